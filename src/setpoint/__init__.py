@@ -1,0 +1,1 @@
+"""setpoint: the framework for Kubernetes controllers in Python."""

@@ -1,0 +1,74 @@
+"""Names of things: kinds and resources, keys, metadata, conditions, selectors, quantities, and the model base class."""
+
+from setpoint.meta.codec import DecodeError, decode, encode, from_wire, raw_of, remember_raw, to_wire
+from setpoint.meta.condition import Condition, find_condition, is_condition_true, remove_condition, set_condition
+from setpoint.meta.key import ObjectKey
+from setpoint.meta.model import ApiModel, Model, Object, resource_of, wire_name
+from setpoint.meta.object_meta import ListMeta, ManagedFieldsEntry, ObjectMeta, OwnerReference
+from setpoint.meta.quantity import IntOrString, Quantity
+from setpoint.meta.resource import (
+    GroupKind,
+    GroupResource,
+    GroupVersion,
+    GroupVersionKind,
+    GroupVersionResource,
+    Resource,
+)
+from setpoint.meta.selectors import (
+    EVERYTHING,
+    FieldSelector,
+    LabelSelector,
+    LabelSelectorRequirement,
+    Requirement,
+    Selector,
+    SelectorError,
+)
+from setpoint.meta.status import Status, StatusCause, StatusDetails
+from setpoint.meta.time import MicroTime, format_micro_time, format_time, parse_time
+
+__all__ = [
+    "EVERYTHING",
+    "ApiModel",
+    "Condition",
+    "DecodeError",
+    "FieldSelector",
+    "GroupKind",
+    "GroupResource",
+    "GroupVersion",
+    "GroupVersionKind",
+    "GroupVersionResource",
+    "IntOrString",
+    "LabelSelector",
+    "LabelSelectorRequirement",
+    "ListMeta",
+    "ManagedFieldsEntry",
+    "MicroTime",
+    "Model",
+    "Object",
+    "ObjectKey",
+    "ObjectMeta",
+    "OwnerReference",
+    "Quantity",
+    "Requirement",
+    "Resource",
+    "Selector",
+    "SelectorError",
+    "Status",
+    "StatusCause",
+    "StatusDetails",
+    "decode",
+    "encode",
+    "find_condition",
+    "format_micro_time",
+    "format_time",
+    "from_wire",
+    "is_condition_true",
+    "parse_time",
+    "raw_of",
+    "remember_raw",
+    "remove_condition",
+    "resource_of",
+    "set_condition",
+    "to_wire",
+    "wire_name",
+]

@@ -1,0 +1,72 @@
+"""Conditions in a status, as in ``meta.k8s.io/v1`` (KEP-1623)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from msgspec import Struct, field
+
+ConditionStatus = Literal["True", "False", "Unknown"]
+
+
+class Condition(Struct, kw_only=True, omit_defaults=True):
+    """One observation about an object: a type such as ``Ready``, whether it holds, since when and why.
+
+    ``last_transition_time`` moves only when ``status`` changes; `set_condition` sees to that.
+    """
+
+    type: str
+    status: ConditionStatus | str
+    reason: str = ""
+    message: str = field(default="")
+    observed_generation: int | None = field(name="observedGeneration", default=None)
+    last_transition_time: datetime | None = field(name="lastTransitionTime", default=None)
+
+
+def find_condition(conditions: list[Condition], type: str) -> Condition | None:
+    """The condition of that type, or None."""
+    return next((condition for condition in conditions if condition.type == type), None)
+
+
+def is_condition_true(conditions: list[Condition], type: str) -> bool:
+    condition = find_condition(conditions, type)
+    return condition is not None and condition.status == "True"
+
+
+def set_condition(conditions: list[Condition], new: Condition, *, now: datetime) -> bool:
+    """Puts ``new`` in its place in ``conditions``; returns whether anything changed.
+
+    ``last_transition_time`` is kept while the status stays what it was, and is ``now`` (or what ``new`` brings
+    along) when it changes.
+    """
+    old = find_condition(conditions, new.type)
+    if old is None:
+        conditions.append(_moved(new, new.last_transition_time or now))
+        return True
+    since = old.last_transition_time if old.status == new.status else new.last_transition_time or now
+    moved = _moved(new, since)
+    if moved == old:
+        return False
+    conditions[conditions.index(old)] = moved
+    return True
+
+
+def remove_condition(conditions: list[Condition], type: str) -> bool:
+    """Takes the condition of that type away; returns whether it was there."""
+    old = find_condition(conditions, type)
+    if old is None:
+        return False
+    conditions.remove(old)
+    return True
+
+
+def _moved(condition: Condition, since: datetime | None) -> Condition:
+    return Condition(
+        type=condition.type,
+        status=condition.status,
+        reason=condition.reason,
+        message=condition.message,
+        observed_generation=condition.observed_generation,
+        last_transition_time=since,
+    )

@@ -1,0 +1,186 @@
+"""Model and Object: the typed shapes of everything that Kubernetes serves.
+
+A `Model` is a `msgspec.Struct` whose wire names are camelCase. An `Object` is a model with ``metadata``, the thing
+that has a REST address. Generated kinds and users' own classes are both; nothing else in the project knows the
+difference.
+
+Three rules hold for every model:
+
+* **Absent is not null.** A field that is ``None`` is left out on the wire. A field whose annotation includes
+  ``msgspec.UnsetType`` may be null: there ``None`` is sent as ``null`` and ``UNSET`` is left out.
+* **A default is your own.** A struct given as a default (``status: MykindStatus = MykindStatus()``) is copied for
+  each instance, never shared.
+* **Metadata is there.** ``metadata`` of an object is never ``None``.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Protocol, TypeVar, cast
+
+import msgspec
+from msgspec import Struct, field
+
+from setpoint.meta.key import ObjectKey
+from setpoint.meta.object_meta import ObjectMeta, OwnerReference
+from setpoint.meta.resource import Resource
+
+P = ParamSpec("P")
+T_co = TypeVar("T_co", covariant=True)
+_UNRESOURCED = "this class names no resource: give it group=, version= and kind= or use a generated kind"
+
+
+def wire_name(attribute: str) -> str:
+    """The wire name of a snake_case attribute: ``num_pods`` is ``numPods``, ``from_`` is ``from``."""
+    head, *rest = attribute.rstrip("_").split("_")
+    return head + "".join(part[:1].upper() + part[1:] for part in rest)
+
+
+class ModelMeta(msgspec.StructMeta):
+    """Makes keyword-only structs and gives each instance its own copy of a struct that is a default."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> Any:
+        options.setdefault("kw_only", True)
+        annotated = namespace.get("__annotations__", {})
+        for attribute, default in list(namespace.items()):
+            if attribute in annotated and isinstance(default, Struct):
+                namespace[attribute] = field(default_factory=_copier(default))
+        return super().__new__(cls, name, bases, namespace, **options)
+
+
+def _copier(default: Struct) -> Callable[[], Struct]:
+    return lambda: copy.deepcopy(default)
+
+
+class Model(Struct, metaclass=ModelMeta, kw_only=True, rename=wire_name):
+    """Base class of every typed part of an object: specs, statuses and what is inside them.
+
+    Construction takes keywords only and does not validate; decoding does. Unknown fields are ignored when decoding
+    and survive updates all the same, because updates are patches computed on the raw JSON.
+    """
+
+
+class ApiModel(Model, omit_defaults=True):
+    """Base class of the generated models: a field that has its zero value is left out on the wire, as Go does."""
+
+
+class _Maker(Protocol[P, T_co]):
+    def __call__(
+        self,
+        name: str,
+        namespace: str = "",
+        labels: Mapping[str, str] | None = None,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T_co: ...
+
+
+class _Named:
+    """The descriptor behind ``Kind.named``: it carries the constructor's signature along for type checkers."""
+
+    def __get__(self, instance: object, owner: Callable[P, T_co]) -> _Maker[P, T_co]:
+        def make(
+            name: str,
+            namespace: str = "",
+            labels: Mapping[str, str] | None = None,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> T_co:
+            made = owner(*args, **kwargs)
+            metadata = cast("Object", made).metadata
+            metadata.name = name
+            metadata.namespace = namespace
+            if labels:
+                metadata.labels.update(labels)
+            return made
+
+        return make
+
+
+class Object(Model, dict=True):
+    """An object that an API server stores: it has ``metadata`` and a class-wide `Resource`.
+
+    Objects that came from a server remember the JSON they were decoded from (`setpoint.meta.raw_of`), so that a
+    patch can be computed that leaves alone what this class does not know.
+    """
+
+    resource: ClassVar[Resource]
+    named: ClassVar[_Named] = _Named()
+
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+
+    @property
+    def api_version(self) -> str:
+        """``group/version``, or ``version`` alone for the core group."""
+        return resource_of(type(self)).api_version
+
+    @property
+    def kind(self) -> str:
+        return resource_of(type(self)).kind
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+    @property
+    def namespace(self) -> str:
+        """The namespace, ``""`` for a cluster-scoped object."""
+        return self.metadata.namespace
+
+    @property
+    def uid(self) -> str:
+        return self.metadata.uid
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return self.metadata.labels
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        return self.metadata.annotations
+
+    @property
+    def key(self) -> ObjectKey:
+        """``namespace/name``, or ``name`` where there is no namespace."""
+        return ObjectKey.of(self.metadata.namespace, self.metadata.name)
+
+    @property
+    def is_deleting(self) -> bool:
+        """Whether a deletion was asked for; the object goes when its last finalizer does."""
+        return self.metadata.deletion_timestamp is not None
+
+    def owner_reference(self, *, controller: bool = True, block_owner_deletion: bool = True) -> OwnerReference:
+        """A reference to this object, for the ``metadata.owner_references`` of what it owns.
+
+        Raises:
+            ValueError: the object has no uid yet; only an object that a server has stored can own another.
+        """
+        if not self.metadata.uid:
+            raise ValueError(
+                f"{self.kind} {self.key} has no uid: it was not read from a server, so it can't own anything"
+            )
+        return OwnerReference(
+            api_version=self.api_version,
+            kind=self.kind,
+            name=self.name,
+            uid=self.uid,
+            controller=True if controller else None,
+            block_owner_deletion=True if block_owner_deletion else None,
+        )
+
+    if TYPE_CHECKING:
+
+        def __init_subclass__(cls, *, resource: Resource = ...) -> None: ...
+
+
+def resource_of(kind: type[Object]) -> Resource:
+    """The `Resource` of a class.
+
+    Raises:
+        TypeError: the class names none (it is an abstract base).
+    """
+    try:
+        return kind.resource
+    except AttributeError:
+        raise TypeError(f"{kind.__name__}: {_UNRESOURCED}") from None

@@ -1,0 +1,129 @@
+"""Which names Kubernetes takes.
+
+Each function returns the list of what is wrong with a value, empty when it is valid, in the words of the API
+server, so that its answers read the same. Rules: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
+"""
+
+from __future__ import annotations
+
+import re
+
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_DNS1123_LABEL = re.compile(_LABEL)
+_DNS1123_SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*")
+_DNS1035_LABEL = re.compile("[a-z]([-a-z0-9]*[a-z0-9])?")
+_QUALIFIED = re.compile("([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
+_LABEL_VALUE = re.compile("(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
+
+
+def _too_long(limit: int) -> str:
+    return f"must be no more than {limit} characters"
+
+
+def _regex(message: str, pattern: str, *examples: str) -> str:
+    shown = " or ".join(f"'{example}'" for example in examples)
+    return f"{message} (e.g. {shown}, regex used for validation is '{pattern}')"
+
+
+def dns1123_label(value: str) -> list[str]:
+    """A DNS label of RFC 1123: at most 63 of ``a-z``, ``0-9`` and ``-``, alphanumeric at both ends."""
+    problems = [_too_long(63)] if len(value) > 63 else []
+    if not _DNS1123_LABEL.fullmatch(value):
+        problems.append(
+            _regex(
+                "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
+                "and must start and end with an alphanumeric character",
+                _LABEL,
+                "my-name",
+                "123-abc",
+            )
+        )
+    return problems
+
+
+def dns1123_subdomain(value: str) -> list[str]:
+    """A DNS subdomain of RFC 1123: labels with dots between, at most 253 characters."""
+    problems = [_too_long(253)] if len(value) > 253 else []
+    if not _DNS1123_SUBDOMAIN.fullmatch(value):
+        problems.append(
+            _regex(
+                "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
+                "and must start and end with an alphanumeric character",
+                rf"{_LABEL}(\.{_LABEL})*",
+                "example.com",
+            )
+        )
+    return problems
+
+
+def dns1035_label(value: str) -> list[str]:
+    """A DNS label of RFC 1035: as RFC 1123 but starting with a letter (services)."""
+    problems = [_too_long(63)] if len(value) > 63 else []
+    if not _DNS1035_LABEL.fullmatch(value):
+        problems.append(
+            _regex(
+                "a DNS-1035 label must consist of lower case alphanumeric characters or '-', "
+                "start with an alphabetic character, and end with an alphanumeric character",
+                _DNS1035_LABEL.pattern,
+                "my-name",
+                "abc-123",
+            )
+        )
+    return problems
+
+
+def path_segment(value: str) -> list[str]:
+    """What may be a path segment at all: not ``.`` or ``..``, no ``/`` or ``%``."""
+    if value in (".", ".."):
+        return [f"may not be '{value}'"]
+    return [f"may not contain '{bad}'" for bad in "/%" if bad in value]
+
+
+def qualified_name(value: str) -> list[str]:
+    """A label or annotation key: ``name`` or ``prefix/name``; the name at most 63 characters."""
+    prefix, slash, name = value.rpartition("/")
+    problems = []
+    if slash:
+        if "/" in prefix:
+            return [
+                "a qualified name must consist of alphanumeric characters, '-', '_' or '.', with an optional "
+                "DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+            ]
+        if not prefix:
+            problems.append("prefix part must be non-empty")
+        else:
+            problems += [f"prefix part {problem}" for problem in dns1123_subdomain(prefix)]
+    if not name:
+        problems.append("name part must be non-empty")
+    elif len(name) > 63:
+        problems.append(f"name part {_too_long(63)}")
+    if not _QUALIFIED.fullmatch(name):
+        problems.append(
+            "name part "
+            + _regex(
+                "must consist of alphanumeric characters, '-', '_' or '.', "
+                "and must start and end with an alphanumeric character",
+                _QUALIFIED.pattern,
+                "MyName",
+                "my.name",
+                "123-abc",
+            )
+        )
+    return problems
+
+
+def label_value(value: str) -> list[str]:
+    """A label's value: empty, or at most 63 characters, alphanumeric at both ends."""
+    problems = [_too_long(63)] if len(value) > 63 else []
+    if not _LABEL_VALUE.fullmatch(value):
+        problems.append(
+            _regex(
+                "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
+                "and must start and end with an alphanumeric character",
+                _LABEL_VALUE.pattern,
+                "MyValue",
+                "my_value",
+                "12345",
+            )
+        )
+    return problems

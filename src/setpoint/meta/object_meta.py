@@ -1,0 +1,71 @@
+"""ObjectMeta and its parts, as in ``meta.k8s.io/v1``.
+
+These are the one definition of metadata: the generated models refer to them.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct, field
+
+
+class OwnerReference(Struct, kw_only=True, omit_defaults=True):
+    """Names the object that this one belongs to; it goes when all its owners are gone.
+
+    Owners are in the same namespace or cluster-scoped. At most one reference has ``controller`` set.
+    """
+
+    api_version: str = field(name="apiVersion")
+    kind: str
+    name: str
+    uid: str
+    controller: bool | None = None
+    block_owner_deletion: bool | None = field(name="blockOwnerDeletion", default=None)
+
+
+class ManagedFieldsEntry(Struct, kw_only=True, omit_defaults=True):
+    """The fields that one manager set in one way (``operation``: ``Apply`` or ``Update``)."""
+
+    manager: str = ""
+    operation: str = ""
+    api_version: str = field(name="apiVersion", default="")
+    time: datetime | None = None
+    fields_type: str = field(name="fieldsType", default="")
+    fields_v1: dict[str, Any] | None = field(name="fieldsV1", default=None)
+    subresource: str = ""
+
+
+class ObjectMeta(Struct, kw_only=True, omit_defaults=True):
+    """What every object has. Strings are ``""`` and collections empty where the server sent nothing."""
+
+    name: str = ""
+    generate_name: str = field(name="generateName", default="")
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = field(name="resourceVersion", default="")
+    generation: int = 0
+    creation_timestamp: datetime | None = field(name="creationTimestamp", default=None)
+    deletion_timestamp: datetime | None = field(name="deletionTimestamp", default=None)
+    deletion_grace_period_seconds: int | None = field(name="deletionGracePeriodSeconds", default=None)
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    owner_references: list[OwnerReference] = field(name="ownerReferences", default=[])
+    finalizers: list[str] = []
+    managed_fields: list[ManagedFieldsEntry] = field(name="managedFields", default=[])
+    self_link: str = field(name="selfLink", default="")
+
+    @property
+    def controller(self) -> OwnerReference | None:
+        """The reference to the managing controller, if there is one."""
+        return next((owner for owner in self.owner_references if owner.controller), None)
+
+
+class ListMeta(Struct, kw_only=True, omit_defaults=True):
+    """What every list has. ``continue_`` is the token of the next page, ``""`` on the last one."""
+
+    resource_version: str = field(name="resourceVersion", default="")
+    continue_: str = field(name="continue", default="")
+    remaining_item_count: int | None = field(name="remainingItemCount", default=None)
+    self_link: str = field(name="selfLink", default="")

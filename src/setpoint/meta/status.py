@@ -1,0 +1,40 @@
+"""Status: how an API server says that something went wrong (``meta.k8s.io/v1``)."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from setpoint.meta.object_meta import ListMeta
+
+
+class StatusCause(Struct, kw_only=True, omit_defaults=True):
+    """One reason, with the field it speaks of in dotted form (``spec.containers[0].image``)."""
+
+    reason: str = ""
+    message: str = ""
+    field: str = ""
+
+
+class StatusDetails(Struct, kw_only=True, omit_defaults=True):
+    """What the failure is about. ``kind`` holds the resource's plural, as upstream has it."""
+
+    name: str = ""
+    group: str = ""
+    kind: str = ""
+    uid: str = ""
+    causes: list[StatusCause] = []
+    retry_after_seconds: int = field(name="retryAfterSeconds", default=0)
+
+
+class Status(Struct, kw_only=True, omit_defaults=True):
+    """The body of every answer that is an error, and of some that are not.
+
+    ``code`` is the HTTP status; ``reason`` one word for machines, such as ``NotFound``.
+    """
+
+    status: str = ""
+    message: str = ""
+    reason: str = ""
+    code: int = 0
+    details: StatusDetails | None = None
+    metadata: ListMeta | None = None

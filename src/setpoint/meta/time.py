@@ -1,0 +1,43 @@
+"""Times on the wire."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+class MicroTime(datetime):
+    """A time with exactly six fractional digits on the wire (``metav1.MicroTime``: leases and events).
+
+    The real API server's parser insists on the six digits, also when they are zeros; `datetime` would drop them.
+    """
+
+    @classmethod
+    def of(cls, moment: datetime) -> MicroTime:
+        """The same moment as a MicroTime. A naive ``moment`` is taken for UTC."""
+        return cls.fromtimestamp(_aware(moment).timestamp(), UTC)
+
+
+def format_time(moment: datetime) -> str:
+    """``metav1.Time`` on the wire: RFC 3339 in UTC, whole seconds. A naive ``moment`` is taken for UTC."""
+    return _aware(moment).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def format_micro_time(moment: datetime) -> str:
+    """``metav1.MicroTime`` on the wire: RFC 3339 in UTC with six fractional digits."""
+    return _aware(moment).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def parse_time(text: str) -> datetime:
+    """An aware datetime from RFC 3339.
+
+    Raises:
+        ValueError: ``text`` is not RFC 3339, or it has no offset.
+    """
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None or "T" not in text.upper():
+        raise ValueError(f"{text!r} is not an RFC 3339 time with an offset, like 2026-01-31T12:00:00Z")
+    return moment
+
+
+def _aware(moment: datetime) -> datetime:
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
