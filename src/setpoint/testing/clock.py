@@ -1,0 +1,391 @@
+"""Virtual time: an event loop whose clock moves only when nothing is left to do.
+
+A test that waits for a thousand seconds takes a millisecond, and two runs of the same program take the same steps in
+the same order. The code under test is the production code: it takes the time from the running loop.
+
+*Guarantees*
+
+- ``loop.time()`` starts at 0.0 and moves only when no callback is ready; then it jumps to the next timer, exactly.
+- A program in which nothing can ever happen again raises `Deadlock`, naming every waiting task and where it waits.
+- A program that never waits (a hot loop) raises `Livelock` instead of running for ever.
+- While a job of `run_in_executor` or `asyncio.to_thread` is under way, the clock stands still; the loop really waits.
+
+*Caveats*
+
+- No sockets, pipes or subprocesses: their events happen in real time. Opening one raises `RuntimeError`.
+- A thread that blocks until a timer of this loop fires blocks for ever: the clock stands still for as long as it runs.
+- The order in which several threads finish is the threads' own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import selectors
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from types import CodeType
+from typing import Any, ParamSpec, TypeVar, overload
+
+__all__ = [
+    "EPOCH",
+    "Deadlock",
+    "LeakedTasks",
+    "Livelock",
+    "TimeLimitExceeded",
+    "UnhandledErrors",
+    "VirtualTimeError",
+    "VirtualTimeLoop",
+    "advance",
+    "now",
+    "run",
+    "settle",
+    "virtual_time",
+]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+"""The wall-clock time at loop time 0."""
+
+DEFAULT_LIMIT = 366 * 24 * 3600.0
+"""Virtual seconds that `run` and `virtual_time` allow unless told otherwise: a year."""
+
+MAX_TURNS = 5_000_000
+"""Turns of the loop without the clock moving after which a program counts as a hot loop."""
+
+CLEANUP_GRACE = 3600.0
+"""Virtual seconds that cancelled tasks get for their clean-up after the limit was exceeded."""
+
+
+class VirtualTimeError(Exception):
+    """What went wrong with a program in virtual time."""
+
+
+class Deadlock(VirtualTimeError):
+    """Nothing is ready, no timer is set, no thread is working: the program would hang for ever."""
+
+
+class Livelock(VirtualTimeError):
+    """The loop kept turning without ever waiting, so that the clock could not move."""
+
+
+class TimeLimitExceeded(VirtualTimeError):
+    """The program would go on past its limit of virtual time."""
+
+
+class LeakedTasks(VirtualTimeError):
+    """Tasks were still running when the main coroutine returned."""
+
+
+class UnhandledErrors(VirtualTimeError):
+    """Callbacks or forgotten tasks raised, and nobody looked; the first one is the ``__cause__``."""
+
+
+class VirtualTimeLoop(asyncio.SelectorEventLoop):
+    """An event loop in virtual time; see the module's promises.
+
+    ``limit`` is the last moment (in seconds of loop time) that the clock may reach; `TimeLimitExceeded` is raised out
+    of the running loop when a timer beyond it would be next.
+    """
+
+    # asyncio's own, of every supported version; the type stubs don't show them.
+    _scheduled: list[asyncio.TimerHandle]
+    _default_executor: Executor | None
+
+    def __init__(self, *, limit: float | None = None, max_turns: int = MAX_TURNS) -> None:
+        self._now = 0.0
+        self._limit = limit
+        self._max_turns = max_turns
+        self._turns = 0
+        self._jobs = 0
+        self._settling: deque[asyncio.Future[None]] = deque()
+        super().__init__(_Selector(self))
+
+    def time(self) -> float:
+        """Seconds of virtual time since the loop was made."""
+        return self._now
+
+    async def settle(self) -> None:
+        """Wait until nothing is ready and no thread works, without moving the clock. See `settle`."""
+        waiter = self.create_future()
+        self._settling.append(waiter)
+        try:
+            await waiter
+        finally:
+            if waiter in self._settling:
+                self._settling.remove(waiter)
+
+    # Threads: while one works for this loop, its end is the next event, whatever the timers say.
+
+    def run_in_executor(  # type: ignore[override]
+        self, executor: Executor | None, func: Callable[..., T], *args: Any
+    ) -> asyncio.Future[T]:
+        """As asyncio's; the clock stands still until the job has ended."""
+        if executor is None:
+            if self._default_executor is None:
+                self.set_default_executor(ThreadPoolExecutor(thread_name_prefix="virtual-time"))
+            executor = self._default_executor
+            assert executor is not None
+        tap = _Tap(executor)
+        result = super().run_in_executor(tap, func, *args)
+        self._jobs += 1
+        # Added after asyncio's own callback: the job's result is on its way before the job stops counting.
+        tap.job.add_done_callback(self._on_job_done)
+        return result
+
+    def _on_job_done(self, _job: Future[Any]) -> None:
+        if not self.is_closed():
+            self.call_soon_threadsafe(self._end_job)
+
+    def _end_job(self) -> None:
+        self._jobs -= 1
+
+    async def shutdown_default_executor(self, *args: Any, **kwargs: Any) -> None:
+        """As asyncio's, which joins the pool in a thread of its own: that thread counts as a job."""
+        self._jobs += 1
+        try:
+            await super().shutdown_default_executor(*args, **kwargs)
+        finally:
+            self._jobs -= 1
+
+    # Called by asyncio once a turn, where a real loop would poll its sockets.
+
+    def _poll(self, timeout: float | None, really_wait: Callable[[float | None], Any]) -> Any:
+        if timeout is not None and timeout <= 0:
+            self._turns += 1
+            if self._turns > self._max_turns:
+                self._turns = 0
+                raise Livelock(
+                    f"the loop turned {self._max_turns} times at {self._now} s without ever waiting; "
+                    f"tasks:\n{_describe(self)}"
+                )
+            # A wake-up from a thread has put its callback into the ready list already; nothing to poll for.
+            return []
+        self._turns = 0
+        if self._jobs:
+            return really_wait(None)
+        if self._settling:
+            waiter = self._settling.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+            return []
+        if timeout is None:
+            raise Deadlock(
+                f"at {self._now} s of virtual time nothing is ready, no timer is set and no thread is working, "
+                f"so nothing will ever happen again; waiting tasks:\n{_describe(self)}"
+            )
+        next_time = self._scheduled[0].when()
+        if self._limit is not None and next_time > self._limit:
+            limit, self._limit = self._limit, max(self._now, self._limit) + CLEANUP_GRACE
+            raise TimeLimitExceeded(
+                f"the next timer is at {next_time} s, past the limit of {limit} s of virtual time; "
+                f"tasks:\n{_describe(self)}"
+            )
+        self._now = max(self._now, next_time)
+        return []
+
+    # Told at the door rather than by a hang; whatever gets past is stopped in `_Selector.register`.
+
+    async def create_connection(self, *args: Any, **kwargs: Any) -> Any:
+        """Not supported: raises `RuntimeError`."""
+        raise _no_sockets("create_connection")
+
+    async def create_server(self, *args: Any, **kwargs: Any) -> Any:
+        """Not supported: raises `RuntimeError`."""
+        raise _no_sockets("create_server")
+
+    async def create_unix_connection(self, *args: Any, **kwargs: Any) -> Any:
+        """Not supported: raises `RuntimeError`."""
+        raise _no_sockets("create_unix_connection")
+
+    async def create_unix_server(self, *args: Any, **kwargs: Any) -> Any:
+        """Not supported: raises `RuntimeError`."""
+        raise _no_sockets("create_unix_server")
+
+    async def create_datagram_endpoint(self, *args: Any, **kwargs: Any) -> Any:
+        """Not supported: raises `RuntimeError`."""
+        raise _no_sockets("create_datagram_endpoint")
+
+    async def subprocess_exec(self, *args: Any, **kwargs: Any) -> Any:
+        """Not supported: raises `RuntimeError`."""
+        raise _no_sockets("subprocess_exec")
+
+    async def subprocess_shell(self, *args: Any, **kwargs: Any) -> Any:
+        """Not supported: raises `RuntimeError`."""
+        raise _no_sockets("subprocess_shell")
+
+
+class _Selector(selectors.BaseSelector):
+    """Knows one file descriptor, asyncio's self-pipe, through which threads and signals wake the loop."""
+
+    def __init__(self, loop: VirtualTimeLoop) -> None:
+        self._loop = loop
+        self._real = selectors.DefaultSelector()
+
+    def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
+        if self._real.get_map():
+            raise _no_sockets("waiting for a file descriptor")
+        return self._real.register(fileobj, events, data)
+
+    def unregister(self, fileobj: Any) -> selectors.SelectorKey:
+        return self._real.unregister(fileobj)
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        events: list[tuple[selectors.SelectorKey, int]] = self._loop._poll(timeout, self._real.select)
+        return events
+
+    def close(self) -> None:
+        self._real.close()
+
+    def get_map(self) -> Mapping[Any, selectors.SelectorKey]:
+        return self._real.get_map()
+
+
+class _Tap(Executor):
+    """Passes one job on and remembers its future, which asyncio keeps to itself."""
+
+    job: Future[Any]
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        self.job = self._executor.submit(fn, *args, **kwargs)
+        return self.job
+
+
+def _no_sockets(what: str) -> RuntimeError:
+    return RuntimeError(
+        f"{what}: sockets, pipes and subprocesses happen in real time and are not supported on a VirtualTimeLoop; "
+        "use an in-process transport, or an ordinary event loop"
+    )
+
+
+def _describe(loop: asyncio.AbstractEventLoop, *but: asyncio.Task[Any] | None) -> str:
+    tasks = [task for task in asyncio.all_tasks(loop) if task not in but]
+    tasks.sort(key=lambda task: (len(task.get_name()), task.get_name()))
+    return "\n".join(_describe_task(task) for task in tasks) or "  (none)"
+
+
+def _describe_task(task: asyncio.Task[Any]) -> str:
+    """The task's name and the lines of its own code that it waits at, outermost first."""
+    places: list[str] = []
+    awaited: Any = task.get_coro()
+    while awaited is not None:
+        code: CodeType | None = None
+        for kind in ("cr", "gi", "ag"):
+            frame = getattr(awaited, f"{kind}_frame", None)
+            if frame is not None:
+                code = frame.f_code
+                places.append(f"    {code.co_filename}:{frame.f_lineno} in {code.co_qualname}")
+                awaited = getattr(awaited, "cr_await" if kind == "cr" else f"{kind}_yieldfrom", None)
+                if kind == "ag":
+                    awaited = getattr(awaited, "ag_await", None)
+                break
+        if code is None:
+            if not inspect.isawaitable(awaited):
+                break
+            places.append(f"    waiting for {type(awaited).__qualname__}")
+            break
+    return "\n".join([f"  {task.get_name()}", *places])
+
+
+def run(
+    coro: Coroutine[Any, Any, T],
+    *,
+    limit: float | None = DEFAULT_LIMIT,
+    loop_factory: Callable[..., VirtualTimeLoop] = VirtualTimeLoop,
+) -> T:
+    """Run a coroutine to its end on a fresh `VirtualTimeLoop` and return what it returns.
+
+    ``limit``: virtual seconds the program may take (default a year; None for no limit).
+
+    Raises what the coroutine raises; `Deadlock`, `Livelock` and `TimeLimitExceeded` when it can't go on; `LeakedTasks`
+    when it returns with other tasks still running after everything that was ready has run; `UnhandledErrors` when a
+    callback or a task that nobody awaited raised.
+    """
+    unhandled: list[dict[str, Any]] = []
+    with asyncio.Runner(loop_factory=lambda: loop_factory(limit=limit)) as runner:
+        runner.get_loop().set_exception_handler(lambda _loop, context: unhandled.append(context))
+        result = runner.run(_main(coro))
+    if unhandled:
+        error = UnhandledErrors(
+            "errors that nobody handled:\n"
+            + "\n".join(f"  {context['message']}: {context.get('exception')!r}" for context in unhandled)
+        )
+        raise error from next((c["exception"] for c in unhandled if c.get("exception") is not None), None)
+    return result
+
+
+async def _main(coro: Awaitable[T]) -> T:
+    result = await coro
+    me = asyncio.current_task()
+    if asyncio.all_tasks() != {me}:
+        await settle()  # what is only about to end may do so
+        if asyncio.all_tasks() != {me}:
+            raise LeakedTasks(
+                f"tasks left running at the end (cancel them and await them):\n"
+                f"{_describe(asyncio.get_running_loop(), me)}"
+            )
+    return result
+
+
+@overload
+def virtual_time(function: Callable[P, Coroutine[Any, Any, T]], /) -> Callable[P, T]: ...
+
+
+@overload
+def virtual_time(
+    *, limit: float | None = DEFAULT_LIMIT
+) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, T]]: ...
+
+
+def virtual_time(function: Any = None, /, *, limit: float | None = DEFAULT_LIMIT) -> Any:
+    """Make an ``async def`` test a plain function that runs in virtual time, as `run` does.
+
+    ``@virtual_time`` or ``@virtual_time(limit=3600)``. The signature stays, so pytest's (synchronous) fixtures and
+    parameters work, and hypothesis' ``@given`` does when it stands above it.
+    """
+    if function is None:
+        return functools.partial(virtual_time, limit=limit)
+    if not inspect.iscoroutinefunction(function):
+        raise TypeError(
+            f"@virtual_time needs an `async def` function, not {function!r}; "
+            "with hypothesis, put @given above @virtual_time"
+        )
+
+    @functools.wraps(function)
+    def in_virtual_time(*args: Any, **kwargs: Any) -> Any:
+        return run(function(*args, **kwargs), limit=limit)
+
+    return in_virtual_time
+
+
+def now() -> datetime:
+    """The wall-clock time (UTC) that belongs to the running loop's time: `EPOCH` at 0."""
+    return EPOCH + timedelta(seconds=asyncio.get_running_loop().time())
+
+
+async def settle() -> None:
+    """Let all that is ready run, and all that follows from it, until every other task waits; the clock stands still.
+
+    Waits for jobs in threads. Of several tasks in `settle`, one at a time is woken, in order: each finds the rest idle.
+    Raises `RuntimeError` on another kind of loop.
+    """
+    loop = asyncio.get_running_loop()
+    if not isinstance(loop, VirtualTimeLoop):
+        raise RuntimeError(f"settle() needs a VirtualTimeLoop, the running loop is {loop!r}")
+    await loop.settle()
+
+
+async def advance(seconds: float) -> None:
+    """Let that much virtual time pass, then `settle`: all that was due by then has happened, its consequences too."""
+    if seconds < 0:
+        raise ValueError(f"time can't go back: advance({seconds})")
+    await asyncio.sleep(seconds)
+    await settle()
