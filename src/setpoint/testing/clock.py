@@ -27,7 +27,6 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from types import CodeType
 from typing import Any, ParamSpec, TypeVar, overload
 
 __all__ = [
@@ -273,26 +272,16 @@ def _describe(loop: asyncio.AbstractEventLoop, *but: asyncio.Task[Any] | None) -
 
 
 def _describe_task(task: asyncio.Task[Any]) -> str:
-    """The task's name and the lines of its own code that it waits at, outermost first."""
-    places: list[str] = []
+    """The task's name and the lines of code that it waits at, outermost first."""
+    lines = [f"  {task.get_name()}"]
     awaited: Any = task.get_coro()
     while awaited is not None:
-        code: CodeType | None = None
-        for kind in ("cr", "gi", "ag"):
-            frame = getattr(awaited, f"{kind}_frame", None)
-            if frame is not None:
-                code = frame.f_code
-                places.append(f"    {code.co_filename}:{frame.f_lineno} in {code.co_qualname}")
-                awaited = getattr(awaited, "cr_await" if kind == "cr" else f"{kind}_yieldfrom", None)
-                if kind == "ag":
-                    awaited = getattr(awaited, "ag_await", None)
-                break
-        if code is None:
-            if not inspect.isawaitable(awaited):
-                break
-            places.append(f"    waiting for {type(awaited).__qualname__}")
-            break
-    return "\n".join([f"  {task.get_name()}", *places])
+        frame = getattr(awaited, "cr_frame", None) or getattr(awaited, "gi_frame", None)
+        if frame is None:
+            break  # a future, or written in C
+        lines.append(f"    {frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_qualname}")
+        awaited = getattr(awaited, "cr_await", None) or getattr(awaited, "gi_yieldfrom", None)
+    return "\n".join(lines)
 
 
 def run(

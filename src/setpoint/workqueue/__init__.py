@@ -1,0 +1,41 @@
+"""What to do next: keys without duplicates, with delays, rate limits and priorities. Knows nothing of Kubernetes."""
+
+from __future__ import annotations
+
+from .delaying import DelayingQueue
+from .metrics import PrometheusQueueMetrics, QueueMetrics, QueueMetricsProvider
+from .queue import AGEING, LOW_PRIORITY, Depths, ShutDown, WorkQueue
+from .rate_limiters import (
+    BucketRateLimiter,
+    ItemExponentialFailureRateLimiter,
+    ItemFastSlowRateLimiter,
+    JitterRateLimiter,
+    MaxOfRateLimiter,
+    RateLimiter,
+    WithMaxWaitRateLimiter,
+    default_controller_rate_limiter,
+    default_item_based_rate_limiter,
+)
+from .rate_limiting import RateLimitingQueue
+
+__all__ = [
+    "AGEING",
+    "LOW_PRIORITY",
+    "BucketRateLimiter",
+    "DelayingQueue",
+    "Depths",
+    "ItemExponentialFailureRateLimiter",
+    "ItemFastSlowRateLimiter",
+    "JitterRateLimiter",
+    "MaxOfRateLimiter",
+    "PrometheusQueueMetrics",
+    "QueueMetrics",
+    "QueueMetricsProvider",
+    "RateLimiter",
+    "RateLimitingQueue",
+    "ShutDown",
+    "WithMaxWaitRateLimiter",
+    "WorkQueue",
+    "default_controller_rate_limiter",
+    "default_item_based_rate_limiter",
+]

@@ -1,0 +1,336 @@
+"""The work queue: what to do next."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from types import TracebackType
+from typing import Final, Generic, NamedTuple
+
+from .entry import DELAYED, PROCESSING, READY, STATE_NAMES, Entry, K
+from .metrics import QueueMetrics, QueueMetricsProvider
+from .ready import ReadyList
+
+LOW_PRIORITY: Final = -100
+"""For first-time syncs and resyncs, so that fresh changes (priority 0) overtake them."""
+
+AGEING: Final = 10
+"""While several priorities wait, one hand-out in this many goes to the key that has been ready longest."""
+
+
+class ShutDown(Exception):
+    """The queue was shut down and has nothing more to hand out."""
+
+
+class Depths(NamedTuple):
+    """How many keys are in which state; ``dirty`` ones are among the ``processing``."""
+
+    ready: int
+    delayed: int
+    processing: int
+    dirty: int
+
+
+class WorkQueue(Generic[K]):
+    """Keys that have work to do, each at most once.
+
+    *Guarantees*
+
+    - One entry a key, however often it is added. It has the highest of the priorities it was added with.
+    - A key is never in two workers: added while it is processed, it is handed out again after `done`, and not before.
+    - Higher priorities first, equal ones in the order in which they became ready. Nothing starves: while several
+      priorities wait, one hand-out in ``ageing`` goes to the key that has been ready longest.
+    - Waiting workers are served in the order of their calls. A worker that is cancelled while it waits loses no key.
+    - After `shut_down` what is ready is still handed out, then `get` raises `ShutDown`.
+    - No task and no thread; memory is bounded by the number of distinct keys.
+
+    *Caveats*
+
+    - Once `get` has returned, the key is the caller's, who must call `done` (`item` does): otherwise nobody will see
+      the key again.
+    - For one event loop, which is looked up when it is first needed; queues can be made, and added to, before it runs.
+      Not thread-safe: from other threads use ``loop.call_soon_threadsafe(queue.add, key)``.
+
+    ``name`` is the queue's in metrics and errors; ``metrics`` (see `metrics`) needs one.
+    """
+
+    def __init__(self, *, name: str = "", metrics: QueueMetricsProvider | None = None, ageing: int = AGEING) -> None:
+        if metrics is not None and not name:
+            raise ValueError("a queue with metrics needs a name: it tells its metrics from other queues'")
+        self.name = name
+        self._entries: dict[K, Entry[K]] = {}
+        self._ready: ReadyList[K] = ReadyList(ageing)
+        # Ready entries are either free or promised to a worker that was woken and has not run yet.
+        self._free = 0
+        self._promised = 0
+        self._delayed = 0  # entries that are DELAYED and not PROCESSING
+        self._dirty = 0
+        self._waiters: deque[asyncio.Future[bool]] = deque()
+        self._drainers: list[asyncio.Future[None]] = []
+        self._shutting_down = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._started: dict[Entry[K], float] = {}  # with metrics only
+        self._metrics: QueueMetrics | None = metrics.for_queue(name, self) if metrics is not None else None
+
+    # The interface.
+
+    def add(self, key: K, *, priority: int = 0) -> None:
+        """Mark the key as having work to do, now. A delayed key becomes ready. Ignored after `shut_down`."""
+        if self._shutting_down:
+            return
+        entry = self._entries.get(key)
+        if entry is not None:
+            self._add_known(entry, priority)
+            return
+        self._entries[key] = entry = Entry(key, priority, READY)
+        if self._metrics is not None:
+            self._count_add(entry)
+        self._ready.push(entry)
+        if self._waiters:
+            self._wake()
+        else:
+            self._free += 1
+
+    async def get(self) -> K:
+        """Wait for the next key and take it; it must be given back with `done`.
+
+        Raises `ShutDown` when the queue is shut down and nothing is ready.
+        """
+        if self._free:
+            self._free -= 1
+        else:
+            await self._wait()
+        entry = self._ready.pop()
+        entry.state = PROCESSING
+        if self._metrics is not None:
+            self._count_get(entry)
+        return entry.key
+
+    def done(self, key: K) -> None:
+        """Give back a key that `get` returned. If it was added in the meantime it is ready again.
+
+        Raises `ValueError` when the key is not being processed.
+        """
+        entry = self._entries.pop(key, None)
+        if entry is None:
+            raise ValueError(f"done({key!r}): not being processed in queue {self.name!r}")
+        state = entry.state
+        if state != PROCESSING:
+            self._entries[key] = entry
+            if state == PROCESSING | READY:
+                entry.state = READY
+                self._dirty -= 1
+                self._hand_over(entry)
+            elif state == PROCESSING | DELAYED:
+                entry.state = DELAYED
+                self._delayed += 1
+            else:
+                raise ValueError(f"done({key!r}): not being processed in queue {self.name!r}, but {self.state(key)}")
+        if self._metrics is not None:
+            self._count_done(entry)
+        if self._drainers and not self._entries:
+            self._end_drains()
+
+    def item(self) -> Item[K]:
+        """``async with queue.item() as key:`` is `get`, and `done` however the block ends. Raises `ShutDown`."""
+        return Item(self)
+
+    def shut_down(self) -> None:
+        """Ignore all further adds, forget what is delayed, hand out what is ready, then end the workers.
+
+        Returns at once. Ends a `shut_down_with_drain` that is under way.
+        """
+        self._stop()
+        self._end_drains()
+
+    async def shut_down_with_drain(self) -> None:
+        """As `shut_down`, and wait until every key that was ready or in processing is done.
+
+        Keys that were added while they were processed are handed out and waited for once more. Somebody must go on
+        calling `get` and `done`; `shut_down` ends the wait.
+        """
+        self._stop()
+        if not self._entries:
+            return
+        drained: asyncio.Future[None] = self._running_loop().create_future()
+        self._drainers.append(drained)
+        try:
+            await drained
+        finally:
+            if drained in self._drainers:
+                self._drainers.remove(drained)
+
+    @property
+    def shutting_down(self) -> bool:
+        """Whether `shut_down` or `shut_down_with_drain` was called."""
+        return self._shutting_down
+
+    # Looking in.
+
+    def __len__(self) -> int:
+        """How many keys are ready to be handed out."""
+        return self._free + self._promised
+
+    def state(self, key: K) -> str | None:
+        """``ready``, ``delayed``, ``processing``, ``processing+dirty`` (ready again after `done`),
+        ``processing+delayed`` (delayed after `done`), or None for a key that the queue knows nothing about.
+        """
+        entry = self._entries.get(key)
+        return None if entry is None else STATE_NAMES[entry.state]
+
+    def ready_at(self, key: K) -> float | None:
+        """The loop time (seconds) at which a delayed key becomes ready; None for keys that are not delayed."""
+        entry = self._entries.get(key)
+        return entry.ready_at if entry is not None and entry.state & DELAYED else None
+
+    def priority(self, key: K) -> int | None:
+        """The priority a waiting key has, or a key in processing was handed out with; None for unknown keys."""
+        entry = self._entries.get(key)
+        return None if entry is None else entry.priority
+
+    def depths(self) -> Depths:
+        """The number of keys in each state."""
+        ready = self._free + self._promised
+        return Depths(ready, self._delayed, len(self._entries) - ready - self._delayed, self._dirty)
+
+    def work_in_progress(self) -> list[float]:
+        """For how many seconds each key in processing has been so. Only with metrics (else empty): they need the time."""
+        loop = self._loop
+        if loop is None:
+            return []
+        now = loop.time()
+        return [now - started for started in self._started.values()]
+
+    # Inside.
+
+    def _add_known(self, entry: Entry[K], priority: int) -> None:
+        state = entry.state
+        if state == PROCESSING:
+            entry.state = PROCESSING | READY
+            entry.priority = priority
+            self._dirty += 1
+            if self._metrics is not None:
+                self._count_add(entry)
+        elif priority > entry.priority:
+            self._raise(entry, priority)
+
+    def _raise(self, entry: Entry[K], priority: int) -> None:
+        """Give a waiting entry a higher priority; a ready one goes to the end of its new priority's line."""
+        if entry.state != READY:
+            entry.priority = priority
+            return
+        # A successor, so that the old entry's place in the line is recognizably void.
+        successor = Entry(entry.key, priority, READY)
+        if self._metrics is not None:
+            successor.added_at = entry.added_at
+        self._ready.bury(entry)
+        self._ready.push(successor)
+        self._entries[entry.key] = successor
+
+    def _hand_over(self, entry: Entry[K]) -> None:
+        """The entry is READY from now on."""
+        self._ready.push(entry)
+        if self._waiters:
+            self._wake()
+        else:
+            self._free += 1
+
+    def _wake(self) -> None:
+        """Promise a ready entry, which nobody has a claim to, to the worker that waits longest."""
+        while self._waiters:
+            waiter = self._waiters.popleft()
+            if not waiter.done():
+                waiter.set_result(True)
+                self._promised += 1
+                return
+        self._free += 1
+
+    async def _wait(self) -> None:
+        """Returns when one ready entry is the caller's. Raises `ShutDown`."""
+        if self._shutting_down:
+            raise ShutDown(f"queue {self.name!r} is shut down")
+        waiter: asyncio.Future[bool] = self._running_loop().create_future()
+        self._waiters.append(waiter)
+        try:
+            promised = await waiter
+        except asyncio.CancelledError:
+            if waiter.cancelled():
+                # Woken ones have left the line already. The first is the usual one in tests, the last under load.
+                if waiter in self._waiters:
+                    self._waiters.remove(waiter)
+            elif waiter.result():
+                self._promised -= 1
+                self._wake()
+            raise
+        if not promised:
+            raise ShutDown(f"queue {self.name!r} is shut down")
+        self._promised -= 1
+
+    def _stop(self) -> None:
+        self._shutting_down = True
+        for waiter in self._waiters:
+            if not waiter.done():
+                waiter.set_result(False)
+        self._waiters.clear()
+
+    def _end_drains(self) -> None:
+        for drained in self._drainers:
+            if not drained.done():
+                drained.set_result(None)
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        loop = asyncio.get_running_loop()
+        if self._loop is None:
+            self._loop = loop
+        elif self._loop is not loop:
+            raise RuntimeError(f"queue {self.name!r} belongs to another event loop: {self._loop!r}")
+        return loop
+
+    # Metrics; not called without.
+
+    def _now(self) -> float | None:
+        """Loop time, or None before there is a loop."""
+        if self._loop is None:
+            try:
+                self._loop = asyncio.get_running_loop()
+            except RuntimeError:
+                return None
+        return self._loop.time()
+
+    def _count_add(self, entry: Entry[K]) -> None:
+        assert self._metrics is not None
+        entry.added_at = self._now()
+        self._metrics.added()
+
+    def _count_get(self, entry: Entry[K]) -> None:
+        assert self._metrics is not None
+        now = self._now()
+        assert now is not None
+        self._started[entry] = now
+        if entry.added_at is not None:
+            self._metrics.got(now - entry.added_at)
+
+    def _count_done(self, entry: Entry[K]) -> None:
+        assert self._metrics is not None
+        started = self._started.pop(entry)
+        now = self._now()
+        assert now is not None
+        self._metrics.finished(now - started)
+
+
+class Item(Generic[K]):
+    """One key, taken for the time of an ``async with`` block."""
+
+    __slots__ = ("_key", "_queue")
+
+    def __init__(self, queue: WorkQueue[K]) -> None:
+        self._queue = queue
+
+    async def __aenter__(self) -> K:
+        self._key = await self._queue.get()
+        return self._key
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._queue.done(self._key)

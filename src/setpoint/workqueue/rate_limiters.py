@@ -1,0 +1,168 @@
+"""How long a key has to wait before it is tried again."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Hashable
+from random import Random
+from typing import Any, Generic, Protocol, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+K_contra = TypeVar("K_contra", bound=Hashable, contravariant=True)
+
+
+class RateLimiter(Protocol[K_contra]):
+    """Decides about delays; keeps what it knows about a key until it is told to forget it."""
+
+    def when(self, key: K_contra, /) -> float:
+        """Count one more failure of the key and say how many seconds to wait after it."""
+        ...
+
+    def forget(self, key: K_contra, /) -> None:
+        """The key succeeded, or was given up: drop what is known about it."""
+        ...
+
+    def num_requeues(self, key: K_contra, /) -> int:
+        """The number of failures counted since the key was last forgotten."""
+        ...
+
+
+class ItemExponentialFailureRateLimiter(Generic[K]):
+    """``base * 2**failures`` seconds for each key, at most ``max``."""
+
+    def __init__(self, base: float = 0.005, max: float = 1000.0) -> None:
+        if not 0 < base <= max < math.inf:
+            raise ValueError(f"needs 0 < base <= max, not base={base}, max={max}")
+        self._base = base
+        self._max = max
+        self._saturated = math.log2(max / base)  # failures from which on it is max: no overflow
+        self._failures: dict[K, int] = {}
+
+    def when(self, key: K, /) -> float:
+        failures = self._failures.get(key, 0)
+        self._failures[key] = failures + 1
+        return self._max if failures >= self._saturated else self._base * 2.0**failures
+
+    def forget(self, key: K, /) -> None:
+        self._failures.pop(key, None)
+
+    def num_requeues(self, key: K, /) -> int:
+        return self._failures.get(key, 0)
+
+
+class ItemFastSlowRateLimiter(Generic[K]):
+    """``fast`` seconds for the first ``max_fast_attempts`` failures of a key, ``slow`` seconds after that."""
+
+    def __init__(self, fast: float, slow: float, max_fast_attempts: int) -> None:
+        self._fast = fast
+        self._slow = slow
+        self._max_fast_attempts = max_fast_attempts
+        self._failures: dict[K, int] = {}
+
+    def when(self, key: K, /) -> float:
+        self._failures[key] = failures = self._failures.get(key, 0) + 1
+        return self._fast if failures <= self._max_fast_attempts else self._slow
+
+    def forget(self, key: K, /) -> None:
+        self._failures.pop(key, None)
+
+    def num_requeues(self, key: K, /) -> int:
+        return self._failures.get(key, 0)
+
+
+class BucketRateLimiter(Generic[K]):
+    """A token bucket for all keys together: ``burst`` at once, then ``qps`` a second. Knows no single key.
+
+    Each call of `when` reserves a token, be it one of the future. ``clock`` gives seconds, by default the running
+    loop's.
+    """
+
+    def __init__(self, qps: float = 10, burst: int = 100, *, clock: Callable[[], float] | None = None) -> None:
+        if not 0 < qps < math.inf or burst < 1:
+            raise ValueError(f"needs qps > 0 and burst >= 1, not qps={qps}, burst={burst}")
+        self._qps = qps
+        self._burst = burst
+        self._clock = clock
+        self._tokens = float(burst)
+        self._at = -math.inf
+
+    def when(self, _key: K, /) -> float:
+        now = asyncio.get_running_loop().time() if self._clock is None else self._clock()
+        if now > self._at:
+            self._tokens = min(self._burst, self._tokens + (now - self._at) * self._qps)
+            self._at = now
+        self._tokens -= 1
+        return max(0.0, -self._tokens / self._qps)
+
+    def forget(self, _key: K, /) -> None:
+        """Does nothing: tokens are not the key's."""
+
+    def num_requeues(self, _key: K, /) -> int:
+        return 0
+
+
+class MaxOfRateLimiter(Generic[K]):
+    """The longest of the delays of several limiters, each of which is asked."""
+
+    def __init__(self, *limiters: RateLimiter[K]) -> None:
+        if not limiters:
+            raise ValueError("MaxOfRateLimiter needs at least one limiter")
+        self._limiters = limiters
+
+    def when(self, key: K, /) -> float:
+        return max([limiter.when(key) for limiter in self._limiters])
+
+    def forget(self, key: K, /) -> None:
+        for limiter in self._limiters:
+            limiter.forget(key)
+
+    def num_requeues(self, key: K, /) -> int:
+        return max([limiter.num_requeues(key) for limiter in self._limiters])
+
+
+class WithMaxWaitRateLimiter(Generic[K]):
+    """Another limiter's delays, at most ``max_delay`` seconds."""
+
+    def __init__(self, limiter: RateLimiter[K], max_delay: float) -> None:
+        self._limiter = limiter
+        self._max_delay = max_delay
+
+    def when(self, key: K, /) -> float:
+        return min(self._limiter.when(key), self._max_delay)
+
+    def forget(self, key: K, /) -> None:
+        self._limiter.forget(key)
+
+    def num_requeues(self, key: K, /) -> int:
+        return self._limiter.num_requeues(key)
+
+
+class JitterRateLimiter(Generic[K]):
+    """Another limiter's delays, each made longer by up to ``factor`` times itself, so that herds disperse."""
+
+    def __init__(self, limiter: RateLimiter[K], factor: float, random: Random) -> None:
+        if factor < 0:
+            raise ValueError(f"the jitter's factor must not be negative: {factor}")
+        self._limiter = limiter
+        self._factor = factor
+        self._random = random
+
+    def when(self, key: K, /) -> float:
+        return self._limiter.when(key) * (1.0 + self._factor * self._random.random())
+
+    def forget(self, key: K, /) -> None:
+        self._limiter.forget(key)
+
+    def num_requeues(self, key: K, /) -> int:
+        return self._limiter.num_requeues(key)
+
+
+def default_controller_rate_limiter() -> RateLimiter[Any]:
+    """client-go's default: 5 ms to 1000 s for each key, and 10 a second after a burst of 100 for all."""
+    return MaxOfRateLimiter(ItemExponentialFailureRateLimiter(0.005, 1000.0), BucketRateLimiter(10, 100))
+
+
+def default_item_based_rate_limiter() -> RateLimiter[Any]:
+    """client-go's default without the bucket: 1 ms to 1000 s for each key."""
+    return ItemExponentialFailureRateLimiter(0.001, 1000.0)
