@@ -1,0 +1,51 @@
+"""What a field may hold and how it merges: schemas of built-in kinds and custom resources, and what follows from them.
+
+    schemas = Schemas(definitions)                      # built-in kinds, from OpenAPI
+    schema = structural.load(crd_version_schema)        # custom resources
+    prune(schema, obj); apply_defaults(schema, obj); errors = validate(schema, obj)
+
+Pure functions over plain JSON values; no input, no output, no state.
+"""
+
+from __future__ import annotations
+
+from . import structural
+from .body import parse_json
+from .default import apply_defaults, drop_nulls
+from .errors import ErrorType, FieldError, to_aggregate_message, to_causes
+from .list_types import list_type_errors
+from .node import ANYTHING, JSON, UNSET, Schema, Unset
+from .object_meta import OBJECT_META, with_object_meta
+from .openapi import Schemas, load_openapi
+from .pattern import PatternError, compile_pattern
+from .prune import prune, unknown_fields
+from .validate import validate
+from .values import copy_json, json_equal
+
+__all__ = [
+    "ANYTHING",
+    "JSON",
+    "OBJECT_META",
+    "UNSET",
+    "ErrorType",
+    "FieldError",
+    "PatternError",
+    "Schema",
+    "Schemas",
+    "Unset",
+    "apply_defaults",
+    "compile_pattern",
+    "copy_json",
+    "drop_nulls",
+    "json_equal",
+    "list_type_errors",
+    "load_openapi",
+    "parse_json",
+    "prune",
+    "structural",
+    "to_aggregate_message",
+    "to_causes",
+    "unknown_fields",
+    "validate",
+    "with_object_meta",
+]

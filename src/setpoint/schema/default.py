@@ -1,0 +1,66 @@
+"""Defaults and nulls, as structural defaulting treats them."""
+
+from __future__ import annotations
+
+from .node import JSON, UNSET, Schema
+from .values import copy_json
+
+__all__ = ["apply_defaults", "drop_nulls"]
+
+
+def apply_defaults(schema: Schema, value: JSON) -> None:
+    """Fill ``value`` (in place) with the schema's defaults.
+
+    A null where null is not allowed counts as absent: it is removed, or replaced by the default if there is one. Defaults are
+    applied inside values that exist or were defaulted themselves, never by creating a parent that has no default of its own.
+    """
+    drop_nulls(schema, value)
+    _default(schema, value)
+
+
+def drop_nulls(schema: Schema | None, value: JSON) -> None:
+    """Remove (in place) null fields whose schema neither allows null nor has a default. Fields without schema stay."""
+    if isinstance(value, dict):
+        doomed: list[str] | None = None
+        for key, item in value.items():
+            if item is None:
+                child = None if schema is None else schema.field(key)
+                if child is not None and not child.nullable and child.default is UNSET:
+                    doomed = [key] if doomed is None else [*doomed, key]
+            elif isinstance(item, dict | list) and schema is not None:
+                child = schema.field(key)
+                if child is not None:
+                    drop_nulls(child, item)
+        for key in doomed or ():
+            del value[key]
+    elif isinstance(value, list) and schema is not None and schema.items is not None:
+        for item in value:
+            if isinstance(item, dict | list):
+                drop_nulls(schema.items, item)
+
+
+def _default(schema: Schema, value: JSON) -> None:
+    if isinstance(value, dict):
+        properties, additional = schema.properties, schema.additional
+        for key, child in properties.items():
+            if child.default is not UNSET:
+                present = value.get(key, UNSET)
+                if present is UNSET or (present is None and not child.nullable):
+                    value[key] = copy_json(child.default)
+        for key, item in value.items():
+            field = properties.get(key, additional)
+            if field is None:
+                continue
+            if item is None and not field.nullable and field.default is not UNSET:
+                item = value[key] = copy_json(field.default)  # noqa: PLW2901
+            if isinstance(item, dict | list):
+                _default(field, item)
+    elif isinstance(value, list):
+        items = schema.items
+        if items is None:
+            return
+        for index, item in enumerate(value):
+            if item is None and not items.nullable and items.default is not UNSET:
+                value[index] = item = copy_json(items.default)  # noqa: PLW2901
+            if isinstance(item, dict | list):
+                _default(items, item)

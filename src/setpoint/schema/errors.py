@@ -1,0 +1,211 @@
+"""Errors about single fields, typed and worded as Kubernetes API servers do (apimachinery's ``util/validation/field``)."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from .node import JSON
+
+__all__ = [
+    "OMITTED",
+    "ErrorType",
+    "FieldError",
+    "duplicate",
+    "forbidden",
+    "internal_error",
+    "invalid",
+    "not_found",
+    "not_supported",
+    "required",
+    "to_aggregate_message",
+    "to_causes",
+    "too_few",
+    "too_long",
+    "too_many",
+    "type_invalid",
+]
+
+
+class ErrorType(str, Enum):
+    """Why a field is refused: the value is the ``reason`` of a ``StatusCause``."""
+
+    NOT_FOUND = "FieldValueNotFound"
+    REQUIRED = "FieldValueRequired"
+    DUPLICATE = "FieldValueDuplicate"
+    INVALID = "FieldValueInvalid"
+    NOT_SUPPORTED = "FieldValueNotSupported"
+    FORBIDDEN = "FieldValueForbidden"
+    TOO_LONG = "FieldValueTooLong"
+    TOO_SHORT = "FieldValueTooShort"
+    TOO_MANY = "FieldValueTooMany"
+    TOO_FEW = "FieldValueTooFew"
+    TYPE_INVALID = "FieldValueTypeInvalid"
+    INTERNAL = "InternalError"
+
+
+_LABELS: Final = {
+    ErrorType.NOT_FOUND: "Not found",
+    ErrorType.REQUIRED: "Required value",
+    ErrorType.DUPLICATE: "Duplicate value",
+    ErrorType.INVALID: "Invalid value",
+    ErrorType.NOT_SUPPORTED: "Unsupported value",
+    ErrorType.FORBIDDEN: "Forbidden",
+    ErrorType.TOO_LONG: "Too long",
+    ErrorType.TOO_SHORT: "Too short",
+    ErrorType.TOO_MANY: "Too many",
+    ErrorType.TOO_FEW: "Too few",
+    ErrorType.TYPE_INVALID: "Invalid value",
+    ErrorType.INTERNAL: "Internal error",
+}
+_WITHOUT_VALUE: Final = frozenset(
+    {ErrorType.REQUIRED, ErrorType.FORBIDDEN, ErrorType.TOO_LONG, ErrorType.TOO_SHORT, ErrorType.INTERNAL}
+)
+
+
+class _Omitted:
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "OMITTED"
+
+
+OMITTED: Final = _Omitted()
+"""A bad value that is not shown in the message."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One refused field. ``str(error)`` is ``path: reason: value: detail`` as the API server prints it."""
+
+    type: ErrorType
+    field: str
+    """Path as in ``spec.containers[0].name``; empty for the object itself."""
+    detail: str = ""
+    bad_value: JSON = OMITTED
+
+    @property
+    def message(self) -> str:
+        """The text without the path, as found in a ``StatusCause``."""
+        text = _LABELS[self.type]
+        if self.type not in _WITHOUT_VALUE and self.bad_value is not OMITTED:
+            text = f"{text}: {format_value(self.bad_value)}"
+        return f"{text}: {self.detail}" if self.detail else text
+
+    def __str__(self) -> str:
+        return f"{self.field or '<nil>'}: {self.message}"
+
+    def to_cause(self) -> dict[str, str]:
+        """This error as an entry of ``Status.details.causes``."""
+        return {"reason": self.type.value, "message": self.message, "field": self.field or "<nil>"}
+
+
+def not_found(field: str, value: JSON) -> FieldError:
+    """The value refers to something that does not exist."""
+    return FieldError(ErrorType.NOT_FOUND, field, "", value)
+
+
+def required(field: str, detail: str = "") -> FieldError:
+    """A value must be given."""
+    return FieldError(ErrorType.REQUIRED, field, detail, "")
+
+
+def duplicate(field: str, value: JSON) -> FieldError:
+    """The value must be unique and is not."""
+    return FieldError(ErrorType.DUPLICATE, field, "", value)
+
+
+def invalid(field: str, value: JSON, detail: str) -> FieldError:
+    """The value is malformed."""
+    return FieldError(ErrorType.INVALID, field, detail, value)
+
+
+def type_invalid(field: str, value: JSON, detail: str) -> FieldError:
+    """The value has the wrong type."""
+    return FieldError(ErrorType.TYPE_INVALID, field, detail, value)
+
+
+def not_supported(field: str, value: JSON, supported: Sequence[str]) -> FieldError:
+    """The value is none of a fixed set."""
+    detail = "supported values: " + ", ".join(quote(item) for item in supported) if supported else ""
+    return FieldError(ErrorType.NOT_SUPPORTED, field, detail, value)
+
+
+def forbidden(field: str, detail: str) -> FieldError:
+    """The field must not be set here."""
+    return FieldError(ErrorType.FORBIDDEN, field, detail, "")
+
+
+def too_long(field: str, maximum: int) -> FieldError:
+    """A text is longer than ``maximum`` bytes; the text itself is not shown."""
+    detail = (
+        f"may not be more than {maximum} {'byte' if maximum == 1 else 'bytes'}" if maximum >= 0 else "value is too long"
+    )
+    return FieldError(ErrorType.TOO_LONG, field, detail, "<value omitted>")
+
+
+def too_many(field: str, actual: int, maximum: int) -> FieldError:
+    """A list or map has more than ``maximum`` items."""
+    detail = (
+        f"must have at most {maximum} {'item' if maximum == 1 else 'items'}" if maximum >= 0 else "has too many items"
+    )
+    return FieldError(ErrorType.TOO_MANY, field, detail, actual if actual >= 0 else OMITTED)
+
+
+def too_few(field: str, actual: int, minimum: int) -> FieldError:
+    """A list or map has fewer than ``minimum`` items."""
+    detail = (
+        f"must have at least {minimum} {'item' if minimum == 1 else 'items'}" if minimum >= 0 else "has too few items"
+    )
+    return FieldError(ErrorType.TOO_FEW, field, detail, actual)
+
+
+def internal_error(field: str, detail: str) -> FieldError:
+    """Something failed that is not the user's doing."""
+    return FieldError(ErrorType.INTERNAL, field, detail)
+
+
+def to_aggregate_message(errors: Iterable[FieldError]) -> str:
+    """All errors in one text: a single one plainly, several as ``[a, b]``, repeated ones once."""
+    texts = list(dict.fromkeys(str(error) for error in errors))
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
+
+
+def to_causes(errors: Iterable[FieldError]) -> list[dict[str, str]]:
+    """All errors as ``Status.details.causes``."""
+    return [error.to_cause() for error in errors]
+
+
+def quote(text: str) -> str:
+    """``text`` in double quotes, escaped as Go's ``%q`` does for printable text."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def format_number(value: float) -> str:
+    """A number as Go prints it: ``1`` for 1.0, ``1e+21`` for big ones."""
+    if isinstance(value, int):
+        return str(value)
+    if not math.isfinite(value):
+        return {math.inf: "+Inf", -math.inf: "-Inf"}.get(value, "NaN")
+    magnitude = abs(value)
+    if value == 0 or 1e-4 <= magnitude < 1e21:
+        return str(int(value)) if value.is_integer() else repr(value)
+    mantissa, _, exponent = repr(value).partition("e") if "e" in repr(value) else f"{value:e}".partition("e")
+    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+    return f"{mantissa}e{exponent[0] if exponent[0] in '+-' else '+'}{exponent.lstrip('+-').zfill(2)}"
+
+
+def format_value(value: JSON) -> str:
+    """A value as error messages show it: texts quoted, everything else as JSON with sorted keys."""
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return format_number(value)
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

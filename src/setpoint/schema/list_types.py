@@ -1,0 +1,60 @@
+"""Uniqueness in lists of type ``set`` and ``map`` (KEP-1027)."""
+
+from __future__ import annotations
+
+import json
+
+from .errors import FieldError, duplicate, invalid
+from .node import JSON, Schema
+
+__all__ = ["list_type_errors"]
+
+
+def list_type_errors(schema: Schema, value: JSON, path: str = "") -> list[FieldError]:
+    """A Duplicate error for each value in a set, and each combination of keys in a map-list, that appears again."""
+    errors: list[FieldError] = []
+    _walk(schema, value, path, errors)
+    return errors
+
+
+def _walk(schema: Schema, value: JSON, path: str, errors: list[FieldError]) -> None:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if isinstance(item, dict | list):
+                child = schema.properties.get(key)
+                if child is not None:
+                    _walk(child, item, f"{path}.{key}" if path else key, errors)
+                elif schema.additional is not None:
+                    _walk(schema.additional, item, f"{path}[{key}]", errors)
+    elif isinstance(value, list):
+        if schema.list_type == "set":
+            errors.extend(duplicate(f"{path}[{index}]", value[index]) for index in _repeated(value))
+        elif schema.list_type == "map":
+            _map_errors(schema, value, path, errors)
+        if schema.items is not None:
+            for index, item in enumerate(value):
+                if isinstance(item, dict | list):
+                    _walk(schema.items, item, f"{path}[{index}]", errors)
+
+
+def _map_errors(schema: Schema, value: list[JSON], path: str, errors: list[FieldError]) -> None:
+    for index, item in enumerate(value):
+        if item is not None and not isinstance(item, dict):
+            errors.append(invalid(f"{path}[{index}]", item, "must be an object for an array of list-type map"))
+            return
+    keys = [{name: item[name] for name in schema.list_map_keys if name in item} if item else {} for item in value]
+    errors.extend(duplicate(f"{path}[{index}]", keys[index]) for index in _repeated(keys))
+
+
+def _repeated(values: list[JSON]) -> list[int]:
+    """The index of each value's second appearance."""
+    if len(values) < 2:
+        return []
+    seen: dict[str, int] = {}
+    found: list[int] = []
+    for index, value in enumerate(values):
+        text = json.dumps(value, sort_keys=True)
+        seen[text] = seen.get(text, 0) + 1
+        if seen[text] == 2:
+            found.append(index)
+    return found

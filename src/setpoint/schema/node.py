@@ -1,0 +1,125 @@
+"""One node of a schema: what a field may hold, and how two values of it merge.
+
+The same immutable type describes built-in kinds (read from OpenAPI definitions, see ``openapi.py``) and custom resources (read from
+a CustomResourceDefinition, see ``structural.py``), so that validation, pruning, defaulting, strategic merge patch and server-side
+apply have one description to follow.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias
+
+__all__ = ["ANYTHING", "JSON", "UNSET", "ListType", "MapType", "Schema", "Type", "Unset"]
+
+JSON: TypeAlias = Any
+"""A plain JSON value: dict with str keys, list, str, int, float, bool or None."""
+
+Type: TypeAlias = Literal["object", "array", "string", "integer", "number", "boolean", ""]
+ListType: TypeAlias = Literal["", "atomic", "set", "map"]
+MapType: TypeAlias = Literal["", "granular", "atomic"]
+
+
+class Unset:
+    """The type of `UNSET`, which stands for *absent* where None would mean JSON's ``null``."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __copy__(self) -> Unset:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Unset:
+        return self
+
+
+UNSET: Final = Unset()
+
+_NOTHING: Final[Mapping[str, Any]] = {}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Schema:
+    """What a value may hold and how it merges. Immutable; compared by identity, because schemas may refer to themselves.
+
+    ``type == ""`` means that any JSON value is allowed unless another keyword says otherwise. An object schema without
+    ``properties`` and without ``additional`` is a free-form object for merging; whether its fields survive pruning is decided by
+    ``preserve_unknown``.
+    """
+
+    type: Type = ""
+    format: str = ""
+    description: str = ""
+    properties: Mapping[str, Schema] = field(default_factory=lambda: _NOTHING)
+    required: tuple[str, ...] = ()
+    additional: Schema | None = None
+    """What every field not in ``properties`` holds (OpenAPI's additionalProperties): set for maps from names to values."""
+    items: Schema | None = None
+    nullable: bool = False
+    default: JSON = UNSET
+    enum: tuple[JSON, ...] | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    exclusive_minimum: bool = False
+    exclusive_maximum: bool = False
+    multiple_of: float | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+    pattern: str = ""
+    min_items: int | None = None
+    max_items: int | None = None
+    unique_items: bool = False
+    min_properties: int | None = None
+    max_properties: int | None = None
+    all_of: tuple[Schema, ...] = ()
+    any_of: tuple[Schema, ...] = ()
+    one_of: tuple[Schema, ...] = ()
+    not_: Schema | None = None
+    list_type: ListType = ""
+    list_map_keys: tuple[str, ...] = ()
+    map_type: MapType = ""
+    patch_strategy: tuple[str, ...] = ()
+    """Strategic merge patch: any of ``merge``, ``replace``, ``retainKeys``."""
+    patch_merge_key: str = ""
+    int_or_string: bool = False
+    preserve_unknown: bool = False
+    embedded_resource: bool = False
+    validations: tuple[Mapping[str, JSON], ...] = ()
+    """x-kubernetes-validations (CEL rules), carried as they were written."""
+
+    def field(self, name: str) -> Schema | None:
+        """The schema of the field ``name``, or None if nothing is said about it."""
+        found = self.properties.get(name)
+        return self.additional if found is None else found
+
+    def at(self, *path: str | int) -> Schema | None:
+        """The schema at ``path`` (names of fields; any int stands for a list's items), or None if nothing is said about it."""
+        node: Schema | None = self
+        for step in path:
+            if node is None:
+                return None
+            node = node.items if isinstance(step, int) else node.field(step)
+        return node
+
+    def replace(self, **changes: Any) -> Schema:
+        """A copy with some attributes changed; children are shared."""
+        return dataclasses.replace(self, **changes)
+
+    def __repr__(self) -> str:
+        parts = [self.type or "any"]
+        if self.properties:
+            parts.append(f"{len(self.properties)} properties")
+        if self.list_type or self.map_type:
+            parts.append(self.list_type or self.map_type)
+        return f"<Schema {', '.join(parts)}>"
+
+
+ANYTHING: Final = Schema(preserve_unknown=True)
+"""A value about which nothing is known: everything is allowed, nothing is pruned, lists merge atomically and objects by field."""

@@ -1,0 +1,69 @@
+"""Unknown fields: find them, or cut them out as structural pruning does (KEP-2335 for the strict and warning modes)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .node import JSON, Schema
+
+__all__ = ["prune", "unknown_fields"]
+
+_META: Final = frozenset({"apiVersion", "kind", "metadata"})
+
+
+def prune(schema: Schema, value: JSON) -> list[str]:
+    """Remove every field of ``value`` (in place) that ``schema`` does not know, and return their paths, sorted.
+
+    Kept: everything under ``preserve_unknown`` except what is wrong inside its known properties; ``apiVersion``, ``kind`` and
+    ``metadata`` of embedded resources. Paths read like ``spec.containers[0].foo``; a removed field is named once, not its content.
+    """
+    return sorted(path.removeprefix(".") for path in _walk(schema, value, True) or ())
+
+
+def unknown_fields(schema: Schema, value: JSON) -> list[str]:
+    """The paths that `prune` would remove; ``value`` stays as it is."""
+    return sorted(path.removeprefix(".") for path in _walk(schema, value, False) or ())
+
+
+def _walk(schema: Schema | None, value: JSON, remove: bool, preserve: bool = False) -> list[str] | None:
+    # Paths are put together only on the way up from an unknown field, so that a clean document costs no string.
+    found: list[str] | None = None
+    if isinstance(value, dict):
+        if schema is None:
+            found = [f".{key}" for key in value]
+            if remove:
+                value.clear()
+            return found
+        properties, additional = schema.properties, schema.additional
+        preserve = preserve or schema.preserve_unknown
+        unknown: list[str] | None = None
+        for key, item in value.items():
+            child = properties.get(key)
+            if child is None:
+                child = additional
+                if schema.embedded_resource and key in _META:
+                    continue
+                if child is None:
+                    if not preserve:
+                        unknown = [key] if unknown is None else [*unknown, key]
+                    continue
+            if isinstance(item, dict | list):
+                inner = _walk(child, item, remove)
+                if inner:
+                    found = (found or []) + [f".{key}{path}" for path in inner]
+        if unknown:
+            found = (found or []) + [f".{key}" for key in unknown]
+            if remove:
+                for key in unknown:
+                    del value[key]
+    elif isinstance(value, list):
+        preserve = preserve or (schema is not None and schema.preserve_unknown)
+        items = None if schema is None else schema.items
+        if items is None and preserve:
+            return None
+        for index, item in enumerate(value):
+            if isinstance(item, dict | list):
+                inner = _walk(items, item, remove, preserve)
+                if inner:
+                    found = (found or []) + [f"[{index}]{path}" for path in inner]
+    return found

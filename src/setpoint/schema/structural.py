@@ -1,0 +1,87 @@
+"""Structural schemas: from a CustomResourceDefinition's ``openAPIV3Schema`` to `Schema` (KEP-2335).
+
+``check`` finds what an API server would refuse, in its words; ``load`` turns an accepted schema into nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from .errors import FieldError, forbidden, invalid
+from .node import JSON, UNSET, Schema
+from .object_meta import with_object_meta
+from .openapi import Schemas
+from .prune import prune
+from .structural_form import form_errors
+from .structural_keywords import keyword_errors
+from .validate import validate
+from .values import copy_json, json_equal
+
+__all__ = ["check", "load"]
+
+# As the API server's message lists them.
+_ALLOWED_ROOT_FIELDS: Final = (
+    "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems"
+    " UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations"
+)
+_ROOT_KEYWORDS: Final = frozenset(
+    {name[0].lower() + name[1:] for name in _ALLOWED_ROOT_FIELDS.split() if not name.startswith("X")}
+    | {"x-kubernetes-preserve-unknown-fields", "x-kubernetes-validations", "nullable"}
+)
+
+
+def load(definition: Mapping[str, JSON]) -> Schema:
+    """The schema of a custom resource: ``definition`` plus apiVersion, kind and metadata as every object has them.
+
+    Embedded resources get these too. Expects a definition that `check` accepts; raises KeyError for one that refers to others.
+    """
+    return with_object_meta(Schemas({}).parse(definition))
+
+
+def check(
+    definition: Mapping[str, JSON],
+    path: str = "spec.versions[0].schema.openAPIV3Schema",
+    *,
+    status_subresource: bool = False,
+) -> list[FieldError]:
+    """What an API server would refuse about a CRD version's schema; an empty list if it would accept it.
+
+    ``path`` stands before the errors' field paths. ``status_subresource``: the version has ``subresources.status``, which limits
+    what the root of the schema may say. CEL rules are checked for form, not compiled.
+    """
+    errors = _root_errors(definition, path) if status_subresource else []
+    if definition.get("nullable"):
+        errors.append(forbidden(f"{path}.nullable", "nullable cannot be true at the root"))
+    form = form_errors(definition, path)
+    keywords = keyword_errors(definition, path)
+    errors += form
+    if not form and not keywords:
+        errors += _default_errors(Schemas({}).parse(definition), path)
+    return errors + keywords
+
+
+def _root_errors(definition: Mapping[str, JSON], path: str) -> list[FieldError]:
+    if definition.get("type") not in ("object", "", None):
+        reason = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
+        return [invalid(f"{path}.type", definition["type"], reason)]
+    if all(key in _ROOT_KEYWORDS or not value for key, value in definition.items()):
+        return []
+    reason = f"only [{_ALLOWED_ROOT_FIELDS}] fields are allowed at the root of the schema if the status subresource is enabled"
+    return [invalid(path, dict(definition), reason)]
+
+
+def _default_errors(schema: Schema, path: str) -> list[FieldError]:
+    """Defaults must be valid values without unknown fields. They are not looked for below ``additionalProperties``."""
+    errors: list[FieldError] = []
+    if schema.default is not UNSET and schema.default is not None:
+        pruned = copy_json(schema.default)
+        prune(schema, pruned)
+        if not json_equal(pruned, schema.default):
+            errors.append(invalid(f"{path}.default", schema.default, "must not have unknown fields"))
+        errors += validate(schema, schema.default, f"{path}.default")
+    if schema.items is not None:
+        errors += _default_errors(schema.items, f"{path}.items")
+    for name, child in schema.properties.items():
+        errors += _default_errors(child, f"{path}.properties[{name}]")
+    return errors

@@ -1,0 +1,249 @@
+"""Check values against schemas, with the errors an API server gives for custom resources."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Final
+
+from .errors import (
+    ErrorType,
+    FieldError,
+    format_number,
+    invalid,
+    not_supported,
+    quote,
+    required,
+    too_long,
+    too_many,
+    type_invalid,
+)
+from .formats import matches_format
+from .list_types import list_type_errors
+from .node import JSON, UNSET, Schema
+from .pattern import compile_pattern
+from .values import MAX_INT64, MIN_INT64, json_equal, json_type
+
+__all__ = ["validate"]
+
+_INT32: Final = (-(2**31), 2**31 - 1)
+_RANGES: Final = {"int32": _INT32, "uint32": (0, 2**32 - 1), "uint64": (0, 2**64 - 1)}
+_INT64: Final = (MIN_INT64, MAX_INT64)
+
+
+def validate(schema: Schema, value: JSON, path: str = "", *, old: JSON = UNSET) -> list[FieldError]:
+    """Everything that is wrong with ``value``; an empty list if nothing is.
+
+    ``path`` stands before every field path of the errors (a schema's default is checked at its place, for example). ``old`` is the
+    value before an update: what did not change is not held against the update (CRD validation ratcheting, KEP-4008), where fields
+    and items of map-lists correspond by name and key.
+
+    CEL rules (``validations``) and the names of embedded resources' metadata are not evaluated here.
+    """
+    checker = _Checker([], path)
+    checker.check(schema, value, "", old)
+    duplicates = list_type_errors(schema, value, path)
+    if duplicates and old is not UNSET and list_type_errors(schema, old, path):
+        duplicates = []
+    return checker.errors + duplicates
+
+
+@dataclass(slots=True)
+class _Checker:
+    errors: list[FieldError]
+    prefix: str
+
+    def at(self, path: str) -> str:
+        path = path.removeprefix(".")
+        return f"{self.prefix}.{path}" if self.prefix and path and path[0] != "[" else self.prefix + path
+
+    def fail(self, path: str, value: JSON, text: str) -> None:
+        self.errors.append(invalid(self.at(path), value, f"{path} in body {text}"))
+
+    def plain(self, text: str) -> None:
+        """An error that servers don't tie to a field."""
+        self.errors.append(invalid(self.prefix, "", text))
+
+    def check(self, schema: Schema, value: JSON, path: str, old: JSON) -> int:
+        """Append what is wrong; the count of checks made, which tells how far an alternative of anyOf or oneOf matched."""
+        if old is not UNSET and json_equal(old, value):
+            return 1
+        count = 1
+        if value is None:
+            self._null(schema, path)
+            self._enum(schema, value, path)
+            return count
+        type_ok = self._type(schema, value, path)
+        if schema.any_of or schema.one_of or schema.all_of or schema.not_ is not None:
+            count += self._combined(schema, value, path, old)
+        if isinstance(value, str):
+            self._text(schema, value, path)
+        elif isinstance(value, bool):
+            pass
+        elif isinstance(value, int | float):
+            self._number(schema, value, path)
+        elif isinstance(value, list):
+            count += self._list(schema, value, path, old)
+        self._enum(schema, value, path)
+        if isinstance(value, dict):
+            count += self._object(schema, value, path, old)
+        return count + type_ok
+
+    def _null(self, schema: Schema, path: str) -> None:
+        wanted = "integer,string" if schema.int_or_string else schema.type
+        if wanted and not schema.nullable:
+            self.errors.append(type_invalid(self.at(path), "null", f'{path} in body must be of type {wanted}: "null"'))
+
+    def _type(self, schema: Schema, value: JSON, path: str) -> bool:
+        actual = json_type(value)
+        wanted: str = schema.type
+        if schema.int_or_string:
+            wanted = "integer,string"
+            fits = actual in ("integer", "string")
+        else:
+            fits = wanted in ("", actual) or (wanted == "number" and actual == "integer")
+        if not fits and actual == "number" and wanted.startswith("integer") and value.is_integer():
+            fits = True
+        if not fits:
+            if schema.format and actual not in ("string", "array"):
+                wanted, actual = schema.format, {"integer": "int64", "number": "float64"}.get(actual, "")
+            detail = f"{path} in body must be of type {wanted}: {quote(actual)}"
+            self.errors.append(type_invalid(self.at(path), actual, detail))
+        return fits
+
+    def _enum(self, schema: Schema, value: JSON, path: str) -> None:
+        if schema.enum is not None and not any(json_equal(value, item) for item in schema.enum):
+            names = [item if isinstance(item, str) else json.dumps(item, separators=(",", ":")) for item in schema.enum]
+            self.errors.append(not_supported(self.at(path), value, names))
+
+    def _text(self, schema: Schema, value: str, path: str) -> None:
+        if schema.max_length is not None and len(value) > schema.max_length:
+            self.errors.append(too_long(self.at(path), schema.max_length))
+        if schema.min_length is not None and len(value) < schema.min_length:
+            self.fail(path, value, f"should be at least {schema.min_length} chars long")
+        if schema.pattern and compile_pattern(schema.pattern).search(value) is None:
+            self.fail(path, value, f"should match '{schema.pattern}'")
+        if schema.format and schema.type == "string" and not matches_format(schema.format, value):
+            detail = f"{path} in body must be of type {schema.format}: {quote(value)}"
+            self.errors.append(type_invalid(self.at(path), value, detail))
+
+    def _number(self, schema: Schema, value: float, path: str) -> None:
+        if schema.type == "integer":
+            low, high = _RANGES.get(schema.format, _INT64)
+            if not low <= value <= high:
+                how = f"with format {schema.format}" if schema.format else "(default format)"
+                self.plain(f"Checked value must be of type integer {how} in {path}")
+        if schema.multiple_of is not None and not (value / schema.multiple_of).is_integer():
+            self.fail(path, value, f"should be a multiple of {format_number(schema.multiple_of)}")
+        if schema.maximum is not None and (
+            value >= schema.maximum if schema.exclusive_maximum else value > schema.maximum
+        ):
+            relation = "less than" if schema.exclusive_maximum else "less than or equal to"
+            self.fail(path, value, f"should be {relation} {format_number(schema.maximum)}")
+        if schema.minimum is not None and (
+            value <= schema.minimum if schema.exclusive_minimum else value < schema.minimum
+        ):
+            relation = "greater than" if schema.exclusive_minimum else "greater than or equal to"
+            self.fail(path, value, f"should be {relation} {format_number(schema.minimum)}")
+
+    def _list(self, schema: Schema, value: list[JSON], path: str, old: JSON) -> int:
+        count = 0
+        if schema.items is not None:
+            before = _old_items(schema, value, old)
+            for index, item in enumerate(value):
+                count += self.check(schema.items, item, f"{path}[{index}]", before[index] if before else UNSET)
+        if schema.min_items is not None and len(value) < schema.min_items:
+            self.fail(path, len(value), f"should have at least {schema.min_items} items")
+        if schema.max_items is not None and len(value) > schema.max_items:
+            self.errors.append(too_many(self.at(path), len(value), schema.max_items))
+        if schema.unique_items and any(json_equal(a, b) for i, a in enumerate(value) for b in value[:i]):
+            self.errors.append(
+                FieldError(ErrorType.INVALID, self.at(path), f"{path} in body shouldn't contain duplicates", "")
+            )
+        return count
+
+    def _object(self, schema: Schema, value: dict[str, JSON], path: str, old: JSON) -> int:
+        count = 0
+        size = len(value)
+        if schema.min_properties is not None and size < schema.min_properties:
+            self.fail(path, size, f"should have at least {schema.min_properties} properties")
+        if schema.max_properties is not None and size > schema.max_properties:
+            self.errors.append(too_many(self.at(path), size, schema.max_properties))
+        properties, additional = schema.properties, schema.additional
+        before = old if isinstance(old, dict) else None
+        for key, item in value.items():
+            child = properties.get(key, additional)
+            if child is not None:
+                inner = f"{path}.{key}" if path or key not in properties else key
+                count += self.check(child, item, inner, before.get(key, UNSET) if before is not None else UNSET)
+        for key in schema.required:
+            if key not in value:
+                self.errors.append(required(self.at(f"{path}.{key}")))
+        if schema.embedded_resource:
+            self._embedded(value, path)
+        return count
+
+    def _embedded(self, value: dict[str, JSON], path: str) -> None:
+        for key in ("apiVersion", "kind"):
+            if key not in value:
+                self.errors.append(required(self.at(f"{path}.{key}")))
+            elif value[key] == "":
+                self.errors.append(invalid(self.at(f"{path}.{key}"), "", "must not be empty"))
+
+    def _combined(self, schema: Schema, value: JSON, path: str, old: JSON) -> int:
+        count = 0
+        if schema.any_of:
+            matched, count, failures = self._alternatives(schema.any_of, value, path, old, True)
+            if not matched:
+                self.plain(f'"{path}" must validate at least one schema (anyOf)')
+                self.errors.extend(failures)
+        if schema.one_of:
+            matched, more, failures = self._alternatives(schema.one_of, value, path, old, False)
+            count += more
+            if matched != 1:
+                found = f"Found {matched} valid alternatives" if matched else "Found none valid"
+                self.plain(f'"{path}" must validate one and only one schema (oneOf). {found}')
+                self.errors.extend(failures if not matched else ())
+        if schema.all_of:
+            failed = 0
+            for part in schema.all_of:
+                size = len(self.errors)
+                count += self.check(part, value, path, old)
+                failed += len(self.errors) > size
+            if failed:
+                none = ". None validated" if failed == len(schema.all_of) else ""
+                self.plain(f'"{path}" must validate all the schemas (allOf){none}')
+        if schema.not_ is not None:
+            inner = _Checker([], self.prefix)
+            inner.check(schema.not_, value, path, old)
+            if not inner.errors:
+                self.plain(f'"{path}" must not validate the schema (not)')
+        return count
+
+    def _alternatives(
+        self, schemas: tuple[Schema, ...], value: JSON, path: str, old: JSON, first: bool
+    ) -> tuple[int, int, list[FieldError]]:
+        """How many alternatives hold, the best one's count of checks, and the errors of the one that came closest."""
+        matched, best, failures = 0, -1, []
+        for schema in schemas:
+            inner = _Checker([], self.prefix)
+            count = inner.check(schema, value, path, old)
+            if not inner.errors:
+                matched, best = matched + 1, max(best, count)
+                if first:
+                    break
+            elif not matched and count > best:
+                best, failures = count, inner.errors
+        return matched, best, failures
+
+
+def _old_items(schema: Schema, value: list[JSON], old: JSON) -> list[JSON] | None:
+    """For each item of a map-list the old item with the same keys."""
+    if not isinstance(old, list) or schema.list_type != "map":
+        return None
+
+    def key(item: JSON) -> str:
+        return json.dumps([item.get(name) for name in schema.list_map_keys]) if isinstance(item, dict) else ""
+
+    known = {key(item): item for item in old}
+    return [known.get(key(item), UNSET) for item in value]

@@ -1,0 +1,59 @@
+"""Small functions on plain JSON values that several files need."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .node import JSON
+
+__all__ = ["MAX_INT64", "MIN_INT64", "copy_json", "json_equal", "json_type"]
+
+MAX_INT64: Final = 2**63 - 1
+MIN_INT64: Final = -(2**63)
+
+
+def copy_json(value: JSON) -> JSON:
+    """A copy that shares nothing mutable with ``value``; several times faster than ``copy.deepcopy``."""
+    if isinstance(value, dict):
+        return {key: copy_json(item) if isinstance(item, dict | list) else item for key, item in value.items()}
+    if isinstance(value, list):
+        return [copy_json(item) if isinstance(item, dict | list) else item for item in value]
+    return value
+
+
+def json_equal(left: JSON, right: JSON) -> bool:
+    """Whether two values are the same JSON: as ``==``, but ``true`` is not 1 (while 1 and 1.0 are the same number)."""
+    if left is right:
+        return True
+    if isinstance(left, dict):
+        return (
+            isinstance(right, dict)
+            and len(left) == len(right)
+            and all(key in right and json_equal(item, right[key]) for key, item in left.items())
+        )
+    if isinstance(left, list):
+        return (
+            isinstance(right, list)
+            and len(left) == len(right)
+            and all(json_equal(a, b) for a, b in zip(left, right, strict=True))
+        )
+    return bool(left == right) and isinstance(left, bool) == isinstance(right, bool)
+
+
+def json_type(value: JSON) -> str:
+    """The JSON schema name of a value's type."""
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int):
+        return "integer"
+    if isinstance(value, float):
+        return "number"
+    if isinstance(value, dict):
+        return "object"
+    if isinstance(value, list):
+        return "array"
+    if value is None:
+        return "null"
+    raise TypeError(f"{type(value).__name__} is not a JSON value")
