@@ -1,1 +1,84 @@
-"""setpoint: the framework for Kubernetes controllers in Python."""
+"""setpoint: the framework for Kubernetes controllers in Python.
+
+Everything a controller's author needs is here by name; nothing is imported until it is used, so ``import setpoint``
+costs next to nothing and a controller does not pay for the server or the command line.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from setpoint import testing as testing
+    from setpoint.cache import InformerFactory as InformerFactory
+    from setpoint.cli.program import main as main
+    from setpoint.client import ApiError as ApiError
+    from setpoint.client import Client as Client
+    from setpoint.controller import Context as Context
+    from setpoint.controller import Controller as Controller
+    from setpoint.controller import Outcome as Outcome
+    from setpoint.controller import TerminalError as TerminalError
+    from setpoint.controller import after as after
+    from setpoint.controller import done as done
+    from setpoint.controller import retry as retry
+    from setpoint.crd import Column as Column
+    from setpoint.crd import CustomResource as CustomResource
+    from setpoint.crd import Field as Field
+    from setpoint.crd import Rule as Rule
+    from setpoint.crd import Scale as Scale
+    from setpoint.crd import Status as Status
+    from setpoint.manager import Manager as Manager
+    from setpoint.meta import Condition as Condition
+    from setpoint.meta import Model as Model
+    from setpoint.meta import Object as Object
+    from setpoint.meta import ObjectKey as ObjectKey
+    from setpoint.meta import ObjectMeta as ObjectMeta
+    from setpoint.meta import Quantity as Quantity
+    from setpoint.workqueue import RateLimitingQueue as RateLimitingQueue
+    from setpoint.workqueue import default_controller_rate_limiter as default_controller_rate_limiter
+
+_HOMES = {
+    "ApiError": "client",
+    "Client": "client",
+    "Column": "crd",
+    "Condition": "meta",
+    "Context": "controller",
+    "Controller": "controller",
+    "CustomResource": "crd",
+    "Field": "crd",
+    "InformerFactory": "cache",
+    "Manager": "manager",
+    "Model": "meta",
+    "Object": "meta",
+    "ObjectKey": "meta",
+    "ObjectMeta": "meta",
+    "Outcome": "controller",
+    "Quantity": "meta",
+    "RateLimitingQueue": "workqueue",
+    "Rule": "crd",
+    "Scale": "crd",
+    "Status": "crd",
+    "TerminalError": "controller",
+    "after": "controller",
+    "default_controller_rate_limiter": "workqueue",
+    "done": "controller",
+    "main": "cli.program",
+    "retry": "controller",
+}
+
+__all__ = sorted([*_HOMES, "testing"])
+
+
+def __getattr__(name: str) -> Any:
+    if name == "testing":
+        return import_module("setpoint.testing")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'setpoint' has no attribute {name!r}")
+    found = getattr(import_module(f"setpoint.{_HOMES[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

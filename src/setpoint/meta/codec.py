@@ -17,6 +17,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from setpoint.meta.model import ApiModel, Object, resource_of
+from setpoint.meta.quantity import Quantity
 from setpoint.meta.time import MicroTime, format_micro_time, parse_time
 
 M = TypeVar("M")
@@ -128,12 +129,16 @@ def _zeros(kind: type[Object]) -> dict[str, Any]:
 def _encode_hook(value: Any) -> Any:
     if isinstance(value, MicroTime):
         return format_micro_time(value)
+    if isinstance(value, Quantity):
+        return str(value)
     raise NotImplementedError(f"{type(value).__name__} has no JSON form")
 
 
 def _decode_hook(kind: type, value: Any) -> Any:
     if kind is MicroTime:
         return MicroTime.of(parse_time(value))
+    if kind is Quantity:
+        return Quantity(value)
     raise NotImplementedError(f"{kind.__name__} has no JSON form")
 
 

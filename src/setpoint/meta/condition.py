@@ -10,17 +10,18 @@ from msgspec import Struct, field
 ConditionStatus = Literal["True", "False", "Unknown"]
 
 
-class Condition(Struct, kw_only=True, omit_defaults=True):
+class Condition(Struct, kw_only=True):
     """One observation about an object: a type such as ``Ready``, whether it holds, since when and why.
 
-    ``last_transition_time`` moves only when ``status`` changes; `set_condition` sees to that.
+    ``reason`` is one CamelCase word for machines; upstream's schemas insist on it and on ``message``, so both are
+    always sent. ``last_transition_time`` moves only when ``status`` changes; `set_condition` sees to that.
     """
 
     type: str
     status: ConditionStatus | str
     reason: str = ""
-    message: str = field(default="")
-    observed_generation: int | None = field(name="observedGeneration", default=None)
+    message: str = ""
+    observed_generation: int = field(name="observedGeneration", default=0)
     last_transition_time: datetime | None = field(name="lastTransitionTime", default=None)
 
 

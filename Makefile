@@ -1,0 +1,56 @@
+# The two commands to start with are `make demo` and `make test`. They need Python 3.11+, pip and make.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types models models-check bench-queue bench-client bench-informer bench-controller check clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# Installed again only when the project's metadata changed. One stamp per set of dependencies.
+$(VENV)/.made:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "setpoint needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; try make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@touch $@
+
+$(VENV)/.run: $(VENV)/.made pyproject.toml
+	@echo 'installing setpoint into $(VENV) ...'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run
+	@echo 'installing the development tools into $(VENV) ...'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev
+	@touch $@
+
+demo: $(VENV)/.run ## Chronos and Mykind on the embedded API server, end to end
+	$(BIN)/setpoint demo
+
+test: $(VENV)/.dev ## the whole test suite
+	$(BIN)/python -m pytest -n auto --dist worksteal -q
+
+lint: $(VENV)/.dev ## ruff and the order of the rooms
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+types: $(VENV)/.dev ## mypy --strict and basedpyright
+	$(BIN)/mypy
+	$(BIN)/basedpyright
+
+models: $(VENV)/.dev ## generate the models again from the pinned schemas
+	$(BIN)/python tools/generate_models.py
+
+models-check: $(VENV)/.dev ## fail if the models differ from what the generator writes
+	$(BIN)/python tools/generate_models.py --check
+
+bench-queue: $(VENV)/.dev ## the work queue beside client-go's
+	$(BIN)/python benchmarks/queue.py
+
+check: lint types models-check test demo ## all that CI runs
+
+clean: ## remove the virtual environment and caches
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,56 @@
+"""mykind.py: keep N pods running for every Mykind.
+
+python examples/mykind.py run --embedded      # no cluster needed
+python examples/mykind.py run                 # against the cluster of your kubeconfig
+python examples/mykind.py manifests | kubectl apply -f -
+"""
+
+from typing import Annotated
+
+import setpoint as sp
+from setpoint.models.core_v1 import Container, Pod, PodSpec
+
+
+class MykindSpec(sp.Model):
+    numpods: Annotated[int, sp.Field(ge=0, description="how many pods to run")] = 1
+
+
+class MykindStatus(sp.Status):  # brings conditions and observedGeneration
+    ready: int = 0
+
+
+class Mykind(
+    sp.CustomResource,
+    group="grp.example.com",
+    version="v1alpha1",
+    short_names=("mk",),
+    columns=(
+        sp.Column("Wanted", ".spec.numpods", type="integer"),
+        sp.Column("Ready", ".status.ready", type="integer"),
+        sp.Column("Age", ".metadata.creationTimestamp", type="date"),
+    ),
+    scale=sp.Scale(spec_replicas=".spec.numpods", status_replicas=".status.ready"),
+):
+    """Keeps as many pods running as its spec says."""
+
+    spec: MykindSpec
+    status: MykindStatus = MykindStatus()
+
+
+async def reconcile(mykind: Mykind, ctx: sp.Context) -> sp.Outcome:
+    """Looks at what is wanted and at what is there, and never at what happened."""
+    pods = ctx.owned(Pod)  # from the cache; sees our own writes
+    wanted = {f"{mykind.name}-{i}" for i in range(mykind.spec.numpods)}
+    for pod in pods:
+        if pod.name not in wanted:
+            await ctx.delete(pod)  # with its uid as precondition
+    for name in sorted(wanted - {pod.name for pod in pods}):
+        await ctx.apply(Pod.named(name, spec=PodSpec(containers=[Container(name="main", image="busybox")])))
+    ctx.status.ready = sum(pod.is_ready for pod in pods)
+    return sp.done()
+
+
+controller = sp.Controller(Mykind, reconcile).owns(Pod)
+
+if __name__ == "__main__":
+    sp.main(controller)  # run | manifests, with the usual flags

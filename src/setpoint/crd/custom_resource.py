@@ -1,0 +1,204 @@
+"""CustomResource: a Python class that is served as a Kubernetes kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from msgspec import Struct
+
+from setpoint.crd.field import Rule
+from setpoint.meta import GroupVersionKind, Object, Resource
+from setpoint.meta.model import ModelMeta
+from setpoint.meta.names import dns1035_label, dns1123_subdomain
+
+Scope = Literal["Namespaced", "Cluster"]
+_VERSION = re.compile(r"v[0-9]+((alpha|beta)[0-9]+)?")
+
+
+class Column(Struct, frozen=True):
+    """One more column of ``kubectl get``. ``json_path`` starts with a dot: ``.status.ready``.
+
+    ``type`` is integer, number, string, boolean or date; columns with a ``priority`` above 0 show with ``-o wide``.
+    """
+
+    name: str
+    json_path: str
+    type: Literal["integer", "number", "string", "boolean", "date"] = "string"
+    description: str = ""
+    priority: int = 0
+    format: str = ""
+
+
+class Scale(Struct, frozen=True, kw_only=True):
+    """Where the scale subresource finds its numbers, so that ``kubectl scale`` and autoscalers work."""
+
+    spec_replicas: str
+    status_replicas: str
+    label_selector: str = ""
+
+
+class Definition(Struct, frozen=True, kw_only=True):
+    """What a class says about its CustomResourceDefinition beside its fields."""
+
+    served: bool = True
+    storage: bool = True
+    columns: tuple[Column, ...] = ()
+    scale: Scale | None = None
+    rules: tuple[Rule, ...] = ()
+    selectable_fields: tuple[str, ...] = ()
+    deprecated: str | bool = False
+    has_status: bool = False
+
+
+class DefinitionError(TypeError):
+    """A class can't be a CustomResourceDefinition; the message names the class, the field and what to do."""
+
+
+class CustomResourceMeta(ModelMeta):
+    """Reads the class keywords of a `CustomResource`."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> Any:
+        group = options.pop("group", None)
+        taken = {word: options.pop(word) for word in list(options) if word in _KEYWORDS}
+        made = super().__new__(cls, name, bases, namespace, **options)
+        if group is None:
+            if taken:
+                raise DefinitionError(f"class {name}: {', '.join(sorted(taken))}= without group=")
+            return made
+        made.resource = _resource(made, group, **{word: taken[word] for word in taken if word in _RESOURCE_KEYWORDS})
+        made.definition = _definition(made, **{word: taken[word] for word in taken if word in _DEFINITION_KEYWORDS})
+        return made
+
+
+class CustomResource(Object, metaclass=CustomResourceMeta):
+    """Base class of your own kinds.
+
+    ```python
+    class Mykind(CustomResource, group="grp.example.com", version="v1alpha1", short_names=("mk",)):
+        spec: MykindSpec
+        status: MykindStatus = MykindStatus()
+    ```
+
+    Class keywords: ``group`` and ``version`` are needed; ``kind`` defaults to the class's name, ``plural`` to its
+    lower-case plural, ``scope`` to ``Namespaced``. ``status`` becomes a subresource when the class has one.
+
+    Raises:
+        DefinitionError: a name is not valid, or a keyword is missing.
+    """
+
+    definition: ClassVar[Definition]
+
+    if TYPE_CHECKING:
+
+        def __init_subclass__(
+            cls,
+            *,
+            group: str = ...,
+            version: str = ...,
+            kind: str = ...,
+            plural: str = ...,
+            singular: str = ...,
+            list_kind: str = ...,
+            scope: Scope = ...,
+            short_names: Sequence[str] = ...,
+            categories: Sequence[str] = ...,
+            served: bool = ...,
+            storage: bool = ...,
+            columns: Sequence[Column] = ...,
+            scale: Scale | None = ...,
+            rules: Sequence[Rule | str] = ...,
+            selectable_fields: Sequence[str] = ...,
+            deprecated: str | bool = ...,
+        ) -> None: ...
+
+
+_RESOURCE_KEYWORDS = frozenset(
+    ("version", "kind", "plural", "singular", "list_kind", "scope", "short_names", "categories", "scale")
+)
+_DEFINITION_KEYWORDS = frozenset(("served", "storage", "columns", "scale", "rules", "selectable_fields", "deprecated"))
+_KEYWORDS = _RESOURCE_KEYWORDS | _DEFINITION_KEYWORDS
+
+
+def plural_of(kind: str) -> str:
+    """The lower-case plural by the rule that kubectl's tools use: ``Mykind`` mykinds, ``Policy`` policies."""
+    word = kind.lower()
+    if word.endswith(("s", "x", "z", "ch", "sh")):
+        return word + "es"
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return word[:-1] + "ies"
+    return word + "s"
+
+
+def _resource(
+    made: type[CustomResource],
+    group: str,
+    *,
+    version: str | None = None,
+    kind: str | None = None,
+    plural: str | None = None,
+    singular: str | None = None,
+    list_kind: str | None = None,
+    scope: Scope = "Namespaced",
+    short_names: Sequence[str] = (),
+    categories: Sequence[str] = (),
+    scale: Scale | None = None,
+) -> Resource:
+    where = f"class {made.__name__}"
+    if version is None:
+        raise DefinitionError(f"{where}: version= is missing, such as version='v1alpha1'")
+    if not _VERSION.fullmatch(version):
+        raise DefinitionError(f"{where}: version={version!r} is not of the form v1, v1beta1 or v1alpha1")
+    if "." not in group or dns1123_subdomain(group):
+        raise DefinitionError(f"{where}: group={group!r} must be a DNS name with a dot, such as 'grp.example.com'")
+    if scope not in ("Namespaced", "Cluster"):
+        raise DefinitionError(f"{where}: scope={scope!r} must be 'Namespaced' or 'Cluster'")
+    if isinstance(short_names, str) or isinstance(categories, str):
+        raise DefinitionError(f"{where}: short_names= and categories= are tuples of strings, such as ('mk',)")
+    kind = kind or made.__name__
+    plural = plural or plural_of(kind)
+    for word in (plural, singular or kind.lower(), *short_names):
+        if problems := dns1035_label(word):
+            raise DefinitionError(f"{where}: name {word!r}: {problems[0]}")
+    gvk = GroupVersionKind(group, version, kind)
+    subresources = {}
+    if "status" in made.__struct_fields__:
+        subresources["status"] = gvk
+    if scale:
+        subresources["scale"] = GroupVersionKind("autoscaling", "v1", "Scale")
+    return Resource(
+        group=group,
+        version=version,
+        kind=kind,
+        plural=plural,
+        singular=singular or kind.lower(),
+        list_kind=list_kind or f"{kind}List",
+        namespaced=scope == "Namespaced",
+        short_names=tuple(short_names),
+        categories=tuple(categories),
+        subresources=subresources,
+    )
+
+
+def _definition(
+    made: type[CustomResource],
+    *,
+    served: bool = True,
+    storage: bool = True,
+    columns: Sequence[Column] = (),
+    scale: Scale | None = None,
+    rules: Sequence[Rule | str] = (),
+    selectable_fields: Sequence[str] = (),
+    deprecated: str | bool = False,
+) -> Definition:
+    return Definition(
+        served=served,
+        storage=storage,
+        columns=tuple(columns),
+        scale=scale,
+        rules=tuple(rule if isinstance(rule, Rule) else Rule(rule=rule) for rule in rules),
+        selectable_fields=tuple(selectable_fields),
+        deprecated=deprecated,
+        has_status="status" in made.__struct_fields__,
+    )
