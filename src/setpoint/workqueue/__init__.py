@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .delaying import DelayingQueue
 from .metrics import PrometheusQueueMetrics, QueueMetrics, QueueMetricsProvider
-from .queue import AGEING, LOW_PRIORITY, Depths, ShutDown, WorkQueue
+from .queue import LOW_PRIORITY, Depths, ShutDown, WorkQueue
 from .rate_limiters import (
     BucketRateLimiter,
     ItemExponentialFailureRateLimiter,
@@ -17,6 +17,7 @@ from .rate_limiters import (
     default_item_based_rate_limiter,
 )
 from .rate_limiting import RateLimitingQueue
+from .ready import AGEING
 
 __all__ = [
     "AGEING",

@@ -6,9 +6,10 @@ import asyncio
 from heapq import heapify, heappop, heappush
 from math import isfinite
 
-from .entry import DELAYED, PROCESSING, READY, Entry, K
 from .metrics import QueueMetricsProvider
-from .queue import AGEING, WorkQueue
+from .queue import WorkQueue
+from .ready import AGEING
+from .states import DELAYED, PROCESSING, READY, K
 
 
 class DelayingQueue(WorkQueue[K]):
@@ -26,10 +27,10 @@ class DelayingQueue(WorkQueue[K]):
 
     def __init__(self, *, name: str = "", metrics: QueueMetricsProvider | None = None, ageing: int = AGEING) -> None:
         super().__init__(name=name, metrics=metrics, ageing=ageing)
-        self._heap: list[tuple[float, int, Entry[K]]] = []
-        self._void = 0  # items in the heap whose entry has another timer, or none
-        self._timers = 0
-        self._handle: asyncio.TimerHandle | None = None
+        self._heap: list[tuple[float, int, K]] = []  # loop time, number of the call, key
+        self._delays: dict[K, tuple[float, int, K]] = {}  # the valid ones of the heap's items; the others are void
+        self._calls = 0
+        self._timer: asyncio.TimerHandle | None = None
 
     def add_after(self, key: K, seconds: float, *, priority: int = 0) -> None:
         """Make the key ready after that many seconds, at once if ``seconds <= 0``. Ignored after `shut_down`.
@@ -49,95 +50,88 @@ class DelayingQueue(WorkQueue[K]):
             raise ValueError(f"add_after({key!r}, {seconds}): the delay must be a finite number of seconds")
         loop = self._loop or self._running_loop()
         when = loop.time() + seconds
-        entry = self._entries.get(key)
-        if entry is None:
-            self._entries[key] = entry = Entry(key, priority, DELAYED)
+        state = self._states.get(key)
+        if state is None:
+            self._states[key] = DELAYED
+            self._set_priority(key, priority)
             self._delayed += 1
-        elif entry.state == PROCESSING:
-            entry.state = PROCESSING | DELAYED
-            entry.priority = priority
+        elif state == PROCESSING:
+            self._states[key] = PROCESSING | DELAYED
+            self._set_priority(key, priority)
         else:
-            if priority > entry.priority:
-                self._raise(entry, priority)
-            if entry.state & READY or when >= entry.ready_at:
+            self._raise_priority(key, priority)
+            if state & READY or when >= self._delays[key][0]:
                 return
-            self._void += 1
-        entry.ready_at = when
-        self._timers = entry.timer = self._timers + 1
-        heappush(self._heap, (when, entry.timer, entry))
-        if self._heap[0][1] == entry.timer:
-            self._arm(loop)
-        if self._void * 2 > len(self._heap):
-            self._sweep()
+        self._calls += 1
+        self._delays[key] = item = (when, self._calls, key)
+        heappush(self._heap, item)
+        if self._heap[0] is item:
+            self._set_timer(loop)
+        self._sweep()
 
-    def _add_known(self, entry: Entry[K], priority: int) -> None:
-        if not entry.state & DELAYED:
-            super()._add_known(entry, priority)
-            return
-        if priority > entry.priority:
-            entry.priority = priority
-        self._void += 1
-        self._end_delay(entry)
-        if self._void * 2 > len(self._heap):
-            self._sweep()
+    def ready_at(self, key: K) -> float | None:
+        """The loop time (seconds) at which a delayed key becomes ready; None for keys that are not delayed."""
+        item = self._delays.get(key)
+        return None if item is None else item[0]
 
-    def _end_delay(self, entry: Entry[K]) -> None:
-        """The entry is ready, or dirty, from now on; its item in the heap, if it is still there, is void."""
-        entry.timer = 0
+    def _add_known(self, key: K, priority: int) -> None:
+        if self._states[key] & DELAYED:
+            self._raise_priority(key, priority)
+            self._end_delay(key)
+            self._sweep()
+        else:
+            super()._add_known(key, priority)
+
+    def _end_delay(self, key: K) -> None:
+        """The key is ready, or dirty, from now on."""
+        del self._delays[key]
         if self._metrics is not None:
-            self._count_add(entry)
-        if entry.state & PROCESSING:
-            entry.state = PROCESSING | READY
+            self._count_add(key)
+        if self._states[key] & PROCESSING:
+            self._states[key] = PROCESSING | READY
             self._dirty += 1
         else:
-            entry.state = READY
             self._delayed -= 1
-            self._hand_over(entry)
+            self._make_ready(key)
 
-    def _arm(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Set the timer for the first item of the heap, which is earlier than what it was set for."""
-        if self._handle is not None:
-            self._handle.cancel()
-        self._handle = loop.call_at(self._heap[0][0], self._fire)
+    def _set_timer(self, loop: asyncio.AbstractEventLoop) -> None:
+        """For the first item of the heap, which is earlier than what the timer was set for."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = loop.call_at(self._heap[0][0], self._fire)
 
     def _fire(self) -> None:
         loop = self._running_loop()
         now = loop.time()
-        self._handle = None
-        heap = self._heap
-        while heap:
-            when, timer, entry = heap[0]
-            if entry.timer != timer:
-                self._void -= 1
-            elif when <= now:
-                self._end_delay(entry)
-            else:
-                self._arm(loop)
-                break
-            heappop(heap)
+        self._timer = None
+        while self._heap:
+            item = self._heap[0]
+            if self._delays.get(item[2]) is item:
+                if item[0] > now:
+                    self._set_timer(loop)
+                    return
+                self._end_delay(item[2])
+            heappop(self._heap)
 
     def _sweep(self) -> None:
-        """Void items outnumber the valid ones: drop them."""
-        self._heap = [item for item in self._heap if item[2].timer == item[1]]
+        """Drop the void items when they outnumber the valid ones."""
+        if len(self._heap) <= 2 * len(self._delays):
+            return
+        self._heap = list(self._delays.values())
         heapify(self._heap)
-        self._void = 0
         # A timer that is too early only finds nothing to do, but with nothing to wait for there should be none.
-        if not self._heap and self._handle is not None:
-            self._handle.cancel()
-            self._handle = None
+        if not self._heap and self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def _stop(self) -> None:
         super()._stop()
-        for _, timer, entry in self._heap:
-            if entry.timer == timer:
-                entry.timer = 0
-                if entry.state == DELAYED:
-                    del self._entries[entry.key]
-                    self._delayed -= 1
-                else:
-                    entry.state = PROCESSING
-        self._heap.clear()
-        self._void = 0
-        if self._handle is not None:
-            self._handle.cancel()
-            self._handle = None
+        for key in self._delays:
+            if self._states[key] == DELAYED:
+                del self._states[key]
+                self._priorities.pop(key, None)
+                self._delayed -= 1
+            else:
+                self._states[key] = PROCESSING
+        self._delays.clear()
+        self._sweep()

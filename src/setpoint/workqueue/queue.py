@@ -7,15 +7,12 @@ from collections import deque
 from types import TracebackType
 from typing import Final, Generic, NamedTuple
 
-from .entry import DELAYED, PROCESSING, READY, STATE_NAMES, Entry, K
 from .metrics import QueueMetrics, QueueMetricsProvider
-from .ready import ReadyList
+from .ready import AGEING, ReadyList
+from .states import DELAYED, PROCESSING, READY, STATE_NAMES, K
 
 LOW_PRIORITY: Final = -100
 """For first-time syncs and resyncs, so that fresh changes (priority 0) overtake them."""
-
-AGEING: Final = 10
-"""While several priorities wait, one hand-out in this many goes to the key that has been ready longest."""
 
 
 class ShutDown(Exception):
@@ -38,8 +35,8 @@ class WorkQueue(Generic[K]):
 
     - One entry a key, however often it is added. It has the highest of the priorities it was added with.
     - A key is never in two workers: added while it is processed, it is handed out again after `done`, and not before.
-    - Higher priorities first, equal ones in the order in which they became ready. Nothing starves: while several
-      priorities wait, one hand-out in ``ageing`` goes to the key that has been ready longest.
+    - Higher priorities first, equal ones in the order in which they became ready. Nothing starves: of every ``ageing``
+      hand-outs made while several priorities wait, one goes to a lower one; the lower ones take turns (`ReadyList`).
     - Waiting workers are served in the order of their calls. A worker that is cancelled while it waits loses no key.
     - After `shut_down` what is ready is still handed out, then `get` raises `ShutDown`.
     - No task and no thread; memory is bounded by the number of distinct keys.
@@ -58,34 +55,44 @@ class WorkQueue(Generic[K]):
         if metrics is not None and not name:
             raise ValueError("a queue with metrics needs a name: it tells its metrics from other queues'")
         self.name = name
-        self._entries: dict[K, Entry[K]] = {}
+        self._states: dict[K, int] = {}
+        self._priorities: dict[K, int] = {}  # of the keys that don't have 0
         self._ready: ReadyList[K] = ReadyList(ageing)
-        # Ready entries are either free or promised to a worker that was woken and has not run yet.
+        self._fifo = self._ready.fifo
+        # Ready keys are either free, or promised to a worker that was woken and has not run yet.
         self._free = 0
         self._promised = 0
-        self._delayed = 0  # entries that are DELAYED and not PROCESSING
+        self._delayed = 0  # keys that are DELAYED and not PROCESSING
         self._dirty = 0
         self._waiters: deque[asyncio.Future[bool]] = deque()
         self._drainers: list[asyncio.Future[None]] = []
         self._shutting_down = False
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._started: dict[Entry[K], float] = {}  # with metrics only
-        self._metrics: QueueMetrics | None = metrics.for_queue(name, self) if metrics is not None else None
+        self._metrics: QueueMetrics | None = None
+        if metrics is not None:
+            self._added_at: dict[K, float] = {}
+            self._started_at: dict[K, float] = {}
+            self._metrics = metrics.for_queue(name, self)
 
-    # The interface.
+    # The interface. `add`, `get` and `done` are short cuts through what the methods below say in general.
 
     def add(self, key: K, *, priority: int = 0) -> None:
         """Mark the key as having work to do, now. A delayed key becomes ready. Ignored after `shut_down`."""
         if self._shutting_down:
             return
-        entry = self._entries.get(key)
-        if entry is not None:
-            self._add_known(entry, priority)
+        if key in self._states:
+            self._add_known(key, priority)
             return
-        self._entries[key] = entry = Entry(key, priority, READY)
+        self._states[key] = READY
         if self._metrics is not None:
-            self._count_add(entry)
-        self._ready.push(entry)
+            self._count_add(key)
+        if priority:
+            self._priorities[key] = priority
+            self._ready.push(key, priority)
+        elif self._ready.plain:
+            self._fifo.append(key)
+        else:
+            self._ready.push(key, 0)
         if self._waiters:
             self._wake()
         else:
@@ -100,36 +107,36 @@ class WorkQueue(Generic[K]):
             self._free -= 1
         else:
             await self._wait()
-        entry = self._ready.pop()
-        entry.state = PROCESSING
+        key = self._fifo.popleft() if self._ready.plain else self._ready.pop()
+        self._states[key] = PROCESSING
         if self._metrics is not None:
-            self._count_get(entry)
-        return entry.key
+            self._count_get(key)
+        return key
 
     def done(self, key: K) -> None:
         """Give back a key that `get` returned. If it was added in the meantime it is ready again.
 
         Raises `ValueError` when the key is not being processed.
         """
-        entry = self._entries.pop(key, None)
-        if entry is None:
-            raise ValueError(f"done({key!r}): not being processed in queue {self.name!r}")
-        state = entry.state
-        if state != PROCESSING:
-            self._entries[key] = entry
-            if state == PROCESSING | READY:
-                entry.state = READY
+        state = self._states.pop(key, 0)
+        if state == PROCESSING:
+            if self._priorities:
+                self._priorities.pop(key, None)
+            if self._drainers and not self._states:
+                self._end_drains()
+        else:
+            if not state & PROCESSING:
+                if state:
+                    self._states[key] = state
+                raise ValueError(f"done({key!r}): in queue {self.name!r} the key is not being processed")
+            if state & READY:
                 self._dirty -= 1
-                self._hand_over(entry)
-            elif state == PROCESSING | DELAYED:
-                entry.state = DELAYED
-                self._delayed += 1
+                self._make_ready(key)
             else:
-                raise ValueError(f"done({key!r}): not being processed in queue {self.name!r}, but {self.state(key)}")
+                self._states[key] = DELAYED
+                self._delayed += 1
         if self._metrics is not None:
-            self._count_done(entry)
-        if self._drainers and not self._entries:
-            self._end_drains()
+            self._count_done(key)
 
     def item(self) -> Item[K]:
         """``async with queue.item() as key:`` is `get`, and `done` however the block ends. Raises `ShutDown`."""
@@ -150,7 +157,7 @@ class WorkQueue(Generic[K]):
         calling `get` and `done`; `shut_down` ends the wait.
         """
         self._stop()
-        if not self._entries:
+        if not self._states:
             return
         drained: asyncio.Future[None] = self._running_loop().create_future()
         self._drainers.append(drained)
@@ -175,68 +182,63 @@ class WorkQueue(Generic[K]):
         """``ready``, ``delayed``, ``processing``, ``processing+dirty`` (ready again after `done`),
         ``processing+delayed`` (delayed after `done`), or None for a key that the queue knows nothing about.
         """
-        entry = self._entries.get(key)
-        return None if entry is None else STATE_NAMES[entry.state]
-
-    def ready_at(self, key: K) -> float | None:
-        """The loop time (seconds) at which a delayed key becomes ready; None for keys that are not delayed."""
-        entry = self._entries.get(key)
-        return entry.ready_at if entry is not None and entry.state & DELAYED else None
+        state = self._states.get(key)
+        return None if state is None else STATE_NAMES[state]
 
     def priority(self, key: K) -> int | None:
         """The priority a waiting key has, or a key in processing was handed out with; None for unknown keys."""
-        entry = self._entries.get(key)
-        return None if entry is None else entry.priority
+        return self._priorities.get(key, 0) if key in self._states else None
 
     def depths(self) -> Depths:
         """The number of keys in each state."""
         ready = self._free + self._promised
-        return Depths(ready, self._delayed, len(self._entries) - ready - self._delayed, self._dirty)
+        return Depths(ready, self._delayed, len(self._states) - ready - self._delayed, self._dirty)
 
     def work_in_progress(self) -> list[float]:
-        """For how many seconds each key in processing has been so. Only with metrics (else empty): they need the time."""
+        """For how many seconds each key in processing has been so. Empty without metrics: they keep the time."""
         loop = self._loop
-        if loop is None:
+        if loop is None or self._metrics is None:
             return []
         now = loop.time()
-        return [now - started for started in self._started.values()]
+        return [now - started for started in self._started_at.values()]
 
     # Inside.
 
-    def _add_known(self, entry: Entry[K], priority: int) -> None:
-        state = entry.state
-        if state == PROCESSING:
-            entry.state = PROCESSING | READY
-            entry.priority = priority
-            self._dirty += 1
-            if self._metrics is not None:
-                self._count_add(entry)
-        elif priority > entry.priority:
-            self._raise(entry, priority)
-
-    def _raise(self, entry: Entry[K], priority: int) -> None:
-        """Give a waiting entry a higher priority; a ready one goes to the end of its new priority's line."""
-        if entry.state != READY:
-            entry.priority = priority
+    def _add_known(self, key: K, priority: int) -> None:
+        """`add` for a key that has a state."""
+        if self._states[key] != PROCESSING:
+            self._raise_priority(key, priority)
             return
-        # A successor, so that the old entry's place in the line is recognizably void.
-        successor = Entry(entry.key, priority, READY)
+        self._states[key] = PROCESSING | READY
+        self._set_priority(key, priority)
+        self._dirty += 1
         if self._metrics is not None:
-            successor.added_at = entry.added_at
-        self._ready.bury(entry)
-        self._ready.push(successor)
-        self._entries[entry.key] = successor
+            self._count_add(key)
 
-    def _hand_over(self, entry: Entry[K]) -> None:
-        """The entry is READY from now on."""
-        self._ready.push(entry)
+    def _set_priority(self, key: K, priority: int) -> None:
+        if priority:
+            self._priorities[key] = priority
+        else:
+            self._priorities.pop(key, None)
+
+    def _raise_priority(self, key: K, priority: int) -> None:
+        """A ready key goes to the end of its new priority's line."""
+        old = self._priorities.get(key, 0)
+        if priority > old:
+            self._set_priority(key, priority)
+            if self._states[key] == READY:
+                self._ready.move(key, old, priority)
+
+    def _make_ready(self, key: K) -> None:
+        self._states[key] = READY
+        self._ready.push(key, self._priorities.get(key, 0))
         if self._waiters:
             self._wake()
         else:
             self._free += 1
 
     def _wake(self) -> None:
-        """Promise a ready entry, which nobody has a claim to, to the worker that waits longest."""
+        """Promise a ready key, which is nobody's yet, to the worker that waits longest."""
         while self._waiters:
             waiter = self._waiters.popleft()
             if not waiter.done():
@@ -246,7 +248,7 @@ class WorkQueue(Generic[K]):
         self._free += 1
 
     async def _wait(self) -> None:
-        """Returns when one ready entry is the caller's. Raises `ShutDown`."""
+        """Return when one ready key is the caller's. Raises `ShutDown`."""
         if self._shutting_down:
             raise ShutDown(f"queue {self.name!r} is shut down")
         waiter: asyncio.Future[bool] = self._running_loop().create_future()
@@ -297,25 +299,27 @@ class WorkQueue(Generic[K]):
                 return None
         return self._loop.time()
 
-    def _count_add(self, entry: Entry[K]) -> None:
+    def _count_add(self, key: K) -> None:
         assert self._metrics is not None
-        entry.added_at = self._now()
+        now = self._now()
+        if now is not None:
+            self._added_at[key] = now
         self._metrics.added()
 
-    def _count_get(self, entry: Entry[K]) -> None:
+    def _count_get(self, key: K) -> None:
         assert self._metrics is not None
         now = self._now()
         assert now is not None
-        self._started[entry] = now
-        if entry.added_at is not None:
-            self._metrics.got(now - entry.added_at)
+        self._started_at[key] = now
+        added = self._added_at.pop(key, None)
+        if added is not None:
+            self._metrics.got(now - added)
 
-    def _count_done(self, entry: Entry[K]) -> None:
+    def _count_done(self, key: K) -> None:
         assert self._metrics is not None
-        started = self._started.pop(entry)
         now = self._now()
         assert now is not None
-        self._metrics.finished(now - started)
+        self._metrics.finished(now - self._started_at.pop(key))
 
 
 class Item(Generic[K]):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from .delaying import DelayingQueue
-from .entry import K
 from .metrics import QueueMetricsProvider
-from .queue import AGEING
 from .rate_limiters import RateLimiter
+from .ready import AGEING
+from .states import K
 
 
 class RateLimitingQueue(DelayingQueue[K]):

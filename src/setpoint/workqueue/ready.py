@@ -2,161 +2,150 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Iterator
-from heapq import heapify, heappop, heappush, heapreplace
-from typing import Generic
+from typing import Final, Generic
 
-from .entry import Entry, K
+from .states import K
+
+AGEING: Final = 10
+"""While several priorities wait, one hand-out in this many goes to a lower one."""
 
 
 class ReadyList(Generic[K]):
-    """Entries by priority, higher first, FIFO within one priority, with ageing.
+    """Distinct keys by priority, higher first, FIFO within one priority, with ageing.
 
-    *Ageing.* Of every ``ageing`` pops made while entries of several priorities wait, the last takes the one that has
-    been ready longest, whatever its priority. So an entry that n others preceded when it became ready is popped
-    within ``ageing * (n + 1)`` pops: nothing starves; and the highest priority gets all the other pops, however
-    many wait below it.
+    *Ageing.* Of every ``ageing`` pops made while keys of several priorities wait, the last goes to a lower priority
+    than the highest; the lower ones take turns, from high to low. So a key behind n others of its own priority is
+    popped within ``ageing * (n + 1) * (p - 1)`` pops, with p the number of priorities waiting: nothing starves. And the
+    highest priority gets all the other pops, however many wait below it.
 
-    All operations take O(1) while only priority 0 is in use, and amortized O(log p) with p priorities waiting. Memory
-    is bounded: a raised entry leaves a tombstone in its old level, and a level is swept when tombstones outnumber the
-    living.
+    O(1) while all keys have priority 0, and O(log p) (and a memmove of p pointers when a priority comes or goes)
+    otherwise. Memory: a raised key leaves a tombstone in the line it stood in, and a line is swept when tombstones
+    outnumber the living.
     """
 
-    __slots__ = ("_ageing", "_by_age", "_by_priority", "_fifo", "_levels", "_mixed", "_since_oldest", "_ticket")
+    __slots__ = ("_ageing", "_lines", "_order", "_passed", "_turn", "fifo", "plain")
 
-    def __init__(self, ageing: int) -> None:
+    def __init__(self, ageing: int = AGEING) -> None:
         if ageing < 2:
-            raise ValueError(f"ageing must be at least 2 (every second pop takes the oldest), not {ageing}")
+            raise ValueError(f"ageing must be at least 2 (every second pop is a lower priority's), not {ageing}")
         self._ageing = ageing
-        self._since_oldest = 0
-        self._ticket = 0
-        # While every entry has priority 0 (nearly always) there is only the FIFO; otherwise, `_mixed`, only levels.
-        self._mixed = False
-        self._fifo: deque[Entry[K]] = deque()
-        self._levels: dict[int, _Level[K]] = {}
-        # Heaps of (-priority, ticket, level) and (ticket of the level's head, level): levels that died stay until they
-        # surface or a sweep; a level's head may have become younger since it was pushed, never older.
-        self._by_priority: list[tuple[int, int, _Level[K]]] = []
-        self._by_age: list[tuple[int, _Level[K]]] = []
+        self._passed = 0  # pops since a lower priority's last turn
+        self._turn = 0  # the priority that had it
+        self._lines: dict[int, _Line[K]] = {0: _Line()}
+        self._order: list[int] = []  # priorities that have living keys, ascending; not kept up to date while `plain`
+        self.fifo: Final = self._lines[0].keys
+        """The line of priority 0, always this object."""
+        self.plain = True
+        """Nothing but living keys of priority 0: then, ``fifo.append`` and ``fifo.popleft`` are `push` and `pop`."""
 
-    def push(self, entry: Entry[K]) -> None:
-        """Put the entry behind all others of its priority."""
-        self._ticket = entry.ticket = self._ticket + 1
-        if not self._mixed:
-            if entry.priority == 0:
-                self._fifo.append(entry)
+    def push(self, key: K, priority: int) -> None:
+        """Put a key that is not in the list behind all others of its priority."""
+        if self.plain:
+            if not priority:
+                self.fifo.append(key)
                 return
             self._mix()
-        level = self._levels.get(entry.priority)
-        if level is None:
-            self._open(_Level(entry.priority, deque((entry,))))
-        else:
-            level.entries.append(entry)
-            level.alive += 1
+        line = self._lines.get(priority)
+        if line is None:
+            line = self._lines[priority] = _Line()
+        if not line:
+            insort(self._order, priority)
+        line.keys.append(key)
 
-    def bury(self, entry: Entry[K]) -> None:
-        """Take a pushed entry out of the order. The entry is dead after this and can't be pushed again."""
-        entry.alive = False
-        if not self._mixed:
+    def move(self, key: K, old: int, new: int) -> None:
+        """Put a key that stands in the line of priority ``old`` behind all others of priority ``new``."""
+        if self.plain:
             self._mix()
-        level = self._levels[entry.priority]
-        level.alive -= 1
-        if level.alive == 0:
-            self._close(level)
-        elif len(level.entries) > 2 * level.alive:
-            level.entries = deque(entry for entry in level.entries if entry.alive)
+        line = self._lines[old]
+        line.bury(key)
+        if not line:
+            self._close(bisect_left(self._order, old))
+        self.push(key, new)
 
-    def pop(self) -> Entry[K]:
-        """The next entry. Raises `IndexError` when there is none."""
-        if not self._mixed:
-            return self._fifo.popleft()
-        if len(self._levels) > 1:
-            self._since_oldest += 1
-            if self._since_oldest >= self._ageing:
-                self._since_oldest = 0
-                level = self._oldest()
-            else:
-                level = self._highest()
-        else:
-            level = self._highest()
-        level.skip_dead()
-        entry = level.entries.popleft()
-        level.alive -= 1
-        if level.alive == 0:
-            self._close(level)
-        return entry
+    def pop(self) -> K:
+        """Take out the next key. Raises `IndexError` when there is none."""
+        if self.plain:
+            return self.fifo.popleft()
+        order = self._order
+        place = len(order) - 1
+        if place > 0:
+            self._passed += 1
+            if self._passed >= self._ageing:
+                self._passed = 0
+                highest = place
+                place = bisect_left(order, self._turn, hi=highest) - 1
+                if place < 0:
+                    place = highest - 1
+                self._turn = order[place]
+        line = self._lines[order[place]]
+        key = line.popleft()
+        if not line:
+            self._close(place)
+        self._simplify()
+        return key
 
-    def __iter__(self) -> Iterator[Entry[K]]:
-        """The entries from the highest priority to the lowest, each FIFO: the order of pops but for ageing."""
-        if not self._mixed:
-            yield from self._fifo
-        for priority in sorted(self._levels, reverse=True):
-            yield from (entry for entry in self._levels[priority].entries if entry.alive)
-
-    def _highest(self) -> _Level[K]:
-        while not self._by_priority[0][2].alive:
-            heappop(self._by_priority)
-        return self._by_priority[0][2]
-
-    def _oldest(self) -> _Level[K]:
-        heap = self._by_age
-        while True:
-            ticket, level = heap[0]
-            if not level.alive:
-                heappop(heap)
-                continue
-            level.skip_dead()
-            head = level.entries[0].ticket
-            if head == ticket:
-                return level
-            heapreplace(heap, (head, level))
+    def __iter__(self) -> Iterator[K]:
+        """The keys from the highest priority to the lowest, each FIFO: the order of pops but for ageing."""
+        for priority in sorted(self._lines, reverse=True):
+            yield from self._lines[priority].living()
 
     def _mix(self) -> None:
-        self._mixed = True
-        if self._fifo:
-            self._open(_Level(0, self._fifo))
-            self._fifo = deque()
+        self.plain = False
+        self._order = [0] if self.fifo else []
 
-    def _open(self, level: _Level[K]) -> None:
-        """``level`` has entries, none of them dead."""
-        if len(self._by_age) + len(self._by_priority) > 4 * len(self._levels) + 16:
-            self._by_priority = [item for item in self._by_priority if item[2].alive]
-            self._by_age = [item for item in self._by_age if item[1].alive]
-            heapify(self._by_priority)
-            heapify(self._by_age)
-        self._levels[level.priority] = level
-        head = level.entries[0].ticket  # no two levels ever begin with the same, so no two levels are compared
-        heappush(self._by_priority, (-level.priority, head, level))
-        heappush(self._by_age, (head, level))
+    def _close(self, place: int) -> None:
+        priority = self._order.pop(place)
+        if priority:
+            del self._lines[priority]
 
-    def _close(self, level: _Level[K]) -> None:
-        """``level`` has no living entry any more."""
-        del self._levels[level.priority]
-        level.entries.clear()
-        if self._levels:
-            if len(self._levels) > 1 or 0 not in self._levels:
-                return
-            rest = self._levels[0]
-            if len(rest.entries) != rest.alive:
-                return  # tombstones: the FIFO has none
-            self._fifo = rest.entries
-            self._levels = {}
-        self._mixed = False
-        self._by_priority = []
-        self._by_age = []
+    def _simplify(self) -> None:
+        if len(self._lines) == 1 and not self._lines[0].tombstones:
+            self.plain = True
 
 
-class _Level(Generic[K]):
-    """The entries of one priority; discarded for good when the last one goes."""
+class _Line(Generic[K]):
+    """The keys of one priority. The first ``void[key]`` occurrences of a key are tombstones."""
 
-    __slots__ = ("alive", "entries", "priority")
+    __slots__ = ("keys", "tombstones", "void")
 
-    def __init__(self, priority: int, entries: deque[Entry[K]]) -> None:
-        self.priority = priority
-        self.entries = entries
-        self.alive = len(entries)
+    def __init__(self) -> None:
+        self.keys: deque[K] = deque()
+        self.void: dict[K, int] = {}
+        self.tombstones = 0
 
-    def skip_dead(self) -> None:
-        while not self.entries[0].alive:
-            self.entries.popleft()
+    def __len__(self) -> int:
+        return len(self.keys) - self.tombstones
+
+    def bury(self, key: K) -> None:
+        self.void[key] = self.void.get(key, 0) + 1
+        self.tombstones += 1
+        if self.tombstones * 2 > len(self.keys):
+            living = list(self.living())
+            self.keys.clear()
+            self.keys.extend(living)
+            self.void.clear()
+            self.tombstones = 0
+
+    def popleft(self) -> K:
+        while self.tombstones:
+            key = self.keys.popleft()
+            void = self.void.get(key, 0)
+            if not void:
+                return key
+            self.tombstones -= 1
+            if void == 1:
+                del self.void[key]
+            else:
+                self.void[key] = void - 1
+        return self.keys.popleft()
+
+    def living(self) -> Iterator[K]:
+        void = dict(self.void)
+        for key in self.keys:
+            if void.get(key, 0):
+                void[key] -= 1
+            else:
+                yield key
