@@ -1,0 +1,187 @@
+"""Between bytes and models: nothing a server sends is refused for sloppiness, and nothing absent becomes null."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import UNSET, UnsetType, field
+
+from setpoint.meta import (
+    ApiModel,
+    Condition,
+    DecodeError,
+    MicroTime,
+    Model,
+    Object,
+    Quantity,
+    Resource,
+    decode,
+    encode,
+    from_wire,
+    raw_of,
+    to_wire,
+    wire_name,
+)
+
+
+class Port(ApiModel):
+    container_port: int
+    name: str | None = None
+
+
+class GadgetSpec(ApiModel):
+    ports: list[Port]
+    selector: dict[str, str] = {}
+    node_name: str | None = None
+    limits: dict[str, str] = {}
+
+
+class GadgetStatus(ApiModel):
+    phase: str | None = None
+    conditions: list[Condition] = []
+
+
+class Gadget(Object, omit_defaults=True):
+    resource = Resource(group="example.com", version="v1", kind="Gadget", plural="gadgets")
+    spec: GadgetSpec = field(default_factory=lambda: GadgetSpec(ports=[]))
+    status: GadgetStatus = field(default_factory=GadgetStatus)
+
+
+class UserSpec(Model):
+    replicas: int = 1
+    nick_name: str | None = None
+    expiry: datetime | UnsetType | None = UNSET
+    size: Quantity | None = None
+    at: MicroTime | None = None
+
+
+def test_wire_names_are_camel_case() -> None:
+    assert wire_name("num_pods") == "numPods"
+    assert wire_name("from_") == "from"
+    assert wire_name("numpods") == "numpods"
+
+
+def test_absent_is_left_out_and_never_null() -> None:
+    assert to_wire(UserSpec()) == {"replicas": 1}
+    assert to_wire(UserSpec(nick_name="x")) == {"replicas": 1, "nickName": "x"}
+
+
+def test_null_is_sent_only_where_the_type_asks_for_it() -> None:
+    assert to_wire(UserSpec(expiry=None)) == {"replicas": 1, "expiry": None}
+
+
+def test_a_users_default_is_sent_so_that_zero_is_seen() -> None:
+    assert to_wire(UserSpec(replicas=0)) == {"replicas": 0}
+
+
+def test_an_object_that_says_nothing_has_no_spec_and_no_status() -> None:
+    assert to_wire(Gadget.named("a", "ns")) == {
+        "apiVersion": "example.com/v1",
+        "kind": "Gadget",
+        "metadata": {"name": "a", "namespace": "ns"},
+    }
+
+
+def test_nulls_and_missing_fields_read_as_go_reads_them() -> None:
+    gadget = decode(Gadget, b'{"metadata":{"name":"g","labels":null},"spec":{"ports":null,"limits":{"cpu":2}}}')
+    assert gadget.labels == {}
+    assert gadget.spec.ports == []
+    assert gadget.spec.limits == {"cpu": "2"}
+    assert decode(Gadget, b'{"metadata":null,"spec":{"ports":[{}]}}').spec.ports == [Port(container_port=0)]
+
+
+def test_unknown_fields_are_ignored_and_remembered_raw() -> None:
+    raw = b'{"metadata":{"name":"g","later":1},"spec":{"ports":[],"new":{"a":[1]}}}'
+    gadget = decode(Gadget, raw)
+    assert gadget.name == "g"
+    assert raw_of(gadget) == raw
+    assert raw_of(Gadget.named("x")) is None
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (b"{", "malformed JSON"),
+        (b"", "malformed JSON"),
+        (b'{"metadata":{"name":"g","namespace":"n"},"spec":{"ports":"x"}}', "Gadget n/g: Expected `array`, got `str`"),
+        (b'{"spec":{"ports":[{"containerPort":"x"}]}}', "$.spec.ports[...].containerPort"),
+        (b"[]", "Expected `object`, got `array`"),
+    ],
+)
+def test_a_misfit_names_the_object_and_the_field(raw: bytes, said: str) -> None:
+    with pytest.raises(DecodeError) as caught:
+        decode(Gadget, raw)
+    assert said in str(caught.value)
+
+
+def test_a_struct_default_is_never_shared() -> None:
+    class Holder(Model):
+        inner: UserSpec = UserSpec()
+
+    one, two = Holder(), Holder()
+    one.inner.replicas = 9
+    assert two.inner.replicas == 1
+
+
+def test_micro_times_keep_six_digits() -> None:
+    spec = UserSpec(at=MicroTime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+    assert to_wire(spec)["at"] == "2026-01-02T03:04:05.000000Z"
+    assert from_wire(UserSpec, to_wire(spec)).at == spec.at
+
+
+def test_quantities_are_read_and_written_as_text() -> None:
+    spec = from_wire(UserSpec, {"size": "1.5Gi"})
+    assert spec.size == Quantity("1536Mi")
+    assert to_wire(spec)["size"] == "1536Mi"
+
+
+def test_bounds_hold_when_reading() -> None:
+    class Bounded(Model):
+        n: Annotated[int, msgspec.Meta(ge=0)] = 0
+
+    with pytest.raises(DecodeError, match="Expected `int` >= 0"):
+        from_wire(Bounded, {"n": -1})
+
+
+@given(
+    st.builds(
+        Gadget,
+        spec=st.builds(
+            GadgetSpec,
+            ports=st.lists(st.builds(Port, container_port=st.integers(0, 65535), name=st.none() | st.text())),
+            selector=st.dictionaries(st.text(), st.text()),
+            node_name=st.none() | st.text(),
+        ),
+    )
+)
+def test_encode_then_decode_gives_the_same(gadget: Gadget) -> None:
+    raw = encode(gadget)
+    assert decode(Gadget, raw) == gadget
+    assert _no_nulls(json.loads(raw))
+
+
+def _no_nulls(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(_no_nulls(item) for item in value.values())
+    if isinstance(value, list):
+        return all(_no_nulls(item) for item in value)
+    return value is not None
+
+
+def test_an_owner_must_have_been_stored() -> None:
+    with pytest.raises(ValueError, match="has no uid"):
+        Gadget.named("a").owner_reference()
+    stored = decode(Gadget, b'{"metadata":{"name":"a","uid":"u1"}}')
+    reference = stored.owner_reference()
+    assert (reference.api_version, reference.kind, reference.uid, reference.controller) == (
+        "example.com/v1",
+        "Gadget",
+        "u1",
+        True,
+    )
