@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from decimal import ROUND_UP, Decimal
+from decimal import ROUND_UP, Context, Decimal
 from functools import total_ordering
 
-_FORM = re.compile(r"^(?P<number>[+-]?(?:\d+\.?\d*|\.\d+))(?P<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$")
+_FORM = re.compile(r"^(?P<number>[+-]?(?:\d+\.?\d*|\.\d+))(?P<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d{1,3})?$")
 _BINARY = {"Ki": 1024, "Mi": 1024**2, "Gi": 1024**3, "Ti": 1024**4, "Pi": 1024**5, "Ei": 1024**6}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _NANO = Decimal("1e-9")
+_EXACT = Context(prec=2000, rounding=ROUND_UP)
 
 
 @total_ordering
@@ -34,12 +35,14 @@ class Quantity:
             )
         number, suffix = Decimal(found["number"]), found["suffix"] or ""
         if suffix in _BINARY:
-            self._family, value = "binary", number * _BINARY[suffix]
+            self._family, value = "binary", _EXACT.multiply(number, _BINARY[suffix])
         elif suffix in _DECIMAL:
-            self._family, value = "decimal", number.scaleb(_DECIMAL[suffix])
+            self._family, value = "decimal", number.scaleb(_DECIMAL[suffix], _EXACT)
         else:
-            self._family, value = "exponent", number.scaleb(int(suffix[1:]))
-        self.value: Decimal = value.quantize(_NANO, rounding=ROUND_UP) if value % _NANO else value
+            self._family, value = "exponent", number.scaleb(int(suffix[1:]), _EXACT)
+        exponent = value.as_tuple().exponent
+        finer = isinstance(exponent, int) and exponent < -9
+        self.value: Decimal = value.quantize(_NANO, context=_EXACT) if finer else value
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Quantity) and self.value == other.value
@@ -59,10 +62,10 @@ class Quantity:
         if self._family == "binary" and abs(self.value) >= 1024 and self.value == self.value.to_integral_value():
             suffix, unit = "", 1
             for candidate, size in _BINARY.items():
-                if self.value % size == 0:
+                if int(self.value) % size == 0:
                     suffix, unit = candidate, size
             return f"{int(self.value) // unit}{suffix}"
-        sign, digits, exponent = self.value.normalize().as_tuple()
+        sign, digits, exponent = self.value.normalize(_EXACT).as_tuple()
         assert isinstance(exponent, int)
         scale = exponent - exponent % 3
         number = int("".join(map(str, digits))) * 10 ** (exponent - scale) * (-1 if sign else 1)
