@@ -1,0 +1,54 @@
+# Generated from Kubernetes 1.37 by tools/generate_models.py: do not edit, run `make models`.
+"""storagemigration.k8s.io/v1beta1."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from setpoint.meta import ApiModel, Condition, ListMeta, Object, Resource
+from setpoint.models import _table
+from setpoint.models.meta_v1 import GroupResource
+
+
+class StorageVersionMigrationSpec(ApiModel, kw_only=True):
+    """Spec of the storage version migration."""
+
+    resource: GroupResource
+    """The resource that is being migrated. The migrator sends requests to the endpoint serving the resource. Immutable.
+    """
+
+
+class StorageVersionMigrationStatus(ApiModel, kw_only=True):
+    """Status of the storage version migration."""
+
+    conditions: list[Condition] = []
+    """The latest available observations of the migration's current state."""
+    resource_version: str | None = None
+    """ResourceVersion to compare with the GC cache for performing the migration."""
+
+
+class StorageVersionMigration(Object, ApiModel, kw_only=True):
+    """StorageVersionMigration represents a migration of stored data to the latest storage version."""
+
+    resource: ClassVar[Resource] = _table.STORAGEMIGRATION_V1BETA1_STORAGE_VERSION_MIGRATION
+
+    spec: StorageVersionMigrationSpec = msgspec.field(default_factory=lambda: StorageVersionMigrationSpec(resource=GroupResource(group="", resource="")))
+    """Specification of the migration."""
+    status: StorageVersionMigrationStatus = msgspec.field(default_factory=StorageVersionMigrationStatus)
+    """Status of the migration."""
+
+
+class StorageVersionMigrationList(ApiModel, kw_only=True):
+    """StorageVersionMigrationList is a collection of storage version migrations."""
+
+    api_version: ClassVar[str] = "storagemigration.k8s.io/v1beta1"
+    kind: ClassVar[str] = "StorageVersionMigrationList"
+
+    items: list[StorageVersionMigration]
+    """Items is the list of StorageVersionMigration"""
+    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
+    """Standard list metadata More info:
+    https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
+    """

@@ -1,0 +1,65 @@
+"""From names on the wire to names in Python."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+
+from setpoint.meta import Object, wire_name
+
+_PLURAL_ACRONYM = re.compile(r"([A-Z]{2,})s(?=[A-Z]|$)")
+_BEFORE_WORD = re.compile(r"([A-Z]+)([A-Z][a-z])")
+_HUMP = re.compile(r"([a-z0-9])([A-Z])")
+
+# What generated annotations are made of: a field of that name would hide the type from the fields beside it.
+_TYPES = frozenset({"bool", "bytes", "datetime", "dict", "float", "int", "list", "msgspec", "str"})
+assert frozenset({"bool", "bytes", "dict", "float", "int", "list", "str"}) <= set(dir(builtins))
+
+# What an Object already is or has. ``metadata`` is the one of these that is a field.
+_OBJECT = frozenset(name for name in (*dir(Object), "resource") if not name.startswith("__")) - {"metadata"}
+
+
+def snake_case(wire: str) -> str:
+    """``clusterIPs`` is ``cluster_ips``, ``fsGroup`` ``fs_group``, ``$ref`` ``ref``; no care is taken of keywords.
+
+    It is the official Python client's spelling, except that a plural acronym stays one word there is none of here
+    (``cluster_i_ps``).
+    """
+    name = wire.lstrip("$").replace("-", "_")
+    name = _PLURAL_ACRONYM.sub(lambda found: f"_{found[1].lower()}s_", name)
+    name = _BEFORE_WORD.sub(r"\1_\2", name)
+    name = _HUMP.sub(r"\1_\2", name)
+    return re.sub("_+", "_", name).strip("_").lower()
+
+
+def attribute_name(wire: str, *, on_object: bool) -> str:
+    """The attribute for a field: `snake_case`, with ``_`` behind it where the plain word means something else."""
+    name = snake_case(wire)
+    if keyword.iskeyword(name) or name in _TYPES or (on_object and name in _OBJECT):
+        return name + "_"
+    return name
+
+
+def needs_wire_name(attribute: str, wire: str) -> bool:
+    """Whether the renaming rule of `setpoint.meta.Model` would put something else on the wire."""
+    return wire_name(attribute) != wire
+
+
+def module_name(definition: str) -> str:
+    """The module of a definition: ``io.k8s.api.rbac.v1.Role`` lives in ``rbac_v1``."""
+    package = definition.rpartition(".")[0]
+    if package.startswith("io.k8s.apimachinery."):
+        return "meta_v1"
+    group, version = package.split(".")[-2:]
+    return f"{group}_{version}"
+
+
+def class_name(definition: str) -> str:
+    """The class of a definition; the server's version would be plain ``Info``, which says too little."""
+    return "VersionInfo" if definition == "io.k8s.apimachinery.pkg.version.Info" else definition.rpartition(".")[2]
+
+
+def constant_name(group: str, version: str, kind: str) -> str:
+    """The name of a kind's `Resource` in the table: ``APPS_V1_DEPLOYMENT``, ``CORE_V1_CONFIG_MAP``."""
+    return f"{group.partition('.')[0] or 'core'}_{version}_{snake_case(kind)}".upper().replace("-", "_")
