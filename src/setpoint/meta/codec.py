@@ -223,6 +223,8 @@ def _zero(target: Any) -> Any:
     origin = get_origin(target) or target
     if origin in (str, int, float, bool, list, dict):
         return origin()
+    if origin is bytes:
+        return ""
     if isinstance(origin, type) and issubclass(origin, Struct):
         return _repair_struct(origin, {})
     if isinstance(origin, type) and issubclass(origin, datetime):

@@ -44,7 +44,7 @@ class ModelMeta(msgspec.StructMeta):
         options.setdefault("kw_only", True)
         annotated = namespace.get("__annotations__", {})
         for attribute, default in list(namespace.items()):
-            if attribute in annotated and isinstance(default, Struct):
+            if isinstance(default, Struct) and "ClassVar" not in str(annotated.get(attribute, "ClassVar")):
                 namespace[attribute] = field(default_factory=_copier(default))
         return super().__new__(cls, name, bases, namespace, **options)
 
