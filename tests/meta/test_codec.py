@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 import pytest
@@ -185,3 +185,10 @@ def test_an_owner_must_have_been_stored() -> None:
         "u1",
         True,
     )
+
+
+def test_a_struct_that_belongs_to_the_class_stays_with_the_class() -> None:
+    class Held(Object):
+        resource: ClassVar[Resource] = Resource(group="", version="v1", kind="Held", plural="helds")
+
+    assert Held().kind == "Held"
