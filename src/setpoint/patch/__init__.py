@@ -1,0 +1,40 @@
+"""All ways to change an object: JSON patch, merge patch, strategic merge patch and server-side apply.
+
+Each is a module of pure functions over plain JSON values::
+
+    json_patch.apply(document, operations)
+    merge_patch.apply(document, patch)            merge_patch.diff(original, modified)
+    strategic.apply(schema, document, patch)      strategic.diff(schema, original, modified)
+    apply.apply(schema, live, applied, ...)       apply.update(schema, old, new, ...)
+"""
+
+from __future__ import annotations
+
+from . import apply, fieldset, json_patch, managed, merge_patch, strategic, typed
+from .apply import ApplyConflict, ApplyResult, Conflict, InvalidApply
+from .fieldset import FieldSet
+from .json_patch import PatchError, TestFailed, TooManyOperations
+from .managed import managers_of_request
+from .strategic import StrategicPatchError
+from .typed import TypedError
+
+__all__ = [
+    "ApplyConflict",
+    "ApplyResult",
+    "Conflict",
+    "FieldSet",
+    "InvalidApply",
+    "PatchError",
+    "StrategicPatchError",
+    "TestFailed",
+    "TooManyOperations",
+    "TypedError",
+    "apply",
+    "fieldset",
+    "json_patch",
+    "managed",
+    "managers_of_request",
+    "merge_patch",
+    "strategic",
+    "typed",
+]

@@ -1,0 +1,358 @@
+"""Server-side apply (KEP-555): ownership of fields, conflicts, and what an applied configuration makes of an object.
+
+``apply`` serves an apply request, ``update`` keeps the books for every other write. Both are pure: they take the live object and
+its ``managedFields`` and give what is to be stored. Semantics: structured-merge-diff's ``merge`` and apimachinery's
+``managedfields``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from setpoint.schema.node import UNSET, Schema
+from setpoint.schema.values import json_equal
+
+from .fieldset import EMPTY, FieldSet, Path, path_text
+from .managed import Identity, Managed, Owner
+from .typed import Comparison, TypedError, compare, ensure_named, field_set, merge, remove, type_errors
+
+__all__ = ["ApplyConflict", "ApplyResult", "Conflict", "Convert", "InvalidApply", "apply", "update"]
+
+Convert: TypeAlias = Callable[[dict[str, Any], str], "tuple[Schema, dict[str, Any]] | None"]
+"""Gives an object in another API version, with that version's schema; None if the version is not served any more."""
+
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+
+# Not owned by anybody: they are the object's identity or the server's own.
+_NEVER_OWNED: Final = FieldSet.of(
+    ("f:apiVersion",),
+    ("f:kind",),
+    ("f:metadata",),
+    *(
+        ("f:metadata", f"f:{name}")
+        for name in (
+            "name",
+            "namespace",
+            "creationTimestamp",
+            "selfLink",
+            "uid",
+            "clusterName",
+            "generation",
+            "managedFields",
+            "resourceVersion",
+        )
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A field that the request would change and that ``owner`` owns with another value."""
+
+    owner: Owner
+    path: Path
+
+
+class ApplyConflict(Exception):
+    """Others own fields that the request would change. To be answered with 409, reason Conflict."""
+
+    def __init__(self, conflicts: Sequence[Conflict]) -> None:
+        self.conflicts = list(conflicts)
+        super().__init__(self.message)
+
+    @property
+    def message(self) -> str:
+        """As the API server words it."""
+        if len(self.conflicts) == 1:
+            only = self.conflicts[0]
+            return f"Apply failed with 1 conflict: conflict with {only.owner}: {path_text(only.path)}"
+        lines: list[str] = []
+        previous: Identity | None = None
+        for conflict in sorted(self.conflicts, key=lambda item: item.owner.identity):  # stable: paths stay in order
+            if conflict.owner.identity != previous:
+                previous = conflict.owner.identity
+                lines.append(f"conflicts with {conflict.owner}:")
+            lines.append(f"- {path_text(conflict.path)}")
+        text = "\n".join(lines)
+        return f"Apply failed with {len(self.conflicts)} conflicts: {text}"
+
+    @property
+    def causes(self) -> list[dict[str, str]]:
+        """``Status.details.causes``."""
+        return [
+            {"reason": "FieldManagerConflict", "message": f"conflict with {item.owner}", "field": path_text(item.path)}
+            for item in self.conflicts
+        ]
+
+
+class InvalidApply(ValueError):
+    """The configuration can't be applied as it is. ``errors`` holds texts like ``.spec.foo: field not declared in schema``."""
+
+    def __init__(self, errors: Sequence[str]) -> None:
+        self.errors = list(errors)
+        text = self.errors[0] if len(self.errors) == 1 else "\n  ".join(["errors:", *self.errors])
+        super().__init__(f"failed to create typed patch object: {text}")
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyResult:
+    """What an apply makes of an object. ``object`` carries ``managed_fields`` in its metadata."""
+
+    object: dict[str, Any]
+    managed_fields: list[dict[str, Any]]
+    changed: bool
+    """Whether anything differs from the live object, ownership included. If not, nothing needs to be stored."""
+
+
+def apply(
+    schema: Schema,
+    live: dict[str, Any] | None,
+    applied: dict[str, Any],
+    managers: Sequence[Mapping[str, Any]],
+    manager: str,
+    *,
+    force: bool = False,
+    api_version: str,
+    subresource: str = "",
+    now: str,
+    ignored: FieldSet = EMPTY,
+    convert: Convert | None = None,
+) -> ApplyResult:
+    """Apply the configuration ``applied`` as ``manager`` to ``live`` (None: the object is created).
+
+    - What ``applied`` says is set and owned by ``manager``; an equal value is owned together with its other owners.
+    - What ``manager`` applied before and leaves out now is removed, unless another manager owns it.
+    - A different value owned by another manager is a conflict; ``force`` takes the field over.
+
+    ``managers``: the live object's managedFields. ``api_version``: that of ``applied``. ``now``: RFC 3339 in seconds; the entry's
+    time moves only if the object or what the manager owns changes. ``ignored``: fields that requests to this endpoint can't set
+    (``status`` for the main resource), neither owned nor in conflict. ``convert``: for objects served in several versions with
+    different schemas; without it all entries are taken to be of one version.
+
+    Inputs are never changed; the result shares parts with them. Defaulting and validation are the caller's, before storing.
+
+    Raises ApplyConflict, InvalidApply (``applied`` does not fit the schema), ValueError (malformed managedFields).
+    """
+    errors = type_errors(schema, applied)
+    if (applied.get("metadata") or {}).get("managedFields") is not None:
+        errors.append("metadata.managedFields must be nil")
+    if errors:
+        raise InvalidApply(errors)
+    before = _without_managed_fields(live or {})
+    managed = Managed.decode(managers)
+    original = managed.owners.copy()
+    managed.reconcile(schema)
+    context = _Context(schema, api_version, ignored, convert)
+    if not managed.owners and live:
+        everything = compare(schema, {}, before).added - _NEVER_OWNED
+        if everything:
+            owner = Owner("before-first-apply", "Update", api_version, subresource, time=now, fields=everything)
+            managed.owners[owner.identity] = owner
+    own = Owner(manager or "unknown", "Apply", api_version, subresource)
+    last = managed.owners.get(own.identity)
+    merged = merge(schema, before, applied)
+    fields = field_set(schema, applied).without(ignored)
+    managed.owners[own.identity] = (
+        last.with_fields(fields)
+        if last and last.api_version == api_version
+        else Owner(own.manager, "Apply", api_version, subresource, time=last.time if last else None, fields=fields)
+    )
+    if last is not None:
+        merged = context.prune(merged, managed, last)
+    comparison = compare(schema, before, merged)
+    conflicts = context.take(managed, own.identity, comparison, before, merged)
+    if conflicts and not force:
+        if own.manager == "kubectl":
+            allowed = _last_applied_fields(schema, before, api_version)
+            conflicts = [conflict for conflict in conflicts if conflict.path not in allowed]
+        if conflicts:
+            raise ApplyConflict(conflicts)
+    mine = managed.owners.get(own.identity)
+    if mine is not None:
+        stripped = mine.with_fields(mine.fields - _NEVER_OWNED)
+        if not last or comparison or stripped.fields != last.fields or stripped.api_version != last.api_version:
+            stripped = stripped.at(now)
+        managed.owners[own.identity] = stripped
+    managed.drop_empty()
+    changed = bool(comparison) or not live or not json_equal(before, merged) or managed.owners != original
+    if not changed:
+        return ApplyResult(live, [dict(entry) for entry in managers], False)  # type: ignore[arg-type]
+    entries = managed.encode()
+    return ApplyResult(_with_managed_fields(merged, entries), entries, True)
+
+
+def update(
+    schema: Schema,
+    old: dict[str, Any] | None,
+    new: dict[str, Any],
+    managers: Sequence[Mapping[str, Any]],
+    manager: str,
+    *,
+    api_version: str,
+    subresource: str = "",
+    now: str,
+    ignored: FieldSet = EMPTY,
+    convert: Convert | None = None,
+) -> list[dict[str, Any]]:
+    """The managedFields after a create (``old`` is None), update or patch that turns ``old`` into ``new``.
+
+    Fields that changed are owned by ``manager``'s Update entry and by nobody else, fields that went are owned by nobody. At most
+    ten Update entries remain. An existing object without managedFields stays without (nobody tracked it so far).
+
+    ``managers``: what `managers_of_request` gives. Other parameters as for `apply`. Inputs are never changed.
+
+    For kinds whose ``spec``, ``status`` and ``metadata`` always exist on the server, pass an ``old`` with these empty on create,
+    and nobody owns them as such.
+
+    Raises ValueError for malformed managedFields, TypedError for objects that don't fit the schema.
+    """
+    managed = Managed.decode(managers)
+    if not managed.owners and old and (old.get("metadata") or {}).get("uid"):
+        return []
+    before, after = _without_managed_fields(old or {}), _without_managed_fields(new)
+    comparison = compare(schema, before, after).without(ignored)
+    if not comparison:
+        return managed.encode()
+    managed.reconcile(schema)
+    context = _Context(schema, api_version, ignored, convert)
+    context.take(managed, None, comparison, before, after)
+    mine = (comparison.modified | comparison.added) - _NEVER_OWNED
+    if mine:
+        owner = Owner(manager or "unknown", "Update", api_version, subresource, time=now, fields=mine)
+        previous = managed.owners.get(owner.identity)
+        if previous is not None:
+            owner = Owner(owner.manager, "Update", api_version, subresource, time=now, fields=mine | previous.fields)
+        managed.owners[owner.identity] = owner
+    managed.drop_empty()
+    managed.cap()
+    return managed.encode()
+
+
+@dataclass(slots=True)
+class _Context:
+    schema: Schema
+    api_version: str
+    ignored: FieldSet
+    convert: Convert | None
+
+    def view(self, value: dict[str, Any], api_version: str) -> tuple[Schema, dict[str, Any]] | None:
+        """``value`` as managers of ``api_version`` see it."""
+        if api_version == self.api_version or self.convert is None:
+            return self.schema, value
+        return self.convert(value, api_version)
+
+    def take(
+        self,
+        managed: Managed,
+        own: Identity | None,
+        comparison: Comparison,
+        before: dict[str, Any],
+        after: dict[str, Any],
+    ) -> list[Conflict]:
+        """Take from all other owners what changed and what went; what they lost by change, in the order of their names."""
+        comparisons: dict[str, Comparison | None] = {self.api_version: comparison.without(self.ignored)}
+        conflicts: list[Conflict] = []
+        for identity in sorted(managed.owners):
+            if identity == own:
+                continue
+            owner = managed.owners[identity]
+            version = owner.api_version if self.convert is not None else self.api_version
+            if version not in comparisons:
+                comparisons[version] = self._compare_at(version, before, after)
+            seen = comparisons[version]
+            if seen is None:  # the version is not served any more, so nobody can make sense of the entry
+                del managed.owners[identity]
+                continue
+            if not seen:
+                continue
+            lost = owner.fields & (seen.modified | seen.added)
+            if lost or seen.removed:
+                managed.owners[identity] = owner.with_fields(owner.fields - lost - seen.removed)
+            conflicts.extend(Conflict(owner, path) for path in lost)
+        return conflicts
+
+    def _compare_at(self, version: str, before: dict[str, Any], after: dict[str, Any]) -> Comparison | None:
+        old, new = self.view(before, version), self.view(after, version)
+        return None if old is None or new is None else compare(new[0], old[1], new[1]).without(self.ignored)
+
+    def prune(self, merged: dict[str, Any], managed: Managed, last: Owner) -> dict[str, Any]:
+        """Remove what ``last`` (the applier's previous entry) owned and neither it nor anybody else owns now."""
+        seen = self.view(merged, last.api_version)
+        if seen is None:
+            return merged
+        schema, value = seen
+        owned = FieldSet()
+        for owner in managed.owners.values():
+            if owner.api_version == last.api_version or self.convert is None:
+                owned = owned | owner.fields
+        if not last.fields - owned:
+            return merged
+        everything = ensure_named(schema, field_set(schema, value))
+        was_mine = ensure_named(schema, last.fields)
+        without = _removed(schema, value, was_mine)
+        keep = ensure_named(schema, field_set(schema, without)) | ensure_named(schema, owned)
+        without = _removed(schema, value, everything - keep)
+        for version in {owner.api_version for owner in managed.owners.values()} - {last.api_version}:
+            without = self._add_back(value, without, last.api_version, version, managed)
+        gone = (everything - ensure_named(schema, field_set(schema, without))) & was_mine
+        result = _removed(schema, value, gone)
+        if schema is self.schema:
+            return result
+        back = self.convert(result, self.api_version) if self.convert is not None else None
+        return merged if back is None else back[1]
+
+    def _add_back(
+        self, value: dict[str, Any], without: dict[str, Any], version: str, other: str, managed: Managed
+    ) -> dict[str, Any]:
+        """Put back what managers of the version ``other`` own. Objects are in ``version``."""
+        if self.convert is None:
+            return without
+        full, rest = self.convert(value, other), self.convert(without, other)
+        if full is None or rest is None:
+            return without
+        schema = full[0]
+        owned = FieldSet()
+        for owner in managed.owners.values():
+            if owner.api_version == other:
+                owned = owned | owner.fields
+        keep = ensure_named(schema, field_set(schema, rest[1])) | ensure_named(schema, owned)
+        back = self.convert(_removed(schema, full[1], ensure_named(schema, field_set(schema, full[1])) - keep), version)
+        return without if back is None else back[1]
+
+
+def _removed(schema: Schema, value: dict[str, Any], fields: FieldSet) -> dict[str, Any]:
+    result = remove(schema, value, fields)
+    return {} if result is UNSET else result
+
+
+def _last_applied_fields(schema: Schema, live: dict[str, Any], api_version: str) -> FieldSet:
+    """Fields a client-side ``kubectl apply`` set and nobody changed since: server-side apply by kubectl may take these over."""
+    text = ((live.get("metadata") or {}).get("annotations") or {}).get(LAST_APPLIED)
+    if not text:
+        return EMPTY
+    try:
+        applied = json.loads(text)
+        if not isinstance(applied, dict) or applied.get("apiVersion") != api_version:
+            return EMPTY
+        comparison = compare(schema, applied, live)
+        return field_set(schema, applied) - comparison.modified - comparison.added - comparison.removed
+    except (json.JSONDecodeError, TypedError):  # an annotation anybody may write; it gives no rights then
+        return EMPTY
+
+
+def _without_managed_fields(value: dict[str, Any]) -> dict[str, Any]:
+    metadata = value.get("metadata")
+    if not isinstance(metadata, dict) or "managedFields" not in metadata:
+        return value
+    return {**value, "metadata": {name: item for name, item in metadata.items() if name != "managedFields"}}
+
+
+def _with_managed_fields(value: dict[str, Any], entries: list[dict[str, Any]]) -> dict[str, Any]:
+    metadata = dict(value.get("metadata") or {})
+    metadata.pop("managedFields", None)
+    if entries:
+        metadata["managedFields"] = entries
+    return {**value, "metadata": metadata}

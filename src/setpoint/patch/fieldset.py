@@ -1,0 +1,253 @@
+"""Sets of fields: which fields of an object somebody owns, and their JSON form ``FieldsV1``.
+
+A path is a tuple of elements, each written as FieldsV1 writes it:
+
+* ``f:name`` a field of an object,
+* ``k:{"name":"x"}`` the item of a list with these keys (names sorted, compact JSON),
+* ``v:"x"`` the item of a list with this value,
+* ``i:0`` the item of a list at this index.
+
+Semantics are those of structured-merge-diff's ``fieldpath``: a member is a path; a parent is a member only if it was put in itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from setpoint.schema.errors import format_value
+
+__all__ = ["EMPTY", "FieldSet", "Path", "field", "index", "key", "path_text", "value"]
+
+Path: TypeAlias = tuple[str, ...]
+
+_encode: Final = msgspec.json.Encoder(order="sorted").encode
+_decode: Final = msgspec.json.decode
+_RANK: Final = {"f": 0, "k": 1, "v": 2, "i": 3}
+
+
+def field(name: str) -> str:
+    """The element of an object's field."""
+    return "f:" + name
+
+
+def key(keys: Mapping[str, Any]) -> str:
+    """The element of a list item that is told apart by some of its fields."""
+    return "k:" + _json(keys)
+
+
+def value(item: Any) -> str:
+    """The element of a list item that is told apart by its whole (scalar) value."""
+    return "v:" + _json(item)
+
+
+def index(position: int) -> str:
+    """The element of a list item that is told apart by its place."""
+    return f"i:{position}"
+
+
+def path_text(path: Iterable[str]) -> str:
+    """A path as servers print it in conflicts: ``.spec.containers[name="x"].image``."""
+    return "".join(_element_text(element) for element in path)
+
+
+class FieldSet:
+    """A set of paths, kept as a tree. Treat it as immutable except while building it with `add`."""
+
+    __slots__ = ("children", "members")
+
+    def __init__(self, members: set[str] | None = None, children: dict[str, FieldSet] | None = None) -> None:
+        self.members: set[str] = set() if members is None else members
+        self.children: dict[str, FieldSet] = {} if children is None else children
+
+    @classmethod
+    def of(cls, *paths: Path) -> FieldSet:
+        """The set of these paths."""
+        result = cls()
+        for path in paths:
+            result.add(path)
+        return result
+
+    @classmethod
+    def from_fields_v1(cls, fields: Mapping[str, Any]) -> FieldSet:
+        """Read the JSON form. Raises ValueError if it is malformed."""
+        result = cls()
+        members, children = result.members, result.children
+        for element, inner in fields.items():
+            if element == ".":
+                continue
+            if not element.startswith("f:"):
+                element = _canonical(element)
+            if not isinstance(inner, Mapping):
+                raise ValueError(f"managed fields: {element!r} must hold an object, not {inner!r}")
+            if not inner:
+                members.add(element)
+                continue
+            if "." in inner:
+                members.add(element)
+            child = cls.from_fields_v1(inner)
+            if child:
+                children[element] = child
+        return result
+
+    def to_fields_v1(self) -> dict[str, Any]:
+        """The JSON form, in the order servers write it."""
+        result: dict[str, Any] = {}
+        members, children = self.members, self.children
+        for element in sorted(members | children.keys() if children else members, key=_order):
+            child = children.get(element)
+            if child is None:
+                result[element] = {}
+            else:
+                result[element] = {".": {}, **child.to_fields_v1()} if element in members else child.to_fields_v1()
+        return result
+
+    def add(self, path: Path) -> None:
+        """Put one path in; its parents are not put in. The empty path (the whole object) is never tracked."""
+        if not path:
+            return
+        node = self
+        for element in path[:-1]:
+            node = node.child(element)
+        node.members.add(path[-1])
+
+    def child(self, element: str) -> FieldSet:
+        """The subtree below ``element``, created if there is none (for building)."""
+        node = self.children.get(element)
+        if node is None:
+            node = self.children[element] = FieldSet()
+        return node
+
+    def below(self, element: str) -> FieldSet:
+        """The set of what is below ``element``, maybe empty."""
+        return self.children.get(element, EMPTY)
+
+    def has(self, path: Path) -> bool:
+        """Whether exactly this path is a member."""
+        node: FieldSet | None = self
+        for element in path[:-1]:
+            node = node.children.get(element) if node is not None else None
+        return bool(path) and node is not None and path[-1] in node.members
+
+    __contains__ = has
+
+    def __bool__(self) -> bool:
+        return bool(self.members) or any(self.children.values())
+
+    def __len__(self) -> int:
+        return len(self.members) + sum(len(child) for child in self.children.values())
+
+    def __iter__(self) -> Iterator[Path]:
+        """All members in the order servers report them: own elements first, then what is below."""
+        for element in sorted(self.members, key=_order):
+            yield (element,)
+        for element in sorted(self.children, key=_order):
+            for path in self.children[element]:
+                yield (element, *path)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, FieldSet):
+            return NotImplemented
+        if self is other:
+            return True
+        if self.members != other.members:
+            return False
+        mine = {element: child for element, child in self.children.items() if child}
+        return mine == {element: child for element, child in other.children.items() if child}
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __or__(self, other: FieldSet) -> FieldSet:
+        """All paths of both."""
+        if not other:
+            return self
+        if not self:
+            return other
+        children = dict(self.children)
+        for element, theirs in other.children.items():
+            mine = children.get(element)
+            children[element] = theirs if mine is None else mine | theirs
+        return FieldSet(self.members | other.members, children)
+
+    def __and__(self, other: FieldSet) -> FieldSet:
+        """Paths that are in both."""
+        children: dict[str, FieldSet] = {}
+        for element, mine in self.children.items():
+            theirs = other.children.get(element)
+            if theirs is not None:
+                both = mine & theirs
+                if both:
+                    children[element] = both
+        return FieldSet(self.members & other.members, children)
+
+    def __sub__(self, other: FieldSet) -> FieldSet:
+        """Paths that are not in ``other``. A parent's removal leaves what is below it, and the other way round."""
+        if not other:
+            return self
+        children: dict[str, FieldSet] = {}
+        for element, mine in self.children.items():
+            theirs = other.children.get(element)
+            rest = mine if theirs is None else mine - theirs
+            if rest:
+                children[element] = rest
+        return FieldSet(self.members - other.members, children)
+
+    def without(self, other: FieldSet) -> FieldSet:
+        """Paths that are neither in ``other`` nor below one of its members."""
+        if not other:
+            return self
+        children: dict[str, FieldSet] = {}
+        for element, mine in self.children.items():
+            if element in other.members:
+                continue
+            theirs = other.children.get(element)
+            rest = mine if theirs is None else mine.without(theirs)
+            if rest:
+                children[element] = rest
+        return FieldSet(self.members - other.members, children)
+
+    def __repr__(self) -> str:
+        return f"FieldSet({', '.join(path_text(path) for path in self)})"
+
+
+EMPTY: Final = FieldSet()
+"""The empty set; never build on it."""
+
+
+def _json(item: Any) -> str:
+    text = _encode(item).decode()
+    if "&" in text or "<" in text or ">" in text:  # as Go's encoder writes them, so that the same item has one name
+        text = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+    return text
+
+
+def _canonical(element: str) -> str:
+    kind, separator, rest = element.partition(":")
+    if not separator or kind not in _RANK:
+        raise ValueError(f"managed fields: {element!r} is not a path element")
+    if kind == "i":
+        return f"i:{int(rest)}"
+    try:
+        item = _decode(rest)
+    except msgspec.DecodeError as error:
+        raise ValueError(f"managed fields: {element!r}: {error}") from None
+    if kind == "k" and not isinstance(item, dict):
+        raise ValueError(f"managed fields: {element!r} must hold an object")
+    return f"{kind}:{_json(item)}"
+
+
+def _order(element: str) -> tuple[int, str]:
+    return _RANK[element[0]], element
+
+
+def _element_text(element: str) -> str:
+    kind, _, rest = element.partition(":")
+    if kind == "f":
+        return "." + rest
+    if kind == "k":
+        return "[" + ",".join(f"{name}={format_value(item)}" for name, item in _decode(rest).items()) + "]"
+    if kind == "v":
+        return f"[={format_value(_decode(rest))}]"
+    return f"[{rest}]"

@@ -1,0 +1,233 @@
+"""JSON patch (RFC 6902) with JSON pointers (RFC 6901), as API servers apply it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from setpoint.schema.values import copy_json, json_equal
+
+__all__ = ["MAX_OPERATIONS", "PatchError", "TestFailed", "TooManyOperations", "apply", "parse_pointer"]
+
+MAX_OPERATIONS: Final = 10_000
+_MAX_COPIED_BYTES: Final = 3 * 1024 * 1024
+_MISSING: Final = object()
+
+
+class PatchError(ValueError):
+    """A patch that can't be applied. ``index`` is the operation's place in the patch (-1: the patch as a whole)."""
+
+    def __init__(self, message: str, index: int = -1, path: str = "") -> None:
+        where = f"operation {index} ({path!r}): " if index >= 0 else ""
+        super().__init__(where + message)
+        self.message = message
+        self.index = index
+        self.path = path
+
+
+class TestFailed(PatchError):
+    """A ``test`` operation found another value than it wanted."""
+
+    __test__ = False  # not a test class for pytest
+
+
+class TooManyOperations(PatchError):
+    """More than `MAX_OPERATIONS` operations, which API servers answer with 413."""
+
+
+def parse_pointer(pointer: str) -> list[str]:
+    """The reference tokens of a JSON pointer; ``""`` is the whole document. Raises ValueError if it does not start with ``/``."""
+    if pointer == "":
+        return []
+    if not pointer.startswith("/"):
+        raise ValueError(f"JSON pointer {pointer!r} must be empty or start with '/'")
+    return [token.replace("~1", "/").replace("~0", "~") for token in pointer[1:].split("/")]
+
+
+def apply(document: Any, operations: Sequence[Mapping[str, Any]], *, max_copied_bytes: int = _MAX_COPIED_BYTES) -> Any:
+    """``document`` after all operations; ``document`` itself is never changed, and if one operation fails, none has happened.
+
+    As API servers do beyond the RFC: a negative array index counts from the end (``-1`` is the last item), a ``test`` of a
+    missing object member against null holds, what ``copy`` operations add is limited to ``max_copied_bytes``.
+
+    Raises TestFailed, TooManyOperations or another PatchError.
+    """
+    if not isinstance(operations, Sequence) or isinstance(operations, str | bytes):
+        raise PatchError("a JSON patch must be a list of operations")
+    if len(operations) > MAX_OPERATIONS:
+        raise TooManyOperations(
+            f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}"
+        )
+    run = _Run(document, max_copied_bytes)
+    for index, operation in enumerate(operations):
+        path = operation.get("path") if isinstance(operation, Mapping) else None
+        try:
+            run.step(operation)
+        except PatchError as error:
+            raise type(error)(error.message, index, str(path)) from None
+        except ValueError as error:
+            raise PatchError(str(error), index, str(path)) from None
+    return run.document
+
+
+class _Run:
+    """One application. Containers are copied when first written to, and only those on the way to the change."""
+
+    __slots__ = ("copied", "document", "limit", "owned")
+
+    def __init__(self, document: Any, limit: int) -> None:
+        self.document = document
+        self.limit = limit
+        self.copied = 0
+        self.owned: dict[int, Any] = {}
+
+    def step(self, operation: Mapping[str, Any]) -> None:
+        if not isinstance(operation, Mapping):
+            raise PatchError("an operation must be an object")
+        kind = operation.get("op")
+        path = _pointer(operation, "path")
+        if kind == "add":
+            self.add(path, _value(operation))
+        elif kind == "remove":
+            self.remove(path)
+        elif kind == "replace":
+            value = _value(operation)
+            if path:
+                self.get(path)
+            self.put(path, value)
+        elif kind == "move":
+            source = _pointer(operation, "from")
+            if len(path) > len(source) and path[: len(source)] == source:
+                raise PatchError("a value can't be moved into itself")
+            value = self.get(source)
+            if path != source:
+                self.remove(source)
+                self.add(path, value)
+        elif kind == "copy":
+            value = copy_json(self.get(_pointer(operation, "from")))
+            self.copied += len(json.dumps(value, separators=(",", ":")))
+            if self.copied > self.limit:
+                raise PatchError(f"the patch copies more than {self.limit} bytes")
+            self.add(path, value)
+        elif kind == "test":
+            self.test(path, operation)
+        else:
+            raise PatchError(f"unexpected operation {kind!r}: use add, remove, replace, move, copy or test")
+
+    def get(self, path: list[str]) -> Any:
+        value = self.document
+        for depth, token in enumerate(path):
+            value = _child(value, token)
+            if value is _MISSING:
+                raise PatchError(f"nothing at {_join(path[: depth + 1])!r}")
+        return value
+
+    def test(self, path: list[str], operation: Mapping[str, Any]) -> None:
+        wanted = operation.get("value")
+        actual = self.document
+        for depth, token in enumerate(path):
+            inner = _child(actual, token)
+            if inner is _MISSING:
+                if wanted is None and depth == len(path) - 1 and isinstance(actual, dict):
+                    return
+                if depth == len(path) - 1 and isinstance(actual, dict):
+                    raise TestFailed("testing value failed: it is missing")
+                raise PatchError(f"nothing at {_join(path[: depth + 1])!r}")
+            actual = inner
+        if not json_equal(actual, wanted):
+            raise TestFailed("testing value failed: it is another")
+
+    def add(self, path: list[str], value: Any) -> None:
+        if not path:
+            self.document = value
+            return
+        parent = self.parent(path)
+        token = path[-1]
+        if isinstance(parent, dict):
+            parent[token] = value
+        else:
+            length = len(parent)
+            index = length if token == "-" else _index(token, length + 1)
+            parent.insert(index, value)
+
+    def put(self, path: list[str], value: Any) -> None:
+        if not path:
+            self.document = value
+            return
+        parent = self.parent(path)
+        if isinstance(parent, dict):
+            parent[path[-1]] = value
+        else:
+            parent[_index(path[-1], len(parent))] = value
+
+    def remove(self, path: list[str]) -> None:
+        if not path:
+            raise PatchError("the whole document can't be removed")
+        parent = self.parent(path)
+        token = path[-1]
+        if isinstance(parent, dict):
+            if token not in parent:
+                raise PatchError(f"Unable to remove nonexistent key: {token}")
+            del parent[token]
+        else:
+            del parent[_index(token, len(parent))]
+
+    def parent(self, path: list[str]) -> dict[str, Any] | list[Any]:
+        """The container that holds ``path``, made this run's own together with everything above it."""
+        self.document = node = self.own(self.document, path, 0)
+        for depth, token in enumerate(path[:-1], 1):
+            inner = _child(node, token)
+            if inner is _MISSING:
+                raise PatchError(f"doc is missing path {_join(path[:depth])!r}")
+            inner = self.own(inner, path, depth)
+            if isinstance(node, dict):
+                node[token] = inner
+            else:
+                node[_index(token, len(node))] = inner
+            node = inner
+        return node
+
+    def own(self, node: Any, path: list[str], depth: int) -> dict[str, Any] | list[Any]:
+        if id(node) in self.owned:
+            return node  # type: ignore[no-any-return]
+        if not isinstance(node, dict | list):
+            raise PatchError(f"{_join(path[:depth])!r} is neither an object nor a list")
+        copy: dict[str, Any] | list[Any] = node.copy()
+        self.owned[id(copy)] = copy
+        return copy
+
+
+def _child(node: Any, token: str) -> Any:
+    if isinstance(node, dict):
+        return node.get(token, _MISSING)
+    if isinstance(node, list):
+        return node[_index(token, len(node))]
+    return _MISSING
+
+
+def _index(token: str, length: int) -> int:
+    digits = token.removeprefix("-")
+    if not (digits.isascii() and digits.isdecimal()) or (digits[0] == "0" and token != "0"):
+        raise PatchError(f"{token!r} is not an array index")
+    index = int(token)
+    if not -length <= index < length:
+        raise PatchError(f"Unable to access invalid index: {token}")
+    return index + length if index < 0 else index
+
+
+def _join(tokens: Sequence[str]) -> str:
+    return "".join("/" + token.replace("~", "~0").replace("/", "~1") for token in tokens)
+
+
+def _pointer(operation: Mapping[str, Any], name: str) -> list[str]:
+    pointer = operation.get(name)
+    if not isinstance(pointer, str):
+        raise PatchError(f"operation, missing {name} field")
+    return parse_pointer(pointer)
+
+
+def _value(operation: Mapping[str, Any]) -> Any:
+    if "value" not in operation:
+        raise PatchError("operation, missing value field")
+    return operation["value"]

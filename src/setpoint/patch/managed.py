@@ -1,0 +1,199 @@
+"""``metadata.managedFields``: who owns which fields of an object (KEP-555)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from setpoint.schema.node import Schema
+
+from .fieldset import FieldSet
+from .typed import reconcile
+
+__all__ = ["MAX_UPDATE_MANAGERS", "Identity", "Managed", "Owner", "managers_of_request"]
+
+MAX_UPDATE_MANAGERS: Final = 10
+"""Above this many Update entries the oldest are merged into one called ``ancient-changes``."""
+
+_ANCIENT: Final = "ancient-changes"
+
+Identity: TypeAlias = tuple[str, str, str, str]
+"""(manager, operation, apiVersion, subresource); apiVersion is empty for Apply, whose entry moves from version to version."""
+
+
+class Owner:
+    """One entry: a manager's operation and the fields it owns. Its field set is read when first asked for."""
+
+    __slots__ = ("_entry", "_fields", "api_version", "manager", "operation", "subresource", "time")
+
+    def __init__(
+        self,
+        manager: str,
+        operation: str,
+        api_version: str,
+        subresource: str = "",
+        *,
+        time: str | None = None,
+        fields: FieldSet | None = None,
+        entry: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.manager = manager
+        self.operation = operation
+        self.api_version = api_version
+        self.subresource = subresource
+        self.time = time
+        self._fields = fields
+        self._entry = entry
+
+    @classmethod
+    def from_entry(cls, entry: Mapping[str, Any], position: int) -> Owner:
+        """Read an entry. Raises ValueError, worded as the API server does, if it is malformed."""
+        operation = entry.get("operation")
+        if operation not in ("Apply", "Update"):
+            raise ValueError("operation must be `Apply` or `Update`")
+        if not entry.get("apiVersion"):
+            raise ValueError("apiVersion must not be empty")
+        if not entry.get("fieldsType"):
+            raise ValueError(f"missing fieldsType in managed fields entry {position}")
+        if entry["fieldsType"] != "FieldsV1":
+            raise ValueError(f'invalid fieldsType "{entry["fieldsType"]}" in managed fields entry {position}')
+        return cls(
+            entry.get("manager") or "",
+            operation,
+            entry["apiVersion"],
+            entry.get("subresource") or "",
+            time=entry.get("time"),
+            entry=entry,
+        )
+
+    @property
+    def applied(self) -> bool:
+        """Whether this is an Apply entry."""
+        return self.operation == "Apply"
+
+    @property
+    def identity(self) -> Identity:
+        """What tells this entry apart from others."""
+        return (self.manager, self.operation, "" if self.applied else self.api_version, self.subresource)
+
+    @property
+    def fields(self) -> FieldSet:
+        """The fields owned. Raises ValueError if the entry's fieldsV1 is malformed."""
+        if self._fields is None:
+            assert self._entry is not None
+            self._fields = FieldSet.from_fields_v1(self._entry.get("fieldsV1") or {})
+        return self._fields
+
+    def with_fields(self, fields: FieldSet) -> Owner:
+        """The same entry owning other fields; itself if they are the same."""
+        if self._fields is not None and (fields is self._fields or fields == self._fields):
+            return self
+        return Owner(self.manager, self.operation, self.api_version, self.subresource, time=self.time, fields=fields)
+
+    def at(self, time: str | None) -> Owner:
+        """The same entry with another time."""
+        return Owner(self.manager, self.operation, self.api_version, self.subresource, time=time, fields=self.fields)
+
+    def to_entry(self) -> dict[str, Any]:
+        """The entry as it stands in ``metadata.managedFields``; the very one it was read from if nothing changed."""
+        if isinstance(self._entry, dict):
+            return self._entry
+        entry: dict[str, Any] = {"manager": self.manager, "operation": self.operation, "apiVersion": self.api_version}
+        if self.time is not None:
+            entry["time"] = self.time
+        entry["fieldsType"] = "FieldsV1"
+        entry["fieldsV1"] = self.fields.to_fields_v1()
+        if self.subresource:
+            entry["subresource"] = self.subresource
+        return entry
+
+    def __str__(self) -> str:
+        """As servers name a manager in conflicts."""
+        text = f'"{self.manager}"'
+        if self.subresource:
+            text += f' with subresource "{self.subresource}"'
+        return text if self.applied else f"{text} using {self.api_version}"
+
+    def __repr__(self) -> str:
+        return f"<Owner {self}: {self.fields!r}>"
+
+
+@dataclass(slots=True)
+class Managed:
+    """All entries of one object by identity."""
+
+    owners: dict[Identity, Owner]
+
+    @classmethod
+    def decode(cls, entries: Iterable[Mapping[str, Any]]) -> Managed:
+        """Read entries. Raises ValueError if one is malformed."""
+        owners = (Owner.from_entry(entry, position) for position, entry in enumerate(entries))
+        return cls({owner.identity: owner for owner in owners})
+
+    def reconcile(self, schema: Schema) -> None:
+        """See every set under ``schema``, which may have changed since the set was written."""
+        for identity, owner in self.owners.items():
+            fields = reconcile(schema, owner.fields)
+            if fields is not owner.fields:
+                self.owners[identity] = owner.with_fields(fields)
+
+    def drop_empty(self) -> None:
+        """Remove entries that own nothing."""
+        for identity in [identity for identity, owner in self.owners.items() if not owner.fields]:
+            del self.owners[identity]
+
+    def cap(self, maximum: int = MAX_UPDATE_MANAGERS) -> None:
+        """Merge the oldest Update entries, per API version, until there are at most ``maximum`` (or nothing is left to merge)."""
+        updates = [owner for owner in self.owners.values() if not owner.applied]
+        excess = len(updates) - maximum
+        if excess <= 0:
+            return
+        updates.sort(key=lambda owner: (owner.time or "", owner.identity))
+        first: dict[str, Owner] = {}
+        for owner in updates:
+            if excess <= 0:
+                return
+            known = first.setdefault(owner.api_version, owner)
+            if known is owner:
+                continue
+            bucket = (_ANCIENT, "Update", owner.api_version, "")
+            if bucket not in self.owners:
+                self.owners[bucket] = self.owners.pop(known.identity)
+            fields = owner.fields | self.owners[bucket].fields
+            self.owners.pop(owner.identity, None)
+            self.owners[bucket] = Owner(_ANCIENT, "Update", owner.api_version, time=owner.time, fields=fields)
+            excess -= 1
+
+    def encode(self) -> list[dict[str, Any]]:
+        """The entries in the order servers keep: Apply before Update, then by time, manager, version and subresource."""
+        ordered = sorted(
+            self.owners.values(),
+            key=lambda owner: (owner.operation, owner.time or "", owner.manager, owner.api_version, owner.subresource),
+        )
+        return [owner.to_entry() for owner in ordered]
+
+
+def managers_of_request(
+    live: Sequence[Mapping[str, Any]] | None, sent: Sequence[Mapping[str, Any]] | None, *, subresource: str = ""
+) -> list[Mapping[str, Any]]:
+    """Which managedFields an ordinary write starts from.
+
+    Those of the request, so that they can be edited; ``[]`` or ``[{}]`` there resets them. Those of the live object if the request
+    has none or malformed ones, or is to a subresource.
+    """
+    if subresource:
+        return _valid(live)
+    if sent is not None and (len(sent) == 0 or (len(sent) == 1 and not sent[0])):
+        return []
+    return _valid(sent) or _valid(live)
+
+
+def _valid(entries: Sequence[Mapping[str, Any]] | None) -> list[Mapping[str, Any]]:
+    entries = list(entries or ())
+    try:
+        for owner in Managed.decode(entries).owners.values():
+            _ = owner.fields
+    except ValueError:
+        return []
+    return entries

@@ -1,0 +1,56 @@
+"""JSON merge patch (RFC 7386).
+
+A merge patch can't express everything: null means *remove*, so a document that holds a null in an object can't be the result of
+a patch that sets it, and lists are replaced as a whole.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from setpoint.schema.values import json_equal
+
+__all__ = ["apply", "diff"]
+
+
+def apply(document: Any, patch: Any) -> Any:
+    """``document`` with ``patch`` merged in. Neither is changed; the result shares what did not change with both."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(document) if isinstance(document, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        elif isinstance(value, dict):
+            result[key] = apply(result.get(key), value)
+        else:
+            result[key] = value
+    return result
+
+
+def diff(original: Any, modified: Any) -> Any:
+    """The smallest patch with ``apply(original, patch) == modified``, if no object in ``modified`` holds a null.
+
+    Nulls in ``modified`` that replace something become removals; nulls inside lists are kept, because lists are replaced whole.
+    The result shares parts with ``modified``.
+    """
+    if not isinstance(original, dict) or not isinstance(modified, dict):
+        return modified
+    patch: dict[str, Any] = {}
+    for key, value in modified.items():
+        if key not in original:
+            patch[key] = value
+            continue
+        before = original[key]
+        if value is before:
+            continue
+        if isinstance(value, dict) and isinstance(before, dict):
+            inner = diff(before, value)
+            if inner:
+                patch[key] = inner
+        elif not json_equal(before, value):
+            patch[key] = value
+    for key in original:
+        if key not in modified:
+            patch[key] = None
+    return patch

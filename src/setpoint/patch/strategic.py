@@ -1,0 +1,319 @@
+"""Strategic merge patch: merge patch that knows which lists merge by key (apimachinery's ``util/strategicpatch``).
+
+Directives in patches:
+
+* ``$patch: replace`` in an object: take this object instead of merging; in a list item: take this list instead of merging;
+* ``$patch: delete`` in an object: empty it; in an item of a list with merge key: delete the item with that key;
+* ``$retainKeys: [names]``: drop all fields not named;
+* ``$setElementOrder/LIST: [...]``: the order of the items (keys only) of LIST;
+* ``$deleteFromPrimitiveList/LIST: [...]``: values to delete from LIST.
+
+What merges how is said by ``patch_strategy`` and ``patch_merge_key`` of `Schema`. Custom resources have no strategic merge patch:
+API servers answer 415 for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from setpoint.schema.node import ANYTHING, Schema
+from setpoint.schema.values import json_equal
+
+__all__ = ["StrategicPatchError", "apply", "diff"]
+
+_DIRECTIVE: Final = "$patch"
+_RETAIN: Final = "$retainKeys"
+_ORDER: Final = "$setElementOrder/"
+_DELETE: Final = "$deleteFromPrimitiveList/"
+
+
+class StrategicPatchError(ValueError):
+    """A patch whose directives make no sense, or lists whose items lack their merge key. To be answered with 400."""
+
+
+def apply(schema: Schema, document: Mapping[str, Any] | None, patch: Mapping[str, Any]) -> dict[str, Any]:
+    """``document`` with ``patch`` merged in. Neither is changed; the result may share parts with both.
+
+    Raises StrategicPatchError.
+    """
+    return _merge_map(schema, document or {}, patch)
+
+
+def _child(schema: Schema, name: str) -> Schema:
+    return schema.field(name) or ANYTHING
+
+
+def _strategy(schema: Schema) -> tuple[bool, str]:
+    """Whether unnamed fields are to be dropped, and how else the value merges."""
+    others = [name for name in schema.patch_strategy if name != "retainKeys"]
+    return len(others) != len(schema.patch_strategy), others[0] if others else ""
+
+
+def _merge_map(schema: Schema, original: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
+    directive = patch.get(_DIRECTIVE)
+    if directive == "replace":
+        return {name: value for name, value in patch.items() if name != _DIRECTIVE}
+    if directive == "delete":
+        return {}
+    if _DIRECTIVE in patch:
+        raise StrategicPatchError(f"unknown patch type: {directive!r} in an object; use replace or delete")
+    result = dict(original)
+    if _RETAIN in patch:
+        _retain(result, patch)
+    ordered = {name[len(_ORDER) :]: order for name, order in patch.items() if name.startswith(_ORDER)}
+    for name, order in ordered.items():
+        _merge_ordered(_child(schema, name), name, order, original, patch, result)
+    for name, value in patch.items():
+        if name.startswith(_ORDER) or name == _RETAIN or name in ordered:
+            continue
+        if name.startswith(_DELETE):
+            current = result.get(name[len(_DELETE) :])
+            if isinstance(current, list) and isinstance(value, list):
+                result[name[len(_DELETE) :]] = [item for item in current if not _contains(value, item)]
+            continue
+        _merge_field(_child(schema, name), name, value, result)
+    return result
+
+
+def _merge_field(schema: Schema, name: str, value: Any, result: dict[str, Any]) -> None:
+    if value is None:
+        result.pop(name, None)
+        return
+    current = result.get(name)
+    if isinstance(value, dict) and isinstance(current, dict):
+        result[name] = value if _strategy(schema)[1] == "replace" else _merge_map(schema, current, value)
+    elif isinstance(value, list) and isinstance(current, list):
+        result[name] = _merge_list(schema, current, value) if _strategy(schema)[1] == "merge" else value
+    else:
+        fresh = _fresh(value)
+        if fresh is None:
+            result.pop(name, None)
+        else:
+            result[name] = fresh
+
+
+def _fresh(value: Any) -> Any:
+    """A value that merges with nothing: without nulls in objects and without directives; None if it is one itself."""
+    if isinstance(value, dict):
+        if _DIRECTIVE in value:
+            return None
+        cleaned: dict[str, Any] = {}
+        for name, item in value.items():
+            if item is None or name == _RETAIN or name.startswith((_ORDER, _DELETE)):
+                continue
+            inner = _fresh(item)
+            if inner is not None:
+                cleaned[name] = inner
+        return cleaned
+    if isinstance(value, list):
+        return [_fresh(item) for item in value if not (isinstance(item, dict) and _DIRECTIVE in item)]
+    return value
+
+
+def _retain(result: dict[str, Any], patch: Mapping[str, Any]) -> None:
+    names = patch[_RETAIN]
+    if not isinstance(names, list):
+        raise StrategicPatchError(f"{_RETAIN} must be a list of names of fields")
+    for name, value in patch.items():
+        if name != _RETAIN and value is not None and not name.startswith((_ORDER, _DELETE)) and name not in names:
+            raise StrategicPatchError(f"the patch sets {name!r}, which its {_RETAIN} list drops")
+    for name in list(result):
+        if name not in names:
+            del result[name]
+
+
+def _merge_ordered(
+    schema: Schema, name: str, order: Any, original: Mapping[str, Any], patch: Mapping[str, Any], result: dict[str, Any]
+) -> None:
+    """Merge the list ``name`` and bring its items into the order of the patch's ``$setElementOrder`` list."""
+    key = schema.patch_merge_key
+    before, changes = result.get(name), patch.get(name)
+    for what, items in (("list", order), ("list", before), ("list", changes)):
+        if items is not None and not isinstance(items, list):
+            raise StrategicPatchError(f"{_ORDER}{name}: {what} expected, got {type(items).__name__}")
+    _check_order(name, changes or [], order, key)
+    if before is None and changes is None:
+        return
+    if changes is None:
+        merged = before
+    elif before is None:
+        merged = _fresh(changes)
+    elif _strategy(schema)[1] == "merge":
+        merged = _merge_list(schema, before, changes)
+    else:
+        merged = changes
+    assert isinstance(merged, list)
+    mine = [item for item in merged if _position(order, item, key) >= 0]
+    others = [item for item in merged if _position(order, item, key) < 0]
+    result[name] = _interleave(others, mine, order, original.get(name) or [], key)
+
+
+def _check_order(name: str, changes: list[Any], order: list[Any], key: str) -> None:
+    if not order:
+        return
+    kept = [item for item in changes if not (isinstance(item, dict) and _DIRECTIVE in item)]
+    positions = [_position(order, item, key) for item in kept]
+    if -1 in positions or positions != sorted(positions):
+        raise StrategicPatchError(
+            f"The order in patch list:\n{changes}\n doesn't match $setElementOrder list:\n{order}\n"
+        )
+
+
+def _merge_list(schema: Schema, original: list[Any], patch: list[Any]) -> list[Any]:
+    items = original + patch
+    if not items:
+        return original
+    key = schema.patch_merge_key
+    if not any(isinstance(item, dict) for item in items):
+        merged = list(dict.fromkeys(items)) if not any(isinstance(item, list) for item in items) else items
+        mine = [item for item in merged if item in patch]
+        others = [item for item in merged if item not in patch]
+        return _interleave(others, mine, patch, original, "")
+    if not key:
+        raise StrategicPatchError("cannot merge lists of objects without a merge key")
+    original, patch = _special_items(original, patch, key)
+    merged = list(original)
+    element = schema.items or ANYTHING
+    for item in patch:
+        position = _position(merged, item, key)
+        if position < 0:
+            merged.append(item)
+        else:
+            merged[position] = _merge_map(element, merged[position], item)
+    mine = [item for item in merged if _position(patch, item, key) >= 0]
+    others = [item for item in merged if _position(patch, item, key) < 0]
+    return _interleave(others, mine, patch, original, key)
+
+
+def _special_items(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
+    """Carry out the ``$patch`` directives among a list's items; what is left to merge."""
+    rest: list[Any] = []
+    replace = False
+    for item in patch:
+        if not isinstance(item, dict):
+            raise StrategicPatchError(f"items of a list with merge key {key!r} must be objects, got {item!r}")
+        if _DIRECTIVE not in item:
+            rest.append(item)
+        elif item[_DIRECTIVE] == "delete":
+            doomed = _key_of(item, key)
+            original = [other for other in original if not json_equal(_key_of(other, key), doomed)]
+        elif item[_DIRECTIVE] == "replace":
+            replace = True
+        elif item[_DIRECTIVE] == "merge":
+            raise StrategicPatchError("merging lists cannot yet be specified in the patch")
+        else:
+            raise StrategicPatchError(f"unknown patch type: {item[_DIRECTIVE]!r} in a list; use replace or delete")
+    return (rest, []) if replace else (original, rest)
+
+
+def _key_of(item: Any, key: str) -> Any:
+    if not isinstance(item, dict) or key not in item:
+        raise StrategicPatchError(f"map: {item!r} does not contain declared merge key: {key}")
+    return item[key]
+
+
+def _position(items: Sequence[Any], item: Any, key: str) -> int:
+    """Where the item with the same key (or, without key, the same value) is, or -1."""
+    wanted = _key_of(item, key) if key else item
+    for position, other in enumerate(items):
+        if json_equal(_key_of(other, key) if key else other, wanted):
+            return position
+    return -1
+
+
+def _contains(items: Sequence[Any], item: Any) -> bool:
+    return any(json_equal(other, item) for other in items)
+
+
+def _interleave(others: list[Any], mine: list[Any], order: list[Any], before: list[Any], key: str) -> list[Any]:
+    """``mine`` in the order of ``order``, with ``others`` (in the order of ``before``) put where ``before`` had them."""
+    mine = sorted(mine, key=lambda item: _position(order, item, key))
+    others = sorted(others, key=lambda item: _position(before, item, key))
+    result: list[Any] = []
+    i = j = 0
+    while i < len(others) and j < len(mine):
+        left, right = _position(before, others[i], key), _position(before, mine[j], key)
+        if 0 <= left < right:
+            result.append(others[i])
+            i += 1
+        else:
+            result.append(mine[j])
+            j += 1
+    return result + mine[j:] + others[i:]
+
+
+def diff(schema: Schema, original: Mapping[str, Any], modified: Mapping[str, Any]) -> dict[str, Any]:
+    """The two-way patch with ``apply(schema, original, patch) == modified`` (client-go's CreateTwoWayMergePatch).
+
+    This holds if no object in ``modified`` holds a null and the items of lists that merge have different keys. The result shares
+    parts with ``modified``. Raises StrategicPatchError if items lack their merge key.
+    """
+    return _diff_maps(schema, original, modified, False)
+
+
+def _diff_maps(
+    schema: Schema, original: Mapping[str, Any], modified: Mapping[str, Any], retain: bool
+) -> dict[str, Any]:
+    patch: dict[str, Any] = {}
+    for name, after in modified.items():
+        if name not in original:
+            patch[name] = after
+            continue
+        before = original[name]
+        if before is after or json_equal(before, after):
+            continue
+        child = _child(schema, name)
+        keep, strategy = _strategy(child)
+        if isinstance(before, dict) and isinstance(after, dict) and strategy != "replace":
+            inner = _diff_maps(child, before, after, keep)
+            if inner:
+                patch[name] = inner
+        elif isinstance(before, list) and isinstance(after, list) and strategy == "merge":
+            _diff_lists(child, name, before, after, keep, patch)
+        else:
+            patch[name] = after
+    patch.update({name: None for name in original if name not in modified})
+    if retain and patch:
+        names = sorted(name for name, value in modified.items() if value is not None)
+        if names:
+            patch[_RETAIN] = names
+    return patch
+
+
+def _diff_lists(
+    schema: Schema, name: str, before: list[Any], after: list[Any], retain: bool, patch: dict[str, Any]
+) -> None:
+    if not before:
+        patch[name] = after
+        return
+    key = schema.patch_merge_key
+    if not any(isinstance(item, dict) for item in before + after):
+        added = [item for item in after if not _contains(before, item)]
+        deleted = list(dict.fromkeys(item for item in before if not _contains(after, item)))
+        if added:
+            patch[name] = added
+        if deleted:
+            patch[_DELETE + name] = deleted
+        if after:
+            patch[_ORDER + name] = after
+        return
+    if not key:
+        patch[name] = after
+        return
+    element = schema.items or ANYTHING
+    changes: list[Any] = []
+    for item in after:
+        position = _position(before, item, key)
+        if position < 0:
+            changes.append(item)
+            continue
+        inner = _diff_maps(element, before[position], item, retain)
+        if inner:
+            changes.append({**inner, key: item[key]})
+    doomed = [item[key] for item in before if _position(after, item, key) < 0]
+    changes += [{_DIRECTIVE: "delete", key: value} for value in doomed]
+    if changes:
+        patch[name] = changes
+    if after:
+        patch[_ORDER + name] = [{key: item[key]} for item in after]

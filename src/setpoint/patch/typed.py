@@ -1,0 +1,436 @@
+"""Values seen through their schema: the walks that server-side apply is made of.
+
+What a value is for merging follows from its schema: objects merge field by field unless ``map_type`` is atomic; lists are replaced
+as a whole unless ``list_type`` is ``set`` or ``map``; everything else is a leaf. Where the schema says nothing, objects merge by
+field and lists are atomic. Semantics: structured-merge-diff's ``typed``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from setpoint.schema.node import ANYTHING, UNSET, Schema
+from setpoint.schema.values import json_equal
+
+from .fieldset import EMPTY, FieldSet
+from .fieldset import key as key_element
+from .fieldset import path_text as path_text
+from .fieldset import value as value_element
+
+__all__ = [
+    "Comparison",
+    "TypedError",
+    "compare",
+    "ensure_named",
+    "field_set",
+    "merge",
+    "reconcile",
+    "remove",
+    "type_errors",
+]
+
+
+class TypedError(ValueError):
+    """A value that can't be seen through its schema: a field that is not declared, items without or with the same keys."""
+
+
+@dataclass(slots=True)
+class Comparison:
+    """What happened from one value to another; no path is in two of the sets."""
+
+    removed: FieldSet = field(default_factory=FieldSet)
+    modified: FieldSet = field(default_factory=FieldSet)
+    added: FieldSet = field(default_factory=FieldSet)
+
+    def __bool__(self) -> bool:
+        return bool(self.removed) or bool(self.modified) or bool(self.added)
+
+    def without(self, ignored: FieldSet) -> Comparison:
+        """The same without the fields in ``ignored`` and everything below them."""
+        if not ignored:
+            return self
+        return Comparison(self.removed.without(ignored), self.modified.without(ignored), self.added.without(ignored))
+
+
+def field_set(schema: Schema, value: Any) -> FieldSet:
+    """The fields that somebody who applies ``value`` owns: its leaves, list items, keys of maps, and empty objects."""
+    if isinstance(value, dict) and schema.map_type != "atomic":
+        return _map_fields(schema, value)
+    if isinstance(value, list) and schema.list_type in _GRANULAR:
+        return _list_fields(schema, value)
+    return FieldSet()
+
+
+_GRANULAR: Final = frozenset({"set", "map"})
+
+
+def _map_fields(schema: Schema, value: dict[str, Any]) -> FieldSet:
+    members: set[str] = set()
+    children: dict[str, FieldSet] = {}
+    properties = schema.properties
+    for name, item in value.items():
+        element = "f:" + name
+        child = properties.get(name)
+        if child is None:
+            members.add(element)
+            child = schema.additional or ANYTHING
+        if isinstance(item, dict):
+            if not item or child.map_type == "atomic":
+                members.add(element)
+            else:
+                children[element] = _map_fields(child, item)
+        elif isinstance(item, list) and child.list_type in _GRANULAR:
+            if item:
+                children[element] = _list_fields(child, item)
+        else:
+            members.add(element)
+    return FieldSet(members, children)
+
+
+def _list_fields(schema: Schema, value: list[Any]) -> FieldSet:
+    members: set[str] = set()
+    children: dict[str, FieldSet] = {}
+    items = schema.items or ANYTHING
+    for position, item in enumerate(value):
+        element = _item_element(schema, item, position)
+        if element in members:
+            children.pop(element, None)  # items that can't be told apart are owned together, as one leaf
+            continue
+        members.add(element)
+        if isinstance(item, dict) and items.map_type != "atomic":
+            inner = _map_fields(items, item)
+            if inner.members or inner.children:
+                children[element] = inner
+    return FieldSet(members, children)
+
+
+def _item_element(schema: Schema, item: Any, position: int) -> str:
+    """How an item of a set or map-list is told apart from the others. Raises TypedError if it can't be."""
+    if schema.list_type == "set":
+        if isinstance(item, dict | list) or item is None:
+            what = {dict: "a map type", list: "a list type"}.get(type(item), "an explicit null")
+            raise TypedError(f"element {position}: associative list without keys has an element that's {what}")
+        return value_element(item)
+    if not isinstance(item, dict):
+        raise TypedError(
+            f"element {position}: associative list with keys may not have {'a null' if item is None else 'non-map'} element"
+        )
+    keys: dict[str, Any] = {}
+    for name in schema.list_map_keys:
+        found = item.get(name, UNSET)
+        if found is UNSET and schema.items is not None:
+            declared = schema.items.properties.get(name)
+            found = UNSET if declared is None else declared.default
+        if found is not UNSET:
+            keys[name] = found
+    if not keys:
+        names = " ".join(f'"{name}"' for name in schema.list_map_keys)
+        raise TypedError(
+            f"element {position}: associative list with keys has an element that omits all key fields [{names}]"
+            " (and doesn't have default values for any key fields)"
+        )
+    return key_element(keys)
+
+
+def compare(schema: Schema, old: Any, new: Any) -> Comparison:
+    """Which fields were removed, modified and added from ``old`` to ``new`` (two objects)."""
+    result = Comparison()
+    _compare_maps(schema, old if isinstance(old, dict) else {}, new if isinstance(new, dict) else {}, result)
+    return result
+
+
+def _compare_maps(schema: Schema, old: dict[str, Any], new: dict[str, Any], result: Comparison) -> None:
+    properties, additional = schema.properties, schema.additional
+    for name, after in new.items():
+        before = old.get(name, UNSET)
+        if before is after:
+            continue
+        child = properties.get(name)
+        _compare("f:" + name, child or additional or ANYTHING, before, after, result)
+    for name, before in old.items():
+        if name not in new:
+            _compare("f:" + name, properties.get(name) or additional or ANYTHING, before, UNSET, result)
+
+
+def _compare(element: str, schema: Schema, old: Any, new: Any, result: Comparison) -> None:
+    old_full = bool(old) and _is_granular(schema, old)
+    new_full = bool(new) and _is_granular(schema, new)
+    if not old_full and not new_full:  # a leaf, or both are empty
+        if old is UNSET:
+            result.added.members.add(element)
+        elif new is UNSET:
+            result.removed.members.add(element)
+        elif not json_equal(old, new):
+            result.modified.members.add(element)
+        return
+    if old is UNSET:
+        result.added.members.add(element)
+    elif new is UNSET:
+        result.removed.members.add(element)
+    elif (old_full and not new_full and not _is_empty(schema, new)) or (
+        new_full and not old_full and not _is_empty(schema, old)
+    ):
+        result.modified.members.add(element)  # from a leaf to a tree or back
+    inner = Comparison()
+    if isinstance(old if old_full else new, dict):
+        _compare_maps(schema, old if old_full else {}, new if new_full and isinstance(new, dict) else {}, inner)
+    else:
+        _compare_lists(schema, old if old_full else [], new if new_full and isinstance(new, list) else [], inner)
+    if inner.removed:
+        result.removed.children[element] = inner.removed
+    if inner.modified:
+        result.modified.children[element] = inner.modified
+    if inner.added:
+        result.added.children[element] = inner.added
+
+
+def _is_granular(schema: Schema, value: Any) -> bool:
+    if isinstance(value, dict):
+        return schema.map_type != "atomic"
+    return isinstance(value, list) and schema.list_type in _GRANULAR
+
+
+def _is_empty(schema: Schema, value: Any) -> bool:
+    return value is None or (not value and _is_granular(schema, value))
+
+
+def _compare_lists(schema: Schema, old: list[Any], new: list[Any], result: Comparison) -> None:
+    items = schema.items or ANYTHING
+    before, after = _grouped(schema, old), _grouped(schema, new)
+    for element in before | after:
+        olds, news = before.get(element, []), after.get(element, [])
+        if len(olds) <= 1 and len(news) <= 1:
+            one, other = olds[0] if olds else UNSET, news[0] if news else UNSET
+            if one is not other:
+                _compare(element, items, one, other, result)
+        elif len(olds) > 1 and len(news) > 1:
+            if not json_equal(olds, news):
+                result.modified.members.add(element)
+        elif len(olds) > 1:
+            if news:
+                _compare(element, items, UNSET, news[0], result)
+            result.removed.members.add(element)
+        else:
+            if olds:
+                _compare(element, items, olds[0], UNSET, result)
+            result.added.members.add(element)
+
+
+def _grouped(schema: Schema, value: list[Any]) -> dict[str, list[Any]]:
+    groups: dict[str, list[Any]] = {}
+    for position, item in enumerate(value):
+        groups.setdefault(_item_element(schema, item, position), []).append(item)
+    return groups
+
+
+def merge(schema: Schema, live: Any, applied: Any) -> Any:
+    """``applied`` merged over ``live``. Neither is changed; the result shares parts with both.
+
+    Items of map-lists and sets keep the order of ``applied``, with the items only ``live`` has between them where they were.
+    """
+    if applied is UNSET:
+        return live
+    if live is UNSET or live is applied:
+        return applied
+    if isinstance(applied, dict):
+        if not isinstance(live, dict) or not live or schema.map_type == "atomic":
+            return applied
+        if not applied:
+            return live
+        properties, additional = schema.properties, schema.additional
+        result = dict(live)
+        for name, item in applied.items():
+            before = live.get(name, UNSET)
+            if before is UNSET or not isinstance(item, dict | list) or before is None:
+                result[name] = before if item is None and before and _has_structure(schema, name, before) else item
+            else:
+                result[name] = merge(properties.get(name) or additional or ANYTHING, before, item)
+        return result
+    if isinstance(applied, list):
+        if not isinstance(live, list) or schema.list_type not in _GRANULAR or not live:
+            return applied
+        return _merge_lists(schema, live, applied) if applied else live
+    return applied
+
+
+def _has_structure(schema: Schema, name: str, value: Any) -> bool:
+    """A null merged over a value with granular content changes nothing."""
+    return _is_granular(schema.field(name) or ANYTHING, value)
+
+
+def _merge_lists(schema: Schema, live: list[Any], applied: list[Any]) -> list[Any]:
+    items = schema.items or ANYTHING
+    left = [_item_element(schema, item, position) for position, item in enumerate(live)]
+    right = [_item_element(schema, item, position) for position, item in enumerate(applied)]
+    theirs: dict[str, Any] = {}
+    for element, item in zip(left, live, strict=True):
+        theirs[element] = None if element in theirs else item  # items that can't be told apart are replaced, not merged
+    mine = dict(zip(right, applied, strict=True))
+    shared = iter([element for element in right if element in theirs])
+    next_shared = next(shared, None)
+    done: set[str] = set()
+    result: list[Any] = []
+    i = j = 0
+    while i < len(left) or j < len(right):
+        if i < len(left) and j < len(right):
+            element = left[i]
+            if element == right[j]:
+                done.add(element)
+                result.append(merge(items, theirs[element], mine[element]))
+                i, j, next_shared = i + 1, j + 1, next(shared, None)
+                continue
+            if element in mine and next_shared is not None and next_shared != element:
+                i += 1
+                continue
+        if i < len(left):
+            element = left[i]
+            if element not in mine:
+                result.append(live[i])
+                i += 1
+                continue
+            if element in done:
+                i += 1
+        if j < len(right):
+            element = right[j]
+            done.add(element)
+            before = theirs.get(element)
+            result.append(mine[element] if before is None else merge(items, before, mine[element]))
+            j += 1
+            if next_shared == element:
+                next_shared = next(shared, None)
+    return result
+
+
+def remove(schema: Schema, value: Any, fields: FieldSet) -> Any:
+    """``value`` without the members of ``fields``; objects and lists that lose their last content go as well (UNSET).
+
+    ``value`` is not changed; what is not touched is shared.
+    """
+    if isinstance(value, dict):
+        if schema.map_type == "atomic" or not value:
+            return value
+        members, children = fields.members, fields.children
+        result: dict[str, Any] = {}
+        for name, item in value.items():
+            element = "f:" + name
+            if element in members:
+                continue
+            below = children.get(element)
+            if below is None:
+                result[name] = item
+            else:
+                rest = remove(schema.field(name) or ANYTHING, item, below)
+                if rest is not UNSET:
+                    result[name] = rest
+        return result or UNSET
+    if isinstance(value, list):
+        if schema.list_type not in _GRANULAR or not value:
+            return value
+        kept: list[Any] = []
+        for position, item in enumerate(value):
+            element = _item_element(schema, item, position)
+            if element in fields.members:
+                continue
+            below = fields.children.get(element)
+            rest = item if below is None else remove(schema.items or ANYTHING, item, below)
+            if rest is not UNSET:
+                kept.append(rest)
+        return kept or UNSET
+    return value
+
+
+def ensure_named(schema: Schema | None, fields: FieldSet) -> FieldSet:
+    """``fields`` plus the declared fields that contain some of them (which ownership leaves out)."""
+    if not fields.children:
+        return fields
+    members = set(fields.members)
+    children: dict[str, FieldSet] = {}
+    for element, below in fields.children.items():
+        child: Schema | None = None
+        if schema is not None:
+            if element[0] == "f":
+                child = schema.properties.get(element[2:])
+                if child is not None:
+                    members.add(element)
+                else:
+                    child = schema.additional
+            else:
+                child = schema.items
+        children[element] = ensure_named(child, below)
+    return FieldSet(members, children)
+
+
+def reconcile(schema: Schema, fields: FieldSet) -> FieldSet:
+    """``fields`` written under an older schema, seen under this one: where something became atomic, its parts are owned as one."""
+    changed: dict[str, FieldSet] | None = None
+    members = fields.members
+    for element, below in fields.children.items():
+        child = (schema.field(element[2:]) if element[0] == "f" else schema.items) or ANYTHING
+        atomic = child.map_type == "atomic" or (child.type == "array" and child.list_type not in _GRANULAR)
+        inner = EMPTY if atomic else reconcile(child, below)
+        if inner is not below:
+            if changed is None:
+                changed = dict(fields.children)
+            if atomic:
+                members = members | {element}
+                del changed[element]
+            else:
+                changed[element] = inner
+    return fields if changed is None else FieldSet(members, changed)
+
+
+_KINDS: Final[dict[str, tuple[type, ...]]] = {
+    "string": (str,),
+    "boolean": (bool,),
+    "integer": (int, float),
+    "number": (int, float),
+    "object": (dict,),
+    "array": (list,),
+}
+_EXPECTED: Final = {
+    "string": "string",
+    "boolean": "boolean",
+    "integer": "numeric (int or float)",
+    "number": "numeric (int or float)",
+    "object": "map",
+    "array": "list",
+}
+
+
+def type_errors(schema: Schema, value: Any, path: str = "") -> list[str]:
+    """Why ``value`` can't be applied: wrong types, undeclared fields, list items that can't be told apart; as ``path: reason``."""
+    if value is None:
+        return []
+    kinds = _KINDS.get(schema.type)
+    if kinds is not None and (
+        not isinstance(value, kinds) or (isinstance(value, bool) and schema.type in ("integer", "number"))
+    ):
+        return [f"{path or '.'}: expected {_EXPECTED[schema.type]}, got {value!r}"]
+    errors: list[str] = []
+    if isinstance(value, dict):
+        free = schema.preserve_unknown or not schema.properties
+        for name, item in value.items():
+            child = schema.field(name)
+            if child is not None:
+                if not isinstance(item, str) or child.type != "string":
+                    errors += type_errors(child, item, f"{path}.{name}")
+            elif not free:
+                errors.append(f"{path}.{name}: field not declared in schema")
+    elif isinstance(value, list):
+        seen: set[str] = set()
+        for position, item in enumerate(value):
+            here = f"{path}[{position}]"
+            if schema.list_type in _GRANULAR:
+                try:
+                    element = _item_element(schema, item, position)
+                except TypedError as error:
+                    errors.append(f"{path}: {error}")
+                    continue
+                here = path + path_text((element,))
+                if element in seen:
+                    errors.append(f"{path}: duplicate entries for key {path_text((element,))}")
+                seen.add(element)
+            if schema.items is not None:
+                errors += type_errors(schema.items, item, here)
+    return errors
