@@ -1,0 +1,242 @@
+"""Discovery: which groups, versions and resources this server has (``/api``, ``/apis`` and below).
+
+Clients that can, ask for the aggregated form (``apidiscovery.k8s.io``, KEP-3352): everything in two answers. The legacy
+documents are for all others, and for people with a browser.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Protocol
+
+from setpoint.meta import GroupVersionKind, Resource
+
+AGGREGATED_V2: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+"""The content type of the aggregated form, to the letter: client-go compares it as a string."""
+
+_STATUS_VERBS: Final = ("get", "patch", "update")
+_SUBRESOURCE_VERBS: Final[Mapping[str, tuple[str, ...]]] = {
+    "attach": ("create", "get"),
+    "binding": ("create",),
+    "eviction": ("create",),
+    "exec": ("create", "get"),
+    "finalize": ("update",),
+    "log": ("get",),
+    "portforward": ("create", "get"),
+    "proxy": ("create", "delete", "get", "patch", "update"),
+    "token": ("create",),
+}
+_VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
+
+
+class ServedResource(Protocol):
+    """What discovery needs to know of one resource in one version."""
+
+    @property
+    def resource(self) -> Resource: ...
+
+
+Resources = Iterable[ServedResource]
+"""All served resources; groups keep the order in which they first come."""
+
+
+def respond(path: str, registry: Resources, accept: str) -> tuple[int, dict[str, Any], str] | None:
+    """The answer to a GET of ``path``: status, document and content type; None when it is not a path of discovery.
+
+    ``accept`` is the request's Accept header. A group or version that is not served is None as well: the caller's
+    404 says so better.
+    """
+    parts = path.strip("/").split("/")
+    match parts:
+        case ["api" | "apis" as root]:
+            core = root == "api"
+            if wants_aggregated(accept):
+                return 200, aggregated(registry, core=core), AGGREGATED_V2
+            return 200, legacy_versions(registry) if core else group_list(registry), "application/json"
+        case ["api", version]:
+            document = resource_list(registry, "", version)
+        case ["apis", group]:
+            document = next((item for item in group_list(registry)["groups"] if item["name"] == group), None)
+            document = document and {"kind": "APIGroup", "apiVersion": "v1", **document}
+        case ["apis", group, version]:
+            document = resource_list(registry, group, version)
+        case _:
+            return None
+    return None if document is None else (200, document, "application/json")
+
+
+def wants_aggregated(accept: str) -> bool:
+    """Whether the client can read ``apidiscovery.k8s.io/v2`` as JSON. Older forms of it (v2beta1) are not spoken."""
+    for item in accept.split(","):
+        kind, *parameters = (part.strip() for part in item.split(";"))
+        if kind == "application/json" and {"g=apidiscovery.k8s.io", "v=v2", "as=APIGroupDiscoveryList"} <= {
+            *parameters
+        }:
+            return True
+    return False
+
+
+def version_order(version: str) -> tuple[int, int, int, str]:
+    """Sorts versions as Kubernetes prefers them: v2, v1, v1beta1, v1alpha1, then anything else by name."""
+    found = _VERSION.fullmatch(version)
+    if not found:
+        return (3, 0, 0, version)
+    stage = {None: 0, "beta": 1, "alpha": 2}[found[2]]
+    return (stage, -int(found[1]), -int(found[3] or 0), "")
+
+
+# -- legacy -----------------------------------------------------------------------------------------------------------
+
+
+def legacy_versions(registry: Resources) -> dict[str, Any]:
+    """``/api``."""
+    return {
+        "kind": "APIVersions",
+        "versions": [version for group, versions in _groups(registry).items() if not group for version in versions],
+        "serverAddressByClientCIDRs": [],
+    }
+
+
+def group_list(registry: Resources) -> dict[str, Any]:
+    """``/apis``."""
+    groups = [
+        {
+            "name": group,
+            "versions": (served := [_version(group, version) for version in versions]),
+            "preferredVersion": served[0],
+        }
+        for group, versions in _groups(registry).items()
+        if group
+    ]
+    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
+
+
+def resource_list(registry: Resources, group: str, version: str) -> dict[str, Any] | None:
+    """``/api/v1`` or ``/apis/GROUP/VERSION``; None when it is not served."""
+    resources = _groups(registry).get(group, {}).get(version)
+    if resources is None:
+        return None
+    entries: list[dict[str, Any]] = []
+    for resource in resources:
+        entries.append(_legacy_entry(resource))
+        entries += [_legacy_subresource(resource, *item) for item in sorted(resource.subresources.items())]
+    return {
+        "kind": "APIResourceList",
+        "apiVersion": "v1",
+        "groupVersion": _group_version(group, version),
+        "resources": entries,
+    }
+
+
+def _legacy_entry(resource: Resource) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "name": resource.plural,
+        "singularName": resource.singular or resource.kind.lower(),
+        "namespaced": resource.namespaced,
+        "kind": resource.kind,
+        "verbs": sorted(resource.verbs),
+    }
+    if resource.short_names:
+        entry["shortNames"] = list(resource.short_names)
+    if resource.categories:
+        entry["categories"] = list(resource.categories)
+    if "list" in resource.verbs:
+        entry["storageVersionHash"] = _storage_version_hash(resource)
+    return entry
+
+
+def _legacy_subresource(resource: Resource, name: str, kind: GroupVersionKind) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "name": f"{resource.plural}/{name}",
+        "singularName": "",
+        "namespaced": resource.namespaced,
+        "kind": kind.kind,
+        "verbs": list(_SUBRESOURCE_VERBS.get(name, _STATUS_VERBS)),
+    }
+    if (kind.group, kind.version) != (resource.group, resource.version):
+        entry |= {"group": kind.group, "version": kind.version}
+    return entry
+
+
+def _storage_version_hash(resource: Resource) -> str:
+    digest = hashlib.sha256(f"{resource.group}/{resource.version}/{resource.kind}".encode()).digest()
+    return base64.b64encode(digest[:8]).decode()
+
+
+# -- aggregated -------------------------------------------------------------------------------------------------------
+
+
+def aggregated(registry: Resources, *, core: bool) -> dict[str, Any]:
+    """``/api`` or ``/apis`` as ``apidiscovery.k8s.io/v2`` APIGroupDiscoveryList."""
+    items = [
+        {
+            "metadata": {"name": group, "creationTimestamp": None} if group else {"creationTimestamp": None},
+            "versions": [
+                {"version": version, "resources": [_entry(resource) for resource in resources], "freshness": "Current"}
+                for version, resources in versions.items()
+            ],
+        }
+        for group, versions in _groups(registry).items()
+        if (not group) is core
+    ]
+    return {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items}
+
+
+def _entry(resource: Resource) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "resource": resource.plural,
+        "responseKind": _kind(resource.gvk),
+        "scope": "Namespaced" if resource.namespaced else "Cluster",
+        "singularResource": resource.singular or resource.kind.lower(),
+        "verbs": sorted(resource.verbs),
+    }
+    if resource.short_names:
+        entry["shortNames"] = list(resource.short_names)
+    if resource.categories:
+        entry["categories"] = list(resource.categories)
+    if resource.subresources:
+        entry["subresources"] = [
+            {
+                "subresource": name,
+                "responseKind": _kind(kind),
+                "verbs": list(_SUBRESOURCE_VERBS.get(name, _STATUS_VERBS)),
+            }
+            for name, kind in sorted(resource.subresources.items())
+        ]
+    return entry
+
+
+def _kind(kind: GroupVersionKind) -> dict[str, str]:
+    return {"group": kind.group, "version": kind.version, "kind": kind.kind}
+
+
+# -- shared -----------------------------------------------------------------------------------------------------------
+
+
+def _groups(registry: Resources) -> dict[str, dict[str, list[Resource]]]:
+    """Resources by group and version, versions in the order of preference, resources by name."""
+    groups: dict[str, dict[str, list[Resource]]] = {}
+    for served in registry:
+        resource = served.resource
+        groups.setdefault(resource.group, {}).setdefault(resource.version, []).append(resource)
+    return {
+        group: {
+            version: sorted(versions[version], key=lambda resource: resource.plural)
+            for version in sorted(versions, key=version_order)
+        }
+        for group, versions in groups.items()
+    }
+
+
+def _group_version(group: str, version: str) -> str:
+    return f"{group}/{version}" if group else version
+
+
+def _version(group: str, version: str) -> dict[str, str]:
+    return {"groupVersion": _group_version(group, version), "version": version}
+
+
+__all__ = ["AGGREGATED_V2", "ServedResource", "respond", "version_order", "wants_aggregated"]
