@@ -38,7 +38,9 @@ def differing(files: dict[str, bytes], folder: Path) -> list[str]:
     """Names of files that are not what they should be, and of generated ones that should not be there."""
     wrong = [name for name, content in files.items() if not _same(folder / name, content)]
     header = HEADER.partition("Kubernetes")[0].encode()
-    stale = [path.name for path in folder.glob("*.py") if path.name not in files and path.read_bytes().startswith(header)]
+    stale = [
+        path.name for path in folder.glob("*.py") if path.name not in files and path.read_bytes().startswith(header)
+    ]
     return sorted(wrong + stale)
 
 

@@ -37,7 +37,9 @@ def definitions() -> dict[str, Definition]:
     The package lets every optional value be null, spells quantities and int-or-strings out, and pins ``apiVersion``
     and ``kind`` with an enum.
     """
-    found = sorted(_folder("kubernetes-validate", "kubernetes_validate/kubernetes-json-schema").glob(f"v{MINOR}.*-local"))
+    found = sorted(
+        _folder("kubernetes-validate", "kubernetes_validate/kubernetes-json-schema").glob(f"v{MINOR}.*-local")
+    )
     if len(found) != 1:
         raise SystemExit(f"kubernetes-validate has {len(found)} versions of {MINOR}, want one: {found}")
     document = json.loads((found[0] / "_definitions.json").read_text("utf-8"))
@@ -56,7 +58,9 @@ def _narrowed(schema: Definition, *, top: bool = False) -> Definition:
                 narrow["$ref"] = value.rsplit("/", 1)[-1]
             case "properties":
                 narrow["properties"] = {
-                    name: _narrowed({k: v for k, v in field.items() if not (pinned and k == "enum" and name in _PINNED)})
+                    name: _narrowed(
+                        {k: v for k, v in field.items() if not (pinned and k == "enum" and name in _PINNED)}
+                    )
                     for name, field in value.items()
                 }
             case "items" | "additionalProperties" if isinstance(value, dict):
@@ -92,8 +96,8 @@ def _table(path: Path) -> Iterator[Served]:
         for statement in node.body:
             if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "_api_info":
                 assert isinstance(statement.value, ast.Call)
-                info = {item.arg: item.value for item in statement.value.keywords}
-                verbs = {_VERBS.get(verb, verb) for verb in ast.literal_eval(info["verbs"])}
+                info = {str(item.arg): item.value for item in statement.value.keywords}
+                verbs: set[str] = {_VERBS.get(verb, verb) for verb in ast.literal_eval(info["verbs"])}
                 group, version, kind = _names(info["resource"])
                 parent = _names(info["parent"]) if "parent" in info else None
                 yield Served(

@@ -111,7 +111,11 @@ def _class_variables(made: Class) -> Iterable[str]:
     if made.role is Role.OBJECT:
         yield f"    resource: ClassVar[Resource] = _table.{constant_name(group, version, kind)}"
     else:
-        yield f'    api_version: ClassVar[str] = "{group}/{version}"' if group else f'    api_version: ClassVar[str] = "{version}"'
+        yield (
+            f'    api_version: ClassVar[str] = "{group}/{version}"'
+            if group
+            else f'    api_version: ClassVar[str] = "{version}"'
+        )
         yield f'    kind: ClassVar[str] = "{kind}"'
 
 
@@ -135,7 +139,11 @@ def read_mixins(path: Path) -> dict[str, dict[str, str]]:
     for node in ast.parse(path.read_text("utf-8")).body:
         if isinstance(node, ast.ClassDef) and node.name.endswith("Mixin"):
             for statement in node.body:
-                if isinstance(statement, ast.AnnAssign) and ast.unparse(statement.target) == "_for" and statement.value is not None:
+                if (
+                    isinstance(statement, ast.AnnAssign)
+                    and ast.unparse(statement.target) == "_for"
+                    and statement.value is not None
+                ):
                     module, _, name = str(ast.literal_eval(statement.value)).partition(".")
                     mixins.setdefault(module, {})[name] = node.name
     return mixins

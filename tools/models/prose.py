@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 import textwrap
 
-_SENTENCE = re.compile(r"(?<=[a-z0-9)\]\"'`][.!?])\s+(?=[A-Z\"'`])|(?<=[A-Z]{2}\.)\s+(?=[A-Z])")
-_SAYS_MORE = re.compile(r"(?i)^(defaults?\b|deprecated\b|the default\b|must be\b|valid values\b|immutable\b|cannot be updated)")
+_SENTENCE = re.compile(
+    r"(?<=[a-z0-9)\]\"'`][.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)\s+(?=[A-Z\"'`])|(?<=[A-Z]{2}\.)\s+(?=[A-Z])"
+)
+_SAYS_MORE = re.compile(
+    r"(?i)^(defaults?\b|deprecated\b|the default\b|must be\b|valid values\b|immutable\b|cannot be updated)"
+)
 _MORE_INFO = re.compile(r"(?i)^(more info|see) ?:? ?(at )?http|^more info:|^todo\b|^\+")
 _WIDTH = 120
 

@@ -15,7 +15,7 @@ _QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 # As in the API server's own OpenAPI v3, where these two say what they are.
 _SPECIAL: dict[str, Definition] = {
     _INT_OR_STRING: {
-        "description": "IntOrString is a type that can hold an int or a string: a port number or name, a count or percentage.",
+        "description": "IntOrString holds an int or a string: a port number or name, a count or percentage.",
         "format": "int-or-string",
         "oneOf": [{"type": "integer"}, {"type": "string"}],
         "x-kubernetes-int-or-string": True,

@@ -56,10 +56,14 @@ def subresource_only(types: Types, served: list[Served]) -> list[tuple[str, str,
 
 def _subresources(line: Served, served: list[Served]) -> dict[str, tuple[str, str, str]]:
     parent = (line.group, line.version, line.kind)
-    return {item.action: (item.group, item.version, item.kind) for item in served if item.action and item.parent == parent}
+    return {
+        item.action: (item.group, item.version, item.kind) for item in served if item.action and item.parent == parent
+    }
 
 
-def _arguments(line: Served, subresources: dict[str, tuple[str, str, str]], lists: set[tuple[str, str, str] | None]) -> Iterable[str]:
+def _arguments(
+    line: Served, subresources: dict[str, tuple[str, str, str]], lists: set[tuple[str, str, str] | None]
+) -> Iterable[str]:
     extra = EXTRAS.get((line.group, line.plural), Extra())
     yield f"    group={_text(line.group)},"
     yield f"    version={_text(line.version)},"

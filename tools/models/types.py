@@ -44,14 +44,14 @@ HAND_WRITTEN = frozenset(
         "StatusDetails",
     )
 )
-_SCALARS = {"string": "str", "boolean": "bool", "integer": "int", "number": "float", "object": "dict[str, Any]"}
+_SCALARS = {"string": "str", "boolean": "bool", "integer": "int", "number": "int | float", "object": "dict[str, Any]"}
 _ZEROS = {
     "str": '""',
     "bytes": 'b""',
     "bool": "False",
     "int": "0",
     "int | str": "0",
-    "float": "0.0",
+    "int | float": "0",
     "Any": "None",
     "datetime": "datetime.min",
 }
@@ -99,10 +99,12 @@ class Types:
 
     def __init__(self, definitions: dict[str, Definition]) -> None:
         self.definitions = definitions
-        self.classes = {name: self._class(name) for name in definitions if name not in _PLAIN and name not in HAND_WRITTEN}
+        self.classes = {
+            name: self._class(name) for name in definitions if name not in _PLAIN and name not in HAND_WRITTEN
+        }
 
     def modules(self) -> dict[str, list[Class]]:
-        """Classes by module: parts, then objects, then lists, so that a zero value's class is there when it is named."""
+        """Classes by module: parts, then objects, then lists, so that a zero value's class is there when named."""
         modules: dict[str, list[Class]] = {}
         for made in sorted(self.classes.values(), key=lambda item: (item.module, _ORDER.index(item.role), item.name)):
             modules.setdefault(made.module, []).append(made)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 if TYPE_CHECKING:
@@ -16,12 +17,12 @@ if TYPE_CHECKING:
 
 class _Condition(Protocol):
     @property
-    def type(self) -> str: ...
+    def type(self) -> str | None: ...
     @property
-    def status(self) -> str: ...
+    def status(self) -> str | None: ...
 
 
-def _holds(conditions: list[_Condition], type: str) -> bool:
+def _holds(conditions: Sequence[_Condition], type: str) -> bool:
     return any(condition.type == type and condition.status == "True" for condition in conditions)
 
 
@@ -35,7 +36,7 @@ class PodMixin:
     @property
     def is_ready(self) -> bool:
         """Whether the pod's ``Ready`` condition holds: all its containers and readiness gates are ready."""
-        return _holds([*self.status.conditions], "Ready")
+        return _holds(self.status.conditions, "Ready")
 
     @property
     def is_running(self) -> bool:
@@ -58,7 +59,7 @@ class NodeMixin:
     @property
     def is_ready(self) -> bool:
         """Whether the node's ``Ready`` condition holds, as its kubelet last said."""
-        return _holds([*self.status.conditions], "Ready")
+        return _holds(self.status.conditions, "Ready")
 
 
 class DeploymentMixin:
@@ -71,7 +72,7 @@ class DeploymentMixin:
     @property
     def is_available(self) -> bool:
         """Whether the ``Available`` condition holds: at least the minimum of replicas has been ready for long enough."""
-        return _holds([*self.status.conditions], "Available")
+        return _holds(self.status.conditions, "Available")
 
 
 class JobMixin:
@@ -84,12 +85,12 @@ class JobMixin:
     @property
     def is_complete(self) -> bool:
         """Whether the job has ended with success."""
-        return _holds([*self.status.conditions], "Complete")
+        return _holds(self.status.conditions, "Complete")
 
     @property
     def is_failed(self) -> bool:
         """Whether the job was given up."""
-        return _holds([*self.status.conditions], "Failed")
+        return _holds(self.status.conditions, "Failed")
 
     @property
     def is_finished(self) -> bool:
@@ -107,4 +108,4 @@ class CustomResourceDefinitionMixin:
     @property
     def is_established(self) -> bool:
         """Whether the server serves the resource."""
-        return _holds([*self.status.conditions], "Established")
+        return _holds(self.status.conditions, "Established")

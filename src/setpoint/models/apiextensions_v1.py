@@ -62,7 +62,7 @@ class CustomResourceDefinitionNames(ApiModel, kw_only=True):
     """CustomResourceDefinitionNames indicates the names to serve this CustomResourceDefinition"""
 
     categories: list[str] = []
-    """categories is a list of grouped resources this custom resource belongs to (e.g."""
+    """categories is a list of grouped resources this custom resource belongs to (e.g. 'all')."""
     kind: str
     """kind is the serialized kind of the resource."""
     list_kind: str | None = None
@@ -122,7 +122,9 @@ class CustomResourceDefinitionVersion(ApiModel, kw_only=True):
     version is deprecated and recommends use of the newest served version of equal or greater stability, if one exists.
     """
     name: str
-    """name is the version name, e.g. “v1”, “v2beta1”, etc."""
+    """name is the version name, e.g. “v1”, “v2beta1”, etc. The custom resources are served under this version at
+    `/apis/<group>/<version>/...` if `served` is true.
+    """
     schema: CustomResourceValidation | None = None
     """schema describes the schema used for validation, pruning, and defaulting of this version of the custom resource.
     """
@@ -213,12 +215,12 @@ class JSONSchemaProps(ApiModel, kw_only=True):
     max_items: int | None = None
     max_length: int | None = None
     max_properties: int | None = None
-    maximum: float | None = None
+    maximum: int | float | None = None
     min_items: int | None = None
     min_length: int | None = None
     min_properties: int | None = None
-    minimum: float | None = None
-    multiple_of: float | None = None
+    minimum: int | float | None = None
+    multiple_of: int | float | None = None
     not_: JSONSchemaProps | None = None
     nullable: bool | None = None
     one_of: list[JSONSchemaProps] = []

@@ -199,7 +199,7 @@ class MetricSpec(ApiModel, kw_only=True):
 
     container_resource: ContainerResourceMetricSource | None = None
     """containerResource refers to a resource metric (such as those specified in requests and limits) known to
-    Kubernetes describing a single container in each pod of the current scale target (e.g.
+    Kubernetes describing a single container in each pod of the current scale target (e.g. CPU or memory).
     """
     external: ExternalMetricSource | None = None
     """external refers to a global metric that is not associated with any Kubernetes object."""
@@ -213,7 +213,7 @@ class MetricSpec(ApiModel, kw_only=True):
     """
     resource: ResourceMetricSource | None = None
     """resource refers to a resource metric (such as those specified in requests and limits) known to Kubernetes
-    describing each pod in the current scale target (e.g.
+    describing each pod in the current scale target (e.g. CPU or memory).
     """
     type: str
     """type is the type of metric source. It should be one of "ContainerResource", "External", "Object", "Pods" or
@@ -226,7 +226,7 @@ class MetricStatus(ApiModel, kw_only=True):
 
     container_resource: ContainerResourceMetricStatus | None = None
     """containerResource refers to a resource metric (such as those specified in requests and limits) known to
-    Kubernetes describing a single container in each pod in the current scale target (e.g.
+    Kubernetes describing a single container in each pod in the current scale target (e.g. CPU or memory).
     """
     external: ExternalMetricStatus | None = None
     """external refers to a global metric that is not associated with any Kubernetes object."""
@@ -240,7 +240,7 @@ class MetricStatus(ApiModel, kw_only=True):
     """
     resource: ResourceMetricStatus | None = None
     """resource refers to a resource metric (such as those specified in requests and limits) known to Kubernetes
-    describing each pod in the current scale target (e.g.
+    describing each pod in the current scale target (e.g. CPU or memory).
     """
     type: str
     """type is the type of metric source. It will be one of "ContainerResource", "External", "Object", "Pods" or

@@ -388,8 +388,7 @@ class Container(ApiModel, kw_only=True):
     """
     command: list[str] = []
     """Entrypoint array. Not executed within a shell. The container image's ENTRYPOINT is used if this is not provided.
-    Variable references $(VAR_NAME) are expanded using the container's environment. "$$(VAR_NAME)" will produce the
-    string literal "$(VAR_NAME)".
+    Variable references $(VAR_NAME) are expanded using the container's environment. Cannot be updated.
     """
     env: list[EnvVar] = []
     """List of environment variables to set in the container. Cannot be updated."""
@@ -785,8 +784,7 @@ class EphemeralContainer(ApiModel, kw_only=True):
     """
     command: list[str] = []
     """Entrypoint array. Not executed within a shell. The image's ENTRYPOINT is used if this is not provided. Variable
-    references $(VAR_NAME) are expanded using the container's environment. "$$(VAR_NAME)" will produce the string
-    literal "$(VAR_NAME)".
+    references $(VAR_NAME) are expanded using the container's environment. Cannot be updated.
     """
     env: list[EnvVar] = []
     """List of environment variables to set in the container. Cannot be updated."""
@@ -1220,7 +1218,8 @@ class Lifecycle(ApiModel, kw_only=True):
     """PostStart is called immediately after a container is created."""
     pre_stop: LifecycleHandler | None = None
     """PreStop is called immediately before a container is terminated due to an API request or management event such as
-    liveness/startup probe failure, preemption, resource contention, etc.
+    liveness/startup probe failure, preemption, resource contention, etc. The handler is not called if the container
+    crashes or exits.
     """
     stop_signal: str | None = None
     """StopSignal defines which signal will be sent to a container when it is being stopped."""
@@ -1646,7 +1645,7 @@ class NodeSystemInfo(ApiModel, kw_only=True):
     operating_system: str
     """The Operating System reported by the node"""
     os_image: str
-    """OS Image reported by the node from /etc/os-release (e.g."""
+    """OS Image reported by the node from /etc/os-release (e.g. Debian GNU/Linux 7 (wheezy))."""
     running_in_user_namespace: bool | None = None
     """Whether the node is running in a user namespace."""
     swap: NodeSwapStatus | None = None
@@ -2318,7 +2317,7 @@ class PodStatus(ApiModel, kw_only=True):
     https://kubernetes.io/docs/concepts/workloads/pods/pod-qos/#quality-of-service-classes
     """
     reason: str | None = None
-    """A brief CamelCase message indicating details about why the pod is in this state. e.g."""
+    """A brief CamelCase message indicating details about why the pod is in this state. e.g. 'Evicted'"""
     resize: str | None = None
     """Status of resources resize desired for pod's containers."""
     resource_claim_statuses: list[PodResourceClaimStatus] = []
@@ -2580,7 +2579,7 @@ class ResourceHealth(ApiModel, kw_only=True):
     health: str | None = None
     """Health of the resource. can be one of: - Healthy: operates as normal - Unhealthy: reported unhealthy."""
     message: str | None = None
-    """Message provides human-readable context for Health (e.g."""
+    """Message provides human-readable context for Health (e.g. "ECC error count exceeded threshold")."""
     resource_id: str = msgspec.field(name="resourceID")
     """ResourceID is the unique identifier of the resource."""
 
@@ -2917,7 +2916,9 @@ class ServiceSpec(ApiModel, kw_only=True):
     other features).
     """
     ip_families: list[str] = []
-    """IPFamilies is a list of IP families (e.g. Valid values are "IPv4" and "IPv6"."""
+    """IPFamilies is a list of IP families (e.g. IPv4, IPv6) assigned to this service. Valid values are "IPv4" and
+    "IPv6".
+    """
     ip_family_policy: str | None = None
     """IPFamilyPolicy represents the dual-stack-ness requested or required by this Service."""
     load_balancer_class: str | None = None
@@ -3485,7 +3486,7 @@ class Event(Object, ApiModel, kw_only=True):
     related: ObjectReference | None = None
     """Optional secondary object for more complex actions."""
     reporting_component: str | None = None
-    """Name of the controller that emitted this Event, e.g."""
+    """Name of the controller that emitted this Event, e.g. `kubernetes.io/kubelet`."""
     reporting_instance: str | None = None
     """ID of the controller instance, e.g. `kubelet-xyzf`."""
     series: EventSeries | None = None

@@ -58,9 +58,9 @@ class Event(Object, ApiModel, kw_only=True):
     related: ObjectReference | None = None
     """related is the optional secondary object for more complex actions."""
     reporting_controller: str | None = None
-    """reportingController is the name of the controller that emitted this Event, e.g."""
+    """reportingController is the name of the controller that emitted this Event, e.g. `kubernetes.io/kubelet`."""
     reporting_instance: str | None = None
-    """reportingInstance is the ID of the controller instance, e.g."""
+    """reportingInstance is the ID of the controller instance, e.g. `kubelet-xyzf`."""
     series: EventSeries | None = None
     """series is data about the Event series this event represents or nil if it's a singleton Event."""
     type: str | None = None

@@ -53,7 +53,7 @@ class APIResource(ApiModel, kw_only=True):
     """APIResource specifies the name of a resource and whether it is namespaced."""
 
     categories: list[str] = []
-    """categories is a list of the grouped resources this resource belongs to (e.g."""
+    """categories is a list of the grouped resources this resource belongs to (e.g. 'all')"""
     group: str | None = None
     """group is the preferred group of the resource."""
     kind: str

@@ -258,7 +258,9 @@ class ServiceCIDRSpec(ApiModel, kw_only=True):
     """ServiceCIDRSpec define the CIDRs the user wants to use for allocating ClusterIPs for Services."""
 
     cidrs: list[str] = []
-    """cidrs defines the IP blocks in CIDR notation (e.g."""
+    """cidrs defines the IP blocks in CIDR notation (e.g. "192.168.0.0/24" or "2001:db8::/64") from which to assign
+    service cluster IPs.
+    """
 
 
 class ServiceCIDRStatus(ApiModel, kw_only=True):

@@ -115,7 +115,10 @@ class ResourcePoolStatusRequestSpec(ApiModel, kw_only=True):
     """ResourcePoolStatusRequestSpec defines the filters for the pool status request."""
 
     default_partition_type_attribute: str | None = None
-    """DefaultPartitionTypeAttribute optionally names a device attribute (by its fully qualified name, e.g."""
+    """DefaultPartitionTypeAttribute optionally names a device attribute (by its fully qualified name, e.g.
+    "gpu.example.com/profile") to use as the default grouping attribute for partitionable devices whose slice has not
+    declared one themselves.
+    """
     driver: str
     """Driver specifies the DRA driver name to filter pools. Must be a DNS subdomain (e.g., "gpu.example.com")."""
     limit: int | None = None

@@ -465,7 +465,7 @@ class NetworkDeviceData(ApiModel, kw_only=True):
     """
 
     hardware_address: str | None = None
-    """HardwareAddress represents the hardware address (e.g."""
+    """HardwareAddress represents the hardware address (e.g. MAC Address) of the device's network interface."""
     interface_name: str | None = None
     """InterfaceName specifies the name of the network interface associated with the allocated device."""
     ips: list[str] = []
@@ -602,7 +602,9 @@ class ResourceSliceSpec(ApiModel, kw_only=True):
     single node.
     """
     partition_type_attribute: str | None = None
-    """PartitionTypeAttribute names a string device attribute (by fully qualified name, e.g."""
+    """PartitionTypeAttribute names a string device attribute (by fully qualified name, e.g. "gpu.example.com/profile")
+    whose value labels each device with its partition type, such as "Full" or "Half" for a MIG-style GPU.
+    """
     per_device_node_selection: bool | None = None
     """PerDeviceNodeSelection defines whether the access from nodes to resources in the pool is set on the ResourceSlice
     level or on each device.
