@@ -185,6 +185,10 @@ class WorkQueue(Generic[K]):
         state = self._states.get(key)
         return None if state is None else STATE_NAMES[state]
 
+    def states(self) -> dict[K, str]:
+        """Every key that the queue knows about, with its `state`."""
+        return {key: STATE_NAMES[state] for key, state in self._states.items()}
+
     def priority(self, key: K) -> int | None:
         """The priority a waiting key has, or a key in processing was handed out with; None for unknown keys."""
         return self._priorities.get(key, 0) if key in self._states else None
@@ -257,8 +261,7 @@ class WorkQueue(Generic[K]):
             promised = await waiter
         except asyncio.CancelledError:
             if waiter.cancelled():
-                # Woken ones have left the line already. The first is the usual one in tests, the last under load.
-                if waiter in self._waiters:
+                if waiter in self._waiters:  # `_wake` may have met it first
                     self._waiters.remove(waiter)
             elif waiter.result():
                 self._promised -= 1
