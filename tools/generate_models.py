@@ -1,4 +1,4 @@
-"""Generates ``src/setpoint/models`` from the pinned packages: ``python -m tools.generate_models [--check]``.
+"""Generates ``src/setpoint/models`` from the pinned packages: ``python tools/generate_models.py [--check]``.
 
 ``--check`` writes nothing and exits 1 with the names of the files that differ.
 """
@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 import zstandard
+
+sys.path.insert(0, str(Path(__file__).parent.parent))  # run as a script, the folder above is not on the path
 
 from tools.models import inputs
 from tools.models.modules import read_mixins, render_module

@@ -97,7 +97,7 @@ def _table(path: Path) -> Iterator[Served]:
             if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "_api_info":
                 assert isinstance(statement.value, ast.Call)
                 info = {str(item.arg): item.value for item in statement.value.keywords}
-                verbs: set[str] = {_VERBS.get(verb, verb) for verb in ast.literal_eval(info["verbs"])}
+                verbs = {_VERBS.get(str(verb), str(verb)) for verb in ast.literal_eval(info["verbs"])}
                 group, version, kind = _names(info["resource"])
                 parent = _names(info["parent"]) if "parent" in info else None
                 yield Served(

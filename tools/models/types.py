@@ -160,11 +160,14 @@ class Types:
         reference = schema.get("$ref", "")
         if wire == "metadata" and reference in (OBJECT_META, LIST_META):
             return None, class_name(reference)
+        if owner.role is Role.OBJECT and wire in ("spec", "status") and self._is_class(reference):
+            # Also where it is required: an apply that is about the status alone must be able to leave the spec out.
+            zero = self._zero(schema, owner)
+            if zero == f"{class_name(reference)}()":
+                return None, class_name(reference)
+            return None, f"lambda: {zero}"
         if wire in self.definitions[owner.definition].get("required", ()):
             return None, None
-        if owner.role is Role.OBJECT and wire in ("spec", "status") and self._is_class(reference):
-            zero = self._zero(schema, owner)
-            return None, zero.removesuffix("()") if zero.endswith("()") else f"lambda: {zero}"
         if owner.name.endswith("TemplateSpec") and wire == "spec":
             return None, None
         if annotation.startswith("list["):

@@ -435,7 +435,7 @@ class ValidatingAdmissionPolicyBinding(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.ADMISSIONREGISTRATION_V1_VALIDATING_ADMISSION_POLICY_BINDING
 
-    spec: ValidatingAdmissionPolicyBindingSpec
+    spec: ValidatingAdmissionPolicyBindingSpec = msgspec.field(default_factory=lambda: ValidatingAdmissionPolicyBindingSpec(policy_name="", validation_actions=[]))
     """spec defines the desired behavior of the ValidatingAdmissionPolicyBinding."""
 
 

@@ -328,7 +328,7 @@ class CustomResourceDefinition(CustomResourceDefinitionMixin, Object, ApiModel, 
 
     resource: ClassVar[Resource] = _table.APIEXTENSIONS_V1_CUSTOM_RESOURCE_DEFINITION
 
-    spec: CustomResourceDefinitionSpec
+    spec: CustomResourceDefinitionSpec = msgspec.field(default_factory=lambda: CustomResourceDefinitionSpec(group="", names=CustomResourceDefinitionNames(kind="", plural=""), scope="", versions=[]))
     """spec describes how the user wants the resources to appear"""
     status: CustomResourceDefinitionStatus = msgspec.field(default_factory=CustomResourceDefinitionStatus)
     """status indicates the actual state of the CustomResourceDefinition"""

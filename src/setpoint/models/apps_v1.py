@@ -11,7 +11,7 @@ import msgspec
 from setpoint.meta import ApiModel, LabelSelector, ListMeta, Object, Resource
 from setpoint.models import _table
 from setpoint.models._mixins import DeploymentMixin
-from setpoint.models.core_v1 import PersistentVolumeClaim, PodTemplateSpec
+from setpoint.models.core_v1 import Container, PersistentVolumeClaim, PodSpec, PodTemplateSpec
 
 
 class DaemonSetCondition(ApiModel, kw_only=True):
@@ -391,7 +391,7 @@ class DaemonSet(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.APPS_V1_DAEMON_SET
 
-    spec: DaemonSetSpec
+    spec: DaemonSetSpec = msgspec.field(default_factory=lambda: DaemonSetSpec(selector=LabelSelector(), template=PodTemplateSpec(spec=PodSpec(containers=[]))))
     """The desired behavior of this daemon set."""
     status: DaemonSetStatus = msgspec.field(default_factory=lambda: DaemonSetStatus(current_number_scheduled=0, desired_number_scheduled=0, number_misscheduled=0, number_ready=0))
     """The current status of this daemon set. This data may be out of date by some window of time. Populated by the
@@ -404,7 +404,7 @@ class Deployment(DeploymentMixin, Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.APPS_V1_DEPLOYMENT
 
-    spec: DeploymentSpec
+    spec: DeploymentSpec = msgspec.field(default_factory=lambda: DeploymentSpec(selector=LabelSelector(), template=PodTemplateSpec(spec=PodSpec(containers=[]))))
     """Specification of the desired behavior of the Deployment."""
     status: DeploymentStatus = msgspec.field(default_factory=DeploymentStatus)
     """Most recently observed status of the Deployment."""
@@ -415,7 +415,7 @@ class ReplicaSet(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.APPS_V1_REPLICA_SET
 
-    spec: ReplicaSetSpec
+    spec: ReplicaSetSpec = msgspec.field(default_factory=lambda: ReplicaSetSpec(selector=LabelSelector()))
     """Spec defines the specification of the desired behavior of the ReplicaSet."""
     status: ReplicaSetStatus = msgspec.field(default_factory=lambda: ReplicaSetStatus(replicas=0))
     """Status is the most recently observed status of the ReplicaSet."""
@@ -428,7 +428,7 @@ class StatefulSet(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.APPS_V1_STATEFUL_SET
 
-    spec: StatefulSetSpec
+    spec: StatefulSetSpec = msgspec.field(default_factory=lambda: StatefulSetSpec(selector=LabelSelector(), template=PodTemplateSpec(spec=PodSpec(containers=[]))))
     """Spec defines the desired identities of pods in this set."""
     status: StatefulSetStatus = msgspec.field(default_factory=lambda: StatefulSetStatus(replicas=0))
     """Status is the current status of Pods in this StatefulSet."""

@@ -123,7 +123,7 @@ class TokenReview(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.AUTHENTICATION_V1_TOKEN_REVIEW
 
-    spec: TokenReviewSpec
+    spec: TokenReviewSpec = msgspec.field(default_factory=lambda: TokenReviewSpec(token=""))
     """spec holds information about the request being evaluated"""
     status: TokenReviewStatus = msgspec.field(default_factory=TokenReviewStatus)
     """status is filled in by the server and indicates whether the request can be authenticated."""

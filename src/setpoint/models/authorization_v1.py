@@ -182,7 +182,7 @@ class LocalSubjectAccessReview(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.AUTHORIZATION_V1_LOCAL_SUBJECT_ACCESS_REVIEW
 
-    spec: SubjectAccessReviewSpec
+    spec: SubjectAccessReviewSpec = msgspec.field(default_factory=SubjectAccessReviewSpec)
     """spec holds information about the request being evaluated. spec.namespace must be equal to the namespace you made
     the request against.
     """
@@ -198,7 +198,7 @@ class SelfSubjectAccessReview(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.AUTHORIZATION_V1_SELF_SUBJECT_ACCESS_REVIEW
 
-    spec: SelfSubjectAccessReviewSpec
+    spec: SelfSubjectAccessReviewSpec = msgspec.field(default_factory=SelfSubjectAccessReviewSpec)
     """spec holds information about the request being evaluated. user and groups must be empty"""
     status: SubjectAccessReviewStatus = msgspec.field(default_factory=lambda: SubjectAccessReviewStatus(allowed=False))
     """status is filled in by the server and indicates whether the request is allowed or not"""
@@ -213,7 +213,7 @@ class SelfSubjectRulesReview(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.AUTHORIZATION_V1_SELF_SUBJECT_RULES_REVIEW
 
-    spec: SelfSubjectRulesReviewSpec
+    spec: SelfSubjectRulesReviewSpec = msgspec.field(default_factory=SelfSubjectRulesReviewSpec)
     """spec holds information about the request being evaluated."""
     status: SubjectRulesReviewStatus = msgspec.field(default_factory=lambda: SubjectRulesReviewStatus(incomplete=False, non_resource_rules=[], resource_rules=[]))
     """status is filled in by the server and indicates the set of actions a user can perform."""
@@ -224,7 +224,7 @@ class SubjectAccessReview(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.AUTHORIZATION_V1_SUBJECT_ACCESS_REVIEW
 
-    spec: SubjectAccessReviewSpec
+    spec: SubjectAccessReviewSpec = msgspec.field(default_factory=SubjectAccessReviewSpec)
     """spec holds information about the request being evaluated"""
     status: SubjectAccessReviewStatus = msgspec.field(default_factory=lambda: SubjectAccessReviewStatus(allowed=False))
     """status is filled in by the server and indicates whether the request is allowed or not"""

@@ -86,7 +86,7 @@ class HorizontalPodAutoscaler(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.AUTOSCALING_V1_HORIZONTAL_POD_AUTOSCALER
 
-    spec: HorizontalPodAutoscalerSpec
+    spec: HorizontalPodAutoscalerSpec = msgspec.field(default_factory=lambda: HorizontalPodAutoscalerSpec(max_replicas=0, scale_target_ref=CrossVersionObjectReference(kind="", name="")))
     """spec defines the behaviour of autoscaler."""
     status: HorizontalPodAutoscalerStatus = msgspec.field(default_factory=lambda: HorizontalPodAutoscalerStatus(current_replicas=0, desired_replicas=0))
     """status is the current information about the autoscaler."""

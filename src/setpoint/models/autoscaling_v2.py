@@ -358,7 +358,7 @@ class HorizontalPodAutoscaler(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.AUTOSCALING_V2_HORIZONTAL_POD_AUTOSCALER
 
-    spec: HorizontalPodAutoscalerSpec
+    spec: HorizontalPodAutoscalerSpec = msgspec.field(default_factory=lambda: HorizontalPodAutoscalerSpec(max_replicas=0, scale_target_ref=CrossVersionObjectReference(kind="", name="")))
     """spec is the specification for the behaviour of the autoscaler."""
     status: HorizontalPodAutoscalerStatus = msgspec.field(default_factory=lambda: HorizontalPodAutoscalerStatus(desired_replicas=0))
     """status is the current information about the autoscaler."""

@@ -254,7 +254,7 @@ class CronJob(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.BATCH_V1_CRON_JOB
 
-    spec: CronJobSpec
+    spec: CronJobSpec = msgspec.field(default_factory=lambda: CronJobSpec(job_template=JobTemplateSpec(spec=JobSpec(template=PodTemplateSpec(spec=PodSpec(containers=[])))), schedule=""))
     """Specification of the desired behavior of a cron job, including the schedule."""
     status: CronJobStatus = msgspec.field(default_factory=CronJobStatus)
     """Current status of a cron job."""

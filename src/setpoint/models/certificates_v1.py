@@ -121,7 +121,7 @@ class CertificateSigningRequest(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.CERTIFICATES_V1_CERTIFICATE_SIGNING_REQUEST
 
-    spec: CertificateSigningRequestSpec
+    spec: CertificateSigningRequestSpec = msgspec.field(default_factory=lambda: CertificateSigningRequestSpec(request=b"", signer_name=""))
     """spec contains the certificate request, and is immutable after creation."""
     status: CertificateSigningRequestStatus = msgspec.field(default_factory=CertificateSigningRequestStatus)
     """status contains information about whether the request is approved or denied, and the certificate issued by the
@@ -134,7 +134,7 @@ class ClusterTrustBundle(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.CERTIFICATES_V1_CLUSTER_TRUST_BUNDLE
 
-    spec: ClusterTrustBundleSpec
+    spec: ClusterTrustBundleSpec = msgspec.field(default_factory=lambda: ClusterTrustBundleSpec(trust_bundle=""))
     """spec contains the signer (if any) and trust anchors."""
 
 
@@ -143,7 +143,7 @@ class PodCertificateRequest(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.CERTIFICATES_V1_POD_CERTIFICATE_REQUEST
 
-    spec: PodCertificateRequestSpec
+    spec: PodCertificateRequestSpec = msgspec.field(default_factory=lambda: PodCertificateRequestSpec(node_name="", node_uid="", pod_name="", pod_uid="", service_account_name="", service_account_uid="", signer_name="", stub_pkcs10_request=b""))
     """spec contains the details about the certificate being requested."""
     status: PodCertificateRequestStatus = msgspec.field(default_factory=PodCertificateRequestStatus)
     """status contains the issued certificate, and a standard set of conditions."""

@@ -74,7 +74,7 @@ class ClusterTrustBundle(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.CERTIFICATES_V1BETA1_CLUSTER_TRUST_BUNDLE
 
-    spec: ClusterTrustBundleSpec
+    spec: ClusterTrustBundleSpec = msgspec.field(default_factory=lambda: ClusterTrustBundleSpec(trust_bundle=""))
     """spec contains the signer (if any) and trust anchors."""
 
 
@@ -83,7 +83,7 @@ class PodCertificateRequest(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.CERTIFICATES_V1BETA1_POD_CERTIFICATE_REQUEST
 
-    spec: PodCertificateRequestSpec
+    spec: PodCertificateRequestSpec = msgspec.field(default_factory=lambda: PodCertificateRequestSpec(node_name="", node_uid="", pod_name="", pod_uid="", service_account_name="", service_account_uid="", signer_name="", stub_pkcs10_request=b""))
     """spec contains the details about the certificate being requested."""
     status: PodCertificateRequestStatus = msgspec.field(default_factory=PodCertificateRequestStatus)
     """status contains the issued certificate, and a standard set of conditions."""

@@ -36,7 +36,7 @@ class LeaseCandidate(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.COORDINATION_V1BETA1_LEASE_CANDIDATE
 
-    spec: LeaseCandidateSpec
+    spec: LeaseCandidateSpec = msgspec.field(default_factory=lambda: LeaseCandidateSpec(binary_version="", lease_name="", strategy=""))
     """spec contains the specification of the Lease."""
 
 

@@ -251,7 +251,7 @@ class FlowSchema(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.FLOWCONTROL_V1_FLOW_SCHEMA
 
-    spec: FlowSchemaSpec
+    spec: FlowSchemaSpec = msgspec.field(default_factory=lambda: FlowSchemaSpec(priority_level_configuration=PriorityLevelConfigurationReference(name="")))
     """`spec` is the specification of the desired behavior of a FlowSchema."""
     status: FlowSchemaStatus = msgspec.field(default_factory=FlowSchemaStatus)
     """`status` is the current status of a FlowSchema."""
@@ -262,7 +262,7 @@ class PriorityLevelConfiguration(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.FLOWCONTROL_V1_PRIORITY_LEVEL_CONFIGURATION
 
-    spec: PriorityLevelConfigurationSpec
+    spec: PriorityLevelConfigurationSpec = msgspec.field(default_factory=lambda: PriorityLevelConfigurationSpec(type=""))
     """`spec` is the specification of the desired behavior of a "request-priority"."""
     status: PriorityLevelConfigurationStatus = msgspec.field(default_factory=PriorityLevelConfigurationStatus)
     """`status` is the current status of a "request-priority"."""

@@ -147,7 +147,7 @@ class Eviction(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.LIFECYCLE_V1ALPHA1_EVICTION
 
-    spec: EvictionSpec
+    spec: EvictionSpec = msgspec.field(default_factory=lambda: EvictionSpec(target=EvictionTarget()))
     """spec defines the eviction specification.
     https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#spec-and-status
     """
@@ -162,7 +162,7 @@ class EvictionRequest(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.LIFECYCLE_V1ALPHA1_EVICTION_REQUEST
 
-    spec: EvictionRequestSpec
+    spec: EvictionRequestSpec = msgspec.field(default_factory=lambda: EvictionRequestSpec(intent="", requester="", target=EvictionRequestTarget()))
     """spec defines the eviction request specification.
     https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#spec-and-status
     """

@@ -277,7 +277,7 @@ class IPAddress(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.NETWORKING_V1_IP_ADDRESS
 
-    spec: IPAddressSpec
+    spec: IPAddressSpec = msgspec.field(default_factory=lambda: IPAddressSpec(parent_ref=ParentReference(name="", resource="")))
     """spec is the desired state of the IPAddress."""
 
 

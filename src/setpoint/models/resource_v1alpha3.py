@@ -170,7 +170,7 @@ class DeviceTaintRule(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.RESOURCE_V1ALPHA3_DEVICE_TAINT_RULE
 
-    spec: DeviceTaintRuleSpec
+    spec: DeviceTaintRuleSpec = msgspec.field(default_factory=lambda: DeviceTaintRuleSpec(taint=DeviceTaint(effect="", key="")))
     """Spec specifies the selector and one taint."""
     status: DeviceTaintRuleStatus = msgspec.field(default_factory=DeviceTaintRuleStatus)
     """Status provides information about what was requested in the spec."""
@@ -184,7 +184,7 @@ class ResourcePoolStatusRequest(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.RESOURCE_V1ALPHA3_RESOURCE_POOL_STATUS_REQUEST
 
-    spec: ResourcePoolStatusRequestSpec
+    spec: ResourcePoolStatusRequestSpec = msgspec.field(default_factory=lambda: ResourcePoolStatusRequestSpec(driver=""))
     """Spec defines the filters for which pools to include in the status."""
     status: ResourcePoolStatusRequestStatus = msgspec.field(default_factory=lambda: ResourcePoolStatusRequestStatus(pool_count=0))
     """Status is populated by the controller with the calculated pool status."""

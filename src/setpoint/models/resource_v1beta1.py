@@ -633,7 +633,7 @@ class ResourceSlice(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.RESOURCE_V1BETA1_RESOURCE_SLICE
 
-    spec: ResourceSliceSpec
+    spec: ResourceSliceSpec = msgspec.field(default_factory=lambda: ResourceSliceSpec(driver="", pool=ResourcePool(generation=0, name="", resource_slice_count=0)))
     """Contains the information published by the driver."""
 
 

@@ -637,7 +637,7 @@ class DeviceTaintRule(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.RESOURCE_V1BETA2_DEVICE_TAINT_RULE
 
-    spec: DeviceTaintRuleSpec
+    spec: DeviceTaintRuleSpec = msgspec.field(default_factory=lambda: DeviceTaintRuleSpec(taint=DeviceTaint(effect="", key="")))
     """Spec specifies the selector and one taint."""
     status: DeviceTaintRuleStatus = msgspec.field(default_factory=DeviceTaintRuleStatus)
     """Status provides information about what was requested in the spec."""
@@ -674,7 +674,7 @@ class ResourceSlice(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.RESOURCE_V1BETA2_RESOURCE_SLICE
 
-    spec: ResourceSliceSpec
+    spec: ResourceSliceSpec = msgspec.field(default_factory=lambda: ResourceSliceSpec(driver="", pool=ResourcePool(generation=0, name="", resource_slice_count=0)))
     """Contains the information published by the driver."""
 
 

@@ -377,7 +377,7 @@ class CompositePodGroup(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.SCHEDULING_V1ALPHA3_COMPOSITE_POD_GROUP
 
-    spec: CompositePodGroupSpec
+    spec: CompositePodGroupSpec = msgspec.field(default_factory=lambda: CompositePodGroupSpec(scheduling_policy=CompositePodGroupSchedulingPolicy(), workload_ref=WorkloadReference(template_name="", workload_name="")))
     """spec defines the desired state of the CompositePodGroup."""
     status: CompositePodGroupStatus = msgspec.field(default_factory=CompositePodGroupStatus)
     """status represents the current observed state of the CompositePodGroup."""
@@ -391,7 +391,7 @@ class PodGroup(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.SCHEDULING_V1ALPHA3_POD_GROUP
 
-    spec: PodGroupSpec
+    spec: PodGroupSpec = msgspec.field(default_factory=lambda: PodGroupSpec(scheduling_policy=PodGroupSchedulingPolicy()))
     """spec defines the desired state of the PodGroup."""
     status: PodGroupStatus = msgspec.field(default_factory=PodGroupStatus)
     """status represents the current observed state of the PodGroup."""
@@ -405,7 +405,7 @@ class Workload(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.SCHEDULING_V1ALPHA3_WORKLOAD
 
-    spec: WorkloadSpec
+    spec: WorkloadSpec = msgspec.field(default_factory=WorkloadSpec)
     """spec defines the desired behavior of a Workload."""
 
 

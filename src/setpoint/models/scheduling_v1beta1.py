@@ -281,7 +281,7 @@ class PodGroup(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.SCHEDULING_V1BETA1_POD_GROUP
 
-    spec: PodGroupSpec
+    spec: PodGroupSpec = msgspec.field(default_factory=lambda: PodGroupSpec(scheduling_policy=PodGroupSchedulingPolicy()))
     """spec defines the desired state of the PodGroup."""
     status: PodGroupStatus = msgspec.field(default_factory=PodGroupStatus)
     """status represents the current observed state of the PodGroup."""
@@ -295,7 +295,7 @@ class Workload(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.SCHEDULING_V1BETA1_WORKLOAD
 
-    spec: WorkloadSpec
+    spec: WorkloadSpec = msgspec.field(default_factory=WorkloadSpec)
     """spec defines the desired behavior of a Workload."""
 
 

@@ -193,7 +193,7 @@ class CSIDriver(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.STORAGE_V1_CSI_DRIVER
 
-    spec: CSIDriverSpec
+    spec: CSIDriverSpec = msgspec.field(default_factory=CSIDriverSpec)
     """spec represents the specification of the CSI Driver."""
 
 
@@ -206,7 +206,7 @@ class CSINode(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.STORAGE_V1_CSI_NODE
 
-    spec: CSINodeSpec
+    spec: CSINodeSpec = msgspec.field(default_factory=lambda: CSINodeSpec(drivers=[]))
     """spec is the specification of CSINode"""
     status: CSINodeStatus = msgspec.field(default_factory=CSINodeStatus)
     """status contains health and status information for the node's storage."""
@@ -266,7 +266,7 @@ class VolumeAttachment(Object, ApiModel, kw_only=True):
 
     resource: ClassVar[Resource] = _table.STORAGE_V1_VOLUME_ATTACHMENT
 
-    spec: VolumeAttachmentSpec
+    spec: VolumeAttachmentSpec = msgspec.field(default_factory=lambda: VolumeAttachmentSpec(attacher="", node_name="", source=VolumeAttachmentSource()))
     """spec represents specification of the desired attach/detach volume behavior."""
     status: VolumeAttachmentStatus = msgspec.field(default_factory=lambda: VolumeAttachmentStatus(attached=False))
     """status represents status of the VolumeAttachment request."""
