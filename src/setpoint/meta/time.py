@@ -19,12 +19,12 @@ class MicroTime(datetime):
 
 def format_time(moment: datetime) -> str:
     """``metav1.Time`` on the wire: RFC 3339 in UTC, whole seconds. A naive ``moment`` is taken for UTC."""
-    return _aware(moment).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _utc(moment, "seconds")
 
 
 def format_micro_time(moment: datetime) -> str:
     """``metav1.MicroTime`` on the wire: RFC 3339 in UTC with six fractional digits."""
-    return _aware(moment).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return _utc(moment, "microseconds")
 
 
 def parse_time(text: str) -> datetime:
@@ -37,6 +37,11 @@ def parse_time(text: str) -> datetime:
     if moment.tzinfo is None or "T" not in text.upper():
         raise ValueError(f"{text!r} is not an RFC 3339 time with an offset, like 2026-01-31T12:00:00Z")
     return moment
+
+
+def _utc(moment: datetime, precision: str) -> str:
+    # not strftime: its %Y writes year 1, Go's zero time, without the zeros in front
+    return _aware(moment).astimezone(UTC).replace(tzinfo=None).isoformat(timespec=precision) + "Z"
 
 
 def _aware(moment: datetime) -> datetime:
