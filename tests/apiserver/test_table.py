@@ -468,7 +468,7 @@ def test_paths_find_what_kubectl_finds(path: str, found: list[Any]) -> None:
 
 @pytest.mark.parametrize("path", [".a[", ".a[?(@.n==)]", ".a[0:2]", "..a", ".a[?(@.n=~'x')]", ".a b"])
 def test_a_path_that_cannot_be_read_names_itself(path: str) -> None:
-    with pytest.raises(JsonPathError, match="JSONPath|filter"):
+    with pytest.raises(JsonPathError, match=r"JSONPath|filter"):
         JsonPath(path)
 
 

@@ -38,8 +38,8 @@ def table(
     """A Table of ``objects``, which are plain JSON values in ``resource``'s version.
 
     ``columns`` are the ``additionalPrinterColumns`` of a custom resource's version; an empty sequence means that it
-    has none and gets its age, None that the resource is built in and printed as upstream prints it. ``include`` says what
-    of the object each row carries along. ``metadata`` is the list's (``resourceVersion``, ``continue``,
+    has none and gets its age, None that the resource is built in and printed as upstream prints it. ``include`` says
+    what of the object each row carries along. ``metadata`` is the list's (``resourceVersion``, ``continue``,
     ``remainingItemCount``). Without ``headers`` there are no column definitions: in a watch only the first event has
     them. Ages are counted to ``now``.
 

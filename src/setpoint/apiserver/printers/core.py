@@ -92,7 +92,8 @@ SERVICE_ACCOUNTS = Printer((NAME, Column("Secrets", "core.v1.ServiceAccount.secr
 
 def _resource_quota(obj: Wire, now: datetime) -> list[Any]:
     used = get(obj, "status", "used", default={})
-    requests, limits = [], []
+    requests: list[str] = []
+    limits: list[str] = []
     for resource, hard in sorted(get(obj, "status", "hard", default={}).items()):
         column = limits if resource.startswith("limits.") else requests
         column.append(f"{resource}: {used.get(resource, '0')}/{hard}")

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from setpoint.apiserver import discovery
+from setpoint.apiserver.discovery import AGGREGATED_V2
+from setpoint.meta import GroupVersionKind, Resource
+from setpoint.models import BUILTIN
+
+
+@dataclass
+class Served:
+    resource: Resource
+
+
+def custom(version: str) -> Served:
+    return Served(
+        Resource(
+            group="grp.example.com",
+            version=version,
+            kind="Mykind",
+            plural="mykinds",
+            singular="mykind",
+            list_kind="MykindList",
+            short_names=("mk",),
+            categories=("all",),
+            subresources={"status": GroupVersionKind("grp.example.com", version, "Mykind")},
+        )
+    )
+
+
+REGISTRY = [*map(Served, BUILTIN), *map(custom, ("v1alpha1", "v1", "v1beta2", "other", "v1beta10"))]
+KUBECTL = f"{AGGREGATED_V2},application/json"
+
+
+def ask(path: str, accept: str = "application/json") -> tuple[dict[str, Any], str]:
+    answer = discovery.respond(path, REGISTRY, accept)
+    assert answer is not None, f"no answer for {path}"
+    status, document, content_type = answer
+    assert status == 200
+    return document, content_type
+
+
+def test_the_core_group_has_only_versions() -> None:
+    document, content_type = ask("/api")
+    assert (document["kind"], document["versions"], content_type) == ("APIVersions", ["v1"], "application/json")
+
+
+def test_groups_list_their_versions_with_the_preferred_one_first() -> None:
+    document, _ = ask("/apis")
+    assert document["kind"] == "APIGroupList"
+    groups = {group["name"]: group for group in document["groups"]}
+    assert "" not in groups
+    assert [version["version"] for version in groups["grp.example.com"]["versions"]] == [
+        "v1", "v1beta10", "v1beta2", "v1alpha1", "other",
+    ]  # fmt: skip
+    assert groups["autoscaling"]["preferredVersion"] == {"groupVersion": "autoscaling/v2", "version": "v2"}
+
+
+def test_one_group_is_answered_alone() -> None:
+    document, _ = ask("/apis/apps")
+    assert document == {
+        "kind": "APIGroup",
+        "apiVersion": "v1",
+        "name": "apps",
+        "versions": [{"groupVersion": "apps/v1", "version": "v1"}],
+        "preferredVersion": {"groupVersion": "apps/v1", "version": "v1"},
+    }
+
+
+def test_a_version_lists_resources_and_subresources_with_all_their_names() -> None:
+    document, _ = ask("/apis/apps/v1")
+    assert (document["kind"], document["groupVersion"]) == ("APIResourceList", "apps/v1")
+    resources = {entry["name"]: entry for entry in document["resources"]}
+    deployments = resources["deployments"]
+    assert deployments.pop("storageVersionHash")
+    assert deployments == {
+        "name": "deployments",
+        "singularName": "deployment",
+        "namespaced": True,
+        "kind": "Deployment",
+        "verbs": ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+        "shortNames": ["deploy"],
+        "categories": ["all"],
+    }
+    assert resources["deployments/scale"] == {
+        "name": "deployments/scale",
+        "singularName": "",
+        "namespaced": True,
+        "group": "autoscaling",
+        "version": "v1",
+        "kind": "Scale",
+        "verbs": ["get", "patch", "update"],
+    }
+    assert "group" not in resources["deployments/status"]
+
+
+def test_the_core_version_is_named_without_a_group() -> None:
+    document, _ = ask("/api/v1")
+    assert document["groupVersion"] == "v1"
+    resources = {entry["name"]: entry for entry in document["resources"]}
+    assert resources["pods/eviction"]["verbs"] == ["create"]
+    assert resources["pods/log"]["verbs"] == ["get"]
+    assert resources["bindings"]["verbs"] == ["create"]
+
+
+def test_clients_that_can_get_everything_in_two_answers() -> None:
+    document, content_type = ask("/apis", KUBECTL)
+    assert content_type == "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+    assert (document["kind"], document["apiVersion"]) == ("APIGroupDiscoveryList", "apidiscovery.k8s.io/v2")
+    groups = {group["metadata"]["name"]: group for group in document["items"]}
+    assert len(groups) == len(document["items"])
+    newest = groups["grp.example.com"]["versions"][0]
+    kind = {"group": "grp.example.com", "version": "v1", "kind": "Mykind"}
+    assert newest == {
+        "version": "v1",
+        "freshness": "Current",
+        "resources": [
+            {
+                "resource": "mykinds",
+                "responseKind": kind,
+                "scope": "Namespaced",
+                "singularResource": "mykind",
+                "verbs": ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+                "shortNames": ["mk"],
+                "categories": ["all"],
+                "subresources": [{"subresource": "status", "responseKind": kind, "verbs": ["get", "patch", "update"]}],
+            }
+        ],
+    }
+
+
+def test_the_core_group_is_aggregated_apart() -> None:
+    document, _ = ask("/api", KUBECTL)
+    (core,) = document["items"]
+    assert "name" not in core["metadata"]
+    assert [version["version"] for version in core["versions"]] == ["v1"]
+    scopes = {resource["resource"]: resource["scope"] for resource in core["versions"][0]["resources"]}
+    assert (scopes["pods"], scopes["nodes"]) == ("Namespaced", "Cluster")
+
+
+@pytest.mark.parametrize(
+    ("accept", "aggregated"),
+    [
+        (KUBECTL, True),
+        ("application/json, application/json;as=APIGroupDiscoveryList;v=v2;g=apidiscovery.k8s.io", True),
+        ("application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json", False),
+        ("application/vnd.kubernetes.protobuf;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", False),
+        ("*/*", False),
+        ("", False),
+    ],
+)
+def test_the_aggregated_form_is_given_to_those_who_ask_for_it(accept: str, aggregated: bool) -> None:
+    assert (ask("/apis", accept)[0]["kind"] == "APIGroupDiscoveryList") is aggregated
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/api/v2", "/apis/none", "/apis/apps/v2", "/api/v1/pods", "/version", "/apis/apps/v1/x"]
+)
+def test_other_paths_are_not_answered(path: str) -> None:
+    assert discovery.respond(path, REGISTRY, "application/json") is None
+
+
+def test_a_trailing_slash_changes_nothing() -> None:
+    assert ask("/apis/")[0] == ask("/apis")[0]
+    assert ask("/api/v1/")[0] == ask("/api/v1")[0]
+
+
+def test_every_served_resource_is_discovered_in_both_forms() -> None:
+    wanted = {(served.resource.api_version, served.resource.plural) for served in REGISTRY}
+    aggregated = {
+        ("/".join(filter(None, (group["metadata"].get("name", ""), version["version"]))), resource["resource"])
+        for path in ("/api", "/apis")
+        for group in ask(path, KUBECTL)[0]["items"]
+        for version in group["versions"]
+        for resource in version["resources"]
+    }
+    roots = {served.resource.root for served in REGISTRY}
+    legacy = {
+        (document["groupVersion"], entry["name"])
+        for document, _ in map(ask, sorted(roots))
+        for entry in document["resources"]
+        if "/" not in entry["name"]
+    }
+    assert aggregated == wanted
+    assert legacy == wanted

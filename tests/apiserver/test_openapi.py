@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import pytest
+
+from setpoint.apiserver import openapi
+from setpoint.meta import GroupVersionKind, Resource
+from setpoint.models import BUILTIN
+
+
+@dataclass
+class Described:
+    resource: Resource
+    schema_document: Mapping[str, Any] | None = None
+    selectable_fields: Sequence[str] = field(default_factory=tuple)
+
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "description": "Mykind keeps pods running.",
+    "required": ["spec"],
+    "properties": {
+        "spec": {
+            "type": "object",
+            "properties": {
+                "numpods": {"type": "integer", "minimum": 0, "description": "how many"},
+                "port": {"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}]},
+                "template": {"type": "object", "x-kubernetes-embedded-resource": True, "properties": {}},
+                "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True, "properties": {"a": {}}},
+            },
+        }
+    },
+}
+GROUP = "grp.example.com"
+MYKIND = Resource(
+    group=GROUP,
+    version="v1",
+    kind="Mykind",
+    plural="mykinds",
+    list_kind="MykindList",
+    subresources={
+        "status": GroupVersionKind(GROUP, "v1", "Mykind"),
+        "scale": GroupVersionKind("autoscaling", "v1", "Scale"),
+    },
+)
+REGISTRY = [*map(Described, BUILTIN), Described(MYKIND, SCHEMA, (".spec.numpods",))]
+META = "io.k8s.apimachinery.pkg.apis.meta.v1."
+
+
+def ask(path: str, registry: list[Described] = REGISTRY) -> Any:
+    answer = openapi.respond(path, registry)
+    assert answer is not None, path
+    body, etag, content_type = answer
+    assert (etag[0], etag[-1], content_type) == ('"', '"', "application/json")
+    return msgspec.json.decode(body)
+
+
+def references(node: Any) -> Iterator[str]:
+    if isinstance(node, dict):
+        for key, value in node.items():
+            if key == "$ref" and isinstance(value, str):
+                yield value
+            else:
+                yield from references(value)
+    elif isinstance(node, list):
+        for item in node:
+            yield from references(item)
+
+
+def test_the_index_names_a_document_for_every_group_version() -> None:
+    paths = ask("/openapi/v3")["paths"]
+    assert paths.keys() == {served.resource.root.removeprefix("/") for served in REGISTRY}
+    for name, entry in paths.items():
+        url, _, query = entry["serverRelativeURL"].partition("?hash=")
+        assert url == f"/openapi/v3/{name}"
+        answer = openapi.respond(url, REGISTRY)
+        assert answer is not None
+        assert answer[1] == f'"{query}"', "the hash that clients cache by is the document's entity tag"
+
+
+@pytest.mark.parametrize(
+    ("path", "prefix", "place"),
+    [
+        *((f"/openapi/v3{root}", "#/components/schemas/", ("components", "schemas")) for root in sorted({s.resource.root for s in REGISTRY})),
+        ("/openapi/v2", "#/definitions/", ("definitions",)),
+    ],
+)  # fmt: skip
+def test_no_document_refers_to_what_it_does_not_hold(path: str, prefix: str, place: tuple[str, ...]) -> None:
+    document = ask(path)
+    definitions = document
+    for step in place:
+        definitions = definitions[step]
+    missing = {name for name in references(document) if name.removeprefix(prefix) not in definitions}
+    assert not missing
+
+
+def test_no_operation_is_named_twice() -> None:
+    names = [
+        operation["operationId"] for methods in ask("/openapi/v2")["paths"].values() for operation in methods.values()
+    ]
+    assert len(set(names)) == len(names)
+    assert {
+        "listCoreV1PodForAllNamespaces", "listCoreV1NamespacedPod", "createCoreV1NamespacedPod",
+        "deleteCoreV1CollectionNamespacedPod", "readCoreV1NamespacedPod", "patchCoreV1NamespacedPodStatus",
+        "readRbacAuthorizationV1ClusterRole", "replaceAppsV1NamespacedDeploymentScale",
+        "createCoreV1NamespacedPodBinding", "readCoreV1NamespacedPodLog", "listGrpExampleComV1NamespacedMykind",
+    } <= set(names)  # fmt: skip
+
+
+def test_operations_say_what_kind_they_are_about_and_which_action_they_are() -> None:
+    paths = ask("/openapi/v3/apis/apps/v1")["paths"]
+    item = paths["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"]
+    kind = {"group": "apps", "version": "v1", "kind": "Deployment"}
+    assert {method: operation["x-kubernetes-action"] for method, operation in item.items()} == {
+        "get": "get", "put": "put", "patch": "patch", "delete": "delete",
+    }  # fmt: skip
+    assert all(operation["x-kubernetes-group-version-kind"] == kind for operation in item.values())
+    assert paths["/apis/apps/v1/deployments"]["get"]["x-kubernetes-action"] == "list"
+    scale = paths["/apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale"]["patch"]
+    assert scale["x-kubernetes-group-version-kind"] == {"group": "autoscaling", "version": "v1", "kind": "Scale"}
+    assert item["patch"]["tags"] == ["apps_v1"]
+
+
+def query(operation: Any) -> set[str]:
+    return {parameter["name"] for parameter in operation["parameters"] if parameter["in"] == "query"}
+
+
+@pytest.mark.parametrize(
+    "root", ["/api/v1/namespaces/{namespace}/pods", f"/apis/{GROUP}/v1/namespaces/{{namespace}}/mykinds"]
+)
+def test_writes_list_the_parameters_that_clients_look_for_before_they_use_them(root: str) -> None:
+    paths = ask("/openapi/v3" + root.partition("/namespaces")[0])["paths"]
+    assert {"fieldValidation", "fieldManager", "dryRun"} <= query(paths[root]["post"])
+    assert {"fieldValidation", "fieldManager", "dryRun", "force"} <= query(paths[root + "/{name}"]["patch"])
+    assert {"labelSelector", "fieldSelector", "watch", "limit", "continue", "sendInitialEvents"} <= query(
+        paths[root]["get"]
+    )
+    assert {"propagationPolicy", "gracePeriodSeconds", "dryRun"} <= query(paths[root + "/{name}"]["delete"])
+
+
+def test_only_built_in_kinds_take_strategic_merge_patches() -> None:
+    strategic = "application/strategic-merge-patch+json"
+    pods = ask("/openapi/v3/api/v1")["paths"]["/api/v1/namespaces/{namespace}/pods/{name}"]
+    mykinds = ask(f"/openapi/v3/apis/{GROUP}/v1")["paths"][
+        f"/apis/{GROUP}/v1/namespaces/{{namespace}}/mykinds/{{name}}"
+    ]
+    assert strategic in pods["patch"]["requestBody"]["content"]
+    content = mykinds["patch"]["requestBody"]["content"]
+    assert "application/apply-patch+yaml" in content
+    assert strategic not in content
+
+
+def test_merge_hints_and_descriptions_reach_clients() -> None:
+    schemas = ask("/openapi/v3/api/v1")["components"]["schemas"]
+    containers = schemas["io.k8s.api.core.v1.PodSpec"]["properties"]["containers"]
+    assert containers["x-kubernetes-patch-merge-key"] == "name"
+    assert containers["x-kubernetes-patch-strategy"] == "merge"
+    assert containers["items"] == {"$ref": "#/components/schemas/io.k8s.api.core.v1.Container"}
+    metadata = schemas["io.k8s.api.core.v1.Pod"]["properties"]["metadata"]
+    assert metadata["allOf"] == [{"$ref": f"#/components/schemas/{META}ObjectMeta"}]
+    assert metadata["description"]
+
+
+def test_version_2_calls_quantities_and_ports_strings() -> None:
+    definitions = ask("/openapi/v2")["definitions"]
+    assert definitions["io.k8s.apimachinery.pkg.api.resource.Quantity"]["type"] == "string"
+    port = definitions["io.k8s.apimachinery.pkg.util.intstr.IntOrString"]
+    assert (port["type"], port["format"]) == ("string", "int-or-string")
+    assert "oneOf" not in port
+
+
+def test_custom_resources_get_the_fields_that_all_objects_have() -> None:
+    schemas = ask(f"/openapi/v3/apis/{GROUP}/v1")["components"]["schemas"]
+    mykind = schemas["com.example.grp.v1.Mykind"]
+    assert mykind["description"] == "Mykind keeps pods running."
+    assert mykind["x-kubernetes-group-version-kind"] == [{"group": GROUP, "version": "v1", "kind": "Mykind"}]
+    assert mykind["x-kubernetes-selectable-fields"] == [{"fieldPath": "spec.numpods"}]
+    assert mykind["properties"].keys() == {"apiVersion", "kind", "metadata", "spec"}
+    spec = mykind["properties"]["spec"]["properties"]
+    assert spec["numpods"] == SCHEMA["properties"]["spec"]["properties"]["numpods"]
+    assert spec["template"]["properties"].keys() == {"apiVersion", "kind", "metadata"}
+    assert spec["template"]["required"] == ["apiVersion", "kind"]
+    items = schemas["com.example.grp.v1.MykindList"]["properties"]["items"]
+    assert items["items"] == {"$ref": "#/components/schemas/com.example.grp.v1.Mykind"}
+
+
+def test_version_2_leaves_out_what_would_make_clients_refuse_unknown_fields() -> None:
+    mykind = ask("/openapi/v2")["definitions"]["com.example.grp.v1.Mykind"]
+    spec = mykind["properties"]["spec"]["properties"]
+    assert "properties" not in spec["free"]
+    assert "anyOf" not in spec["port"]
+    open_ended = Described(MYKIND, {**SCHEMA, "x-kubernetes-preserve-unknown-fields": True})
+    assert "properties" not in ask("/openapi/v2", [open_ended])["definitions"]["com.example.grp.v1.Mykind"]
+
+
+def test_a_changed_schema_makes_a_new_document_and_leaves_the_others() -> None:
+    changed = [*REGISTRY[:-1], Described(MYKIND, {**SCHEMA, "description": "another"})]
+    before, after = ask("/openapi/v3")["paths"], ask("/openapi/v3", changed)["paths"]
+    assert [name for name in before if before[name] != after[name]] == [f"apis/{GROUP}/v1"]
+    schemas = ask(f"/openapi/v3/apis/{GROUP}/v1", changed)["components"]["schemas"]
+    assert schemas["com.example.grp.v1.Mykind"]["description"] == "another"
+
+
+@pytest.mark.parametrize("path", ["/openapi", "/openapi/v3/apis/none/v1", "/openapi/v3/api", "/openapi/v4", "/api/v1"])
+def test_other_paths_are_not_answered(path: str) -> None:
+    assert openapi.respond(path, REGISTRY) is None
