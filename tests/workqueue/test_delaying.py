@@ -276,6 +276,19 @@ async def test_a_million_delays_of_few_keys_keep_memory_bounded() -> None:
 
 
 @virtual_time
+async def test_memory_stays_bounded_when_keys_become_ready() -> None:
+    queue: DelayingQueue[str] = DelayingQueue()
+    for key, seconds in [("a", 1), ("b", 90), ("c", 80)]:
+        queue.add_after(key, seconds)
+    for key, seconds in [("d", 70), ("e", 60)]:
+        queue.add_after(key, seconds)
+        queue.add(key)  # leaves a void item
+    assert len(queue._heap) == 5
+    await advance(80)
+    assert len(queue._heap) <= 2, "one key is delayed still"
+
+
+@virtual_time
 async def test_a_queue_that_waits_for_nothing_sets_no_timer() -> None:
     """Otherwise it would keep a virtual clock running, and a real loop waking up."""
     queue: DelayingQueue[str] = DelayingQueue()

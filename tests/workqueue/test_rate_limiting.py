@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -186,7 +187,7 @@ async def test_the_worker_of_the_example_gives_up_after_five_retries() -> None:
                 assert queue.priority(key) == 1
             else:
                 queue.forget(key)
-    assert [round(b - a, 9) for a, b in zip(attempts, attempts[1:], strict=False)] == [0.005, 0.01, 0.02, 0.04, 0.08]
+    assert [round(b - a, 9) for a, b in pairwise(attempts)] == [0.005, 0.01, 0.02, 0.04, 0.08]
     assert queue.num_requeues("broken") == 0
 
 

@@ -109,9 +109,10 @@ class DelayingQueue(WorkQueue[K]):
             if self._delays.get(item[2]) is item:
                 if item[0] > now:
                     self._set_timer(loop)
-                    return
+                    break
                 self._end_delay(item[2])
             heappop(self._heap)
+        self._sweep()
 
     def _sweep(self) -> None:
         """Drop the void items when they outnumber the valid ones."""
