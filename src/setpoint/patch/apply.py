@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from setpoint.schema.node import UNSET, Schema
+from setpoint.schema.node import Schema
 from setpoint.schema.values import json_equal
 
 from .fieldset import EMPTY, FieldSet, Path, path_text
@@ -170,12 +170,13 @@ def apply(
             conflicts = [conflict for conflict in conflicts if conflict.path not in allowed]
         if conflicts:
             raise ApplyConflict(conflicts)
-    mine = managed.owners.get(own.identity)
-    if mine is not None:
-        stripped = mine.with_fields(mine.fields - _NEVER_OWNED)
-        if not last or comparison or stripped.fields != last.fields or stripped.api_version != last.api_version:
-            stripped = stripped.at(now)
-        managed.owners[own.identity] = stripped
+    mine = managed.owners[own.identity]
+    owned = mine.fields - _NEVER_OWNED
+    same = last is not None and last.api_version == api_version and last.fields == owned
+    if last is not None and same and not comparison:
+        managed.owners[own.identity] = last
+    else:
+        managed.owners[own.identity] = mine.with_fields(owned).at(now)
     managed.drop_empty()
     changed = bool(comparison) or not live or not json_equal(before, merged) or managed.owners != original
     if not changed:
@@ -298,7 +299,7 @@ class _Context:
         for version in {owner.api_version for owner in managed.owners.values()} - {last.api_version}:
             without = self._add_back(value, without, last.api_version, version, managed)
         gone = (everything - ensure_named(schema, field_set(schema, without))) & was_mine
-        result = _removed(schema, value, gone)
+        result: dict[str, Any] = remove(schema, value, gone, leave_empty=True)
         if schema is self.schema:
             return result
         back = self.convert(result, self.api_version) if self.convert is not None else None
@@ -324,8 +325,7 @@ class _Context:
 
 
 def _removed(schema: Schema, value: dict[str, Any], fields: FieldSet) -> dict[str, Any]:
-    result = remove(schema, value, fields)
-    return {} if result is UNSET else result
+    return remove(schema, value, fields) or {}
 
 
 def _last_applied_fields(schema: Schema, live: dict[str, Any], api_version: str) -> FieldSet:

@@ -13,9 +13,8 @@ from typing import Any, Final
 from setpoint.schema.node import ANYTHING, UNSET, Schema
 from setpoint.schema.values import json_equal
 
-from .fieldset import EMPTY, FieldSet
+from .fieldset import EMPTY, FieldSet, path_text
 from .fieldset import key as key_element
-from .fieldset import path_text as path_text
 from .fieldset import value as value_element
 
 __all__ = [
@@ -109,7 +108,7 @@ def _item_element(schema: Schema, item: Any, position: int) -> str:
     """How an item of a set or map-list is told apart from the others. Raises TypedError if it can't be."""
     if schema.list_type == "set":
         if isinstance(item, dict | list) or item is None:
-            what = {dict: "a map type", list: "a list type"}.get(type(item), "an explicit null")
+            what = "an explicit null" if item is None else "a map type" if isinstance(item, dict) else "a list type"
             raise TypedError(f"element {position}: associative list without keys has an element that's {what}")
         return value_element(item)
     if not isinstance(item, dict):
@@ -302,8 +301,9 @@ def _merge_lists(schema: Schema, live: list[Any], applied: list[Any]) -> list[An
     return result
 
 
-def remove(schema: Schema, value: Any, fields: FieldSet) -> Any:
-    """``value`` without the members of ``fields``; objects and lists that lose their last content go as well (UNSET).
+def remove(schema: Schema, value: Any, fields: FieldSet, *, leave_empty: bool = False) -> Any:
+    """``value`` without the members of ``fields``. Objects and lists that lose their last content become null, or stay as empty
+    ones with ``leave_empty``.
 
     ``value`` is not changed; what is not touched is shared.
     """
@@ -317,13 +317,10 @@ def remove(schema: Schema, value: Any, fields: FieldSet) -> Any:
             if element in members:
                 continue
             below = children.get(element)
-            if below is None:
-                result[name] = item
-            else:
-                rest = remove(schema.field(name) or ANYTHING, item, below)
-                if rest is not UNSET:
-                    result[name] = rest
-        return result or UNSET
+            if below is not None:
+                item = remove(schema.field(name) or ANYTHING, item, below, leave_empty=leave_empty)  # noqa: PLW2901
+            result[name] = item
+        return result if result or leave_empty else None
     if isinstance(value, list):
         if schema.list_type not in _GRANULAR or not value:
             return value
@@ -333,10 +330,10 @@ def remove(schema: Schema, value: Any, fields: FieldSet) -> Any:
             if element in fields.members:
                 continue
             below = fields.children.get(element)
-            rest = item if below is None else remove(schema.items or ANYTHING, item, below)
-            if rest is not UNSET:
-                kept.append(rest)
-        return kept or UNSET
+            if below is not None:
+                item = remove(schema.items or ANYTHING, item, below, leave_empty=leave_empty)  # noqa: PLW2901
+            kept.append(item)
+        return kept if kept or leave_empty else None
     return value
 
 
