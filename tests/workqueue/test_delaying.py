@@ -93,6 +93,14 @@ async def test_equal_times_become_ready_in_the_order_of_the_calls() -> None:
 
 
 @virtual_time
+async def test_delaying_a_key_again_to_the_same_time_keeps_its_place() -> None:
+    queue: DelayingQueue[str] = DelayingQueue()
+    for key in ("foo", "bar", "foo"):
+        queue.add_after(key, 5)
+    assert [await queue.get(), await queue.get()] == ["foo", "bar"]
+
+
+@virtual_time
 async def test_a_delay_that_is_over_is_an_add() -> None:
     queue: DelayingQueue[str] = DelayingQueue()
     queue.add_after("zero", 0)

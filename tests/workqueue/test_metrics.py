@@ -97,6 +97,23 @@ async def test_names_types_labels_and_buckets_are_the_fields() -> None:
 
 
 @virtual_time
+async def test_durations_fall_into_their_buckets() -> None:
+    registry = CollectorRegistry()
+    queue: DelayingQueue[int] = DelayingQueue(name="test", metrics=PrometheusQueueMetrics(registry))
+    for seconds in (0, 1, 1.5, 10, 5000):
+        queue.add(0)
+        await queue.get()
+        await advance(seconds)
+        queue.done(0)
+
+    def bucket(bound: str) -> float | None:
+        labels = {"name": "test", "controller": "test", "le": bound}
+        return registry.get_sample_value("workqueue_work_duration_seconds_bucket", labels)
+
+    assert [bucket(bound) for bound in ("1e-08", "0.1", "1.0", "10.0", "1000.0", "+Inf")] == [1, 1, 2, 4, 4, 5]
+
+
+@virtual_time
 async def test_delayed_keys_are_not_counted_until_they_are_ready() -> None:
     registry = CollectorRegistry()
     queue: DelayingQueue[str] = DelayingQueue(name="test", metrics=PrometheusQueueMetrics(registry))

@@ -74,6 +74,24 @@ def test_a_key_returned_to_its_old_line_does_not_get_its_old_place_back() -> Non
     assert taken(queue) == ["bar", "foo"]
 
 
+def test_a_key_raised_out_of_the_same_line_many_times_stands_in_it_once() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    backlog = [f"backlog-{number}" for number in range(20)]
+    for key in backlog[:10]:
+        queue.add(key)
+    for _ in range(4):
+        queue.add("foo")
+        queue.add("foo", priority=1)
+        with pytest.raises(StopIteration, match="foo"):
+            queue.get().send(None)
+        queue.done("foo")
+    for key in backlog[10:]:
+        queue.add(key)
+    queue.add("foo")
+    assert taken(queue) == [*backlog, "foo"]
+    assert queue._ready.plain
+
+
 def test_a_dirty_key_comes_back_with_the_highest_priority_of_its_new_adds() -> None:
     queue: WorkQueue[str] = WorkQueue()
     queue.add("foo", priority=9)

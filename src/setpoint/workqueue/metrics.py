@@ -5,7 +5,9 @@ A queue without metrics pays nothing for them, not even the clock's reading.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
@@ -52,56 +54,41 @@ class QueueMetricsProvider(Protocol):
 class PrometheusQueueMetrics:
     """Queue metrics in a registry of prometheus_client, one provider for all queues of a process.
 
-    Depth, unfinished work and the longest running processor are read from the queues when they are scraped, which must
-    happen in the event loop's thread. Two queues must not have the same name. A queue is kept until `remove`.
+    Everything is counted in plain integers and made into metrics when it is scraped, which must happen in the event
+    loop's thread; prometheus_client's own counters and histograms cost ten times as much as the queue.
+
+    Queues are told apart by their names, and kept until `remove`.
     """
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        # Only here: queues without metrics don't load the library.
-        from prometheus_client import Counter, Histogram
-
-        self._adds = Counter("workqueue_adds", "Total number of adds", LABELS, registry=registry)
-        self._retries = Counter("workqueue_retries", "Total number of retries", LABELS, registry=registry)
-        self._queue_duration = Histogram(
-            "workqueue_queue_duration_seconds",
-            "Seconds that a key waits before it is handed out",
-            LABELS,
-            buckets=DURATION_BUCKETS,
-            registry=registry,
-        )
-        self._work_duration = Histogram(
-            "workqueue_work_duration_seconds",
-            "Seconds that a key is in processing",
-            LABELS,
-            buckets=DURATION_BUCKETS,
-            registry=registry,
-        )
-        self._queues: dict[str, WorkQueue[Any]] = {}
+        self._queues: dict[str, tuple[WorkQueue[Any], _Counts]] = {}
         registry.register(self)
 
     def for_queue(self, name: str, queue: WorkQueue[Any], /) -> QueueMetrics:
         """Raises `ValueError` for a name that is taken."""
         if name in self._queues:
             raise ValueError(f"there is a queue named {name!r} already; names tell queues apart in metrics")
-        self._queues[name] = queue
-        return _PrometheusQueue(
-            self._adds.labels(name, name),
-            self._retries.labels(name, name),
-            self._queue_duration.labels(name, name),
-            self._work_duration.labels(name, name),
-        )
+        counts = _Counts()
+        self._queues[name] = (queue, counts)
+        return counts
 
     def remove(self, name: str) -> None:
         """Report a queue no more. Unknown names are ignored."""
-        if self._queues.pop(name, None) is not None:
-            for metric in (self._adds, self._retries, self._queue_duration, self._work_duration):
-                metric.remove(name, name)
+        self._queues.pop(name, None)
 
     def collect(self) -> Iterator[Metric]:
         """Called by the registry at each scrape."""
-        from prometheus_client.core import GaugeMetricFamily
+        # Only here: queues without metrics don't load the library.
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
         depth = GaugeMetricFamily("workqueue_depth", "Keys that wait to be handed out", labels=LABELS)
+        adds = CounterMetricFamily("workqueue_adds", "Total number of adds", labels=LABELS)
+        queue_duration = HistogramMetricFamily(
+            "workqueue_queue_duration_seconds", "Seconds that a key waits before it is handed out", labels=LABELS
+        )
+        work_duration = HistogramMetricFamily(
+            "workqueue_work_duration_seconds", "Seconds that a key is in processing", labels=LABELS
+        )
         unfinished = GaugeMetricFamily(
             "workqueue_unfinished_work_seconds",
             "Seconds of work in progress that work_duration has not seen yet; grows by the number of stuck workers",
@@ -112,21 +99,49 @@ class PrometheusQueueMetrics:
             "Seconds that the key which has been in processing longest has been so",
             labels=LABELS,
         )
-        for name, queue in self._queues.items():
+        retries = CounterMetricFamily("workqueue_retries", "Total number of retries", labels=LABELS)
+        for name, (queue, counts) in self._queues.items():
             labels = (name, name)
             depths = queue.depths()
             running = queue.work_in_progress()
             depth.add_metric(labels, depths.ready + depths.dirty)
+            adds.add_metric(labels, counts.adds)
+            queue_duration.add_metric(labels, _cumulative(counts.waited), counts.waited_seconds)
+            work_duration.add_metric(labels, _cumulative(counts.worked), counts.worked_seconds)
             unfinished.add_metric(labels, sum(running))
             longest.add_metric(labels, max(running, default=0.0))
-        yield from (depth, unfinished, longest)
+            retries.add_metric(labels, counts.retries)
+        yield from (depth, adds, queue_duration, work_duration, unfinished, longest, retries)
 
 
-class _PrometheusQueue:
-    """The children of one queue's labels, bound."""
+class _Counts:
+    """What happened in one queue."""
 
-    def __init__(self, adds: Any, retries: Any, queue_duration: Any, work_duration: Any) -> None:
-        self.added = adds.inc
-        self.retried = retries.inc
-        self.got = queue_duration.observe
-        self.finished = work_duration.observe
+    __slots__ = ("adds", "retries", "waited", "waited_seconds", "worked", "worked_seconds")
+
+    def __init__(self) -> None:
+        self.adds = 0
+        self.retries = 0
+        self.waited = [0] * (len(DURATION_BUCKETS) + 1)
+        self.waited_seconds = 0.0
+        self.worked = [0] * (len(DURATION_BUCKETS) + 1)
+        self.worked_seconds = 0.0
+
+    def added(self) -> None:
+        self.adds += 1
+
+    def got(self, seconds: float) -> None:
+        self.waited[bisect_left(DURATION_BUCKETS, seconds)] += 1
+        self.waited_seconds += seconds
+
+    def finished(self, seconds: float) -> None:
+        self.worked[bisect_left(DURATION_BUCKETS, seconds)] += 1
+        self.worked_seconds += seconds
+
+    def retried(self) -> None:
+        self.retries += 1
+
+
+def _cumulative(counts: list[int]) -> list[tuple[str, float]]:
+    """Each bucket's upper bound, and how many values are not above it."""
+    return list(zip((*map(str, DURATION_BUCKETS), "+Inf"), accumulate(counts), strict=True))
