@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Protocol, TypeVar, cast, dataclass_transform
 
 import msgspec
 from msgspec import Struct, field
@@ -53,6 +53,7 @@ def _copier(default: Struct) -> Callable[[], Struct]:
     return lambda: copy.deepcopy(default)
 
 
+@dataclass_transform(kw_only_default=True, field_specifiers=(field,))  # for type checkers: all subclasses are kw_only
 class Model(Struct, metaclass=ModelMeta, kw_only=True, rename=wire_name):
     """Base class of every typed part of an object: specs, statuses and what is inside them.
 
