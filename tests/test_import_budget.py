@@ -34,7 +34,9 @@ def best(code: str, cache: Path) -> tuple[float, float]:
     times, peaks = [], []
     for _ in range(RUNS):
         started = time.perf_counter()
-        ended = subprocess.run([sys.executable, "-c", code + PEAK], check=True, capture_output=True, text=True, env=environment)
+        ended = subprocess.run(
+            [sys.executable, "-c", code + PEAK], check=True, capture_output=True, text=True, env=environment
+        )
         times.append((time.perf_counter() - started) * 1000)
         peaks.append(int(ended.stdout) / 1024)
     return min(times), min(peaks)
@@ -47,6 +49,8 @@ def test_import_stays_within_its_budget(tmp_path: Path) -> None:
     assert peak - bare_peak < MEGABYTES
 
 
-@pytest.mark.parametrize("heavy", ["aiohttp", "cryptography", "cyclopts", "rich", "prometheus_client", "setpoint.models.core_v1"])
+@pytest.mark.parametrize(
+    "heavy", ["aiohttp", "cryptography", "cyclopts", "rich", "prometheus_client", "setpoint.models.core_v1"]
+)
 def test_import_leaves_alone_what_only_some_need(heavy: str) -> None:
     subprocess.run([sys.executable, "-c", f"import sys, setpoint; assert {heavy!r} not in sys.modules"], check=True)

@@ -32,7 +32,9 @@ PLAIN = {
 }
 
 MODULES = sorted(
-    info.name for info in pkgutil.iter_modules(setpoint.models.__path__) if not info.name.startswith("_") and info.name != "resources"
+    info.name
+    for info in pkgutil.iter_modules(setpoint.models.__path__)
+    if not info.name.startswith("_") and info.name != "resources"
 )
 
 

@@ -72,8 +72,12 @@ def test_no_attribute_hides_what_every_object_has() -> None:
 
 def test_names_are_those_that_python_users_know() -> None:
     assert {"pod_ip", "pod_ips", "host_ip", "qos_class"} <= set(PodStatus.__struct_fields__)
-    assert {"cluster_ip", "cluster_ips", "external_ips", "load_balancer_source_ranges"} <= set(ServiceSpec.__struct_fields__)
-    assert {"host_pid", "set_hostname_as_fqdn", "dns_policy", "termination_grace_period_seconds"} <= set(PodSpec.__struct_fields__)
+    assert {"cluster_ip", "cluster_ips", "external_ips", "load_balancer_source_ranges"} <= set(
+        ServiceSpec.__struct_fields__
+    )
+    assert {"host_pid", "set_hostname_as_fqdn", "dns_policy", "termination_grace_period_seconds"} <= set(
+        PodSpec.__struct_fields__
+    )
     assert "continue_" in ListMeta.__struct_fields__
     assert {"ref", "schema", "not_", "x_kubernetes_int_or_string"} <= set(JSONSchemaProps.__struct_fields__)
     assert {"bool_", "bools", "int_", "ints", "string", "version"} <= set(DeviceAttribute.__struct_fields__)
@@ -81,12 +85,17 @@ def test_names_are_those_that_python_users_know() -> None:
 
 def test_words_of_python_keep_their_name_on_the_wire() -> None:
     assert to_wire(DeviceAttribute(bool_=True)) == {"bool": True}
-    assert to_wire(JSONSchemaProps(ref="#/x", not_=JSONSchemaProps(type="string"))) == {"$ref": "#/x", "not": {"type": "string"}}
+    assert to_wire(JSONSchemaProps(ref="#/x", not_=JSONSchemaProps(type="string"))) == {
+        "$ref": "#/x",
+        "not": {"type": "string"},
+    }
     assert decode(DeviceAttribute, b'{"int": 3}').int_ == 3
 
 
 def test_an_object_made_by_hand_says_its_kind_and_nothing_empty() -> None:
-    pod = Pod.named("web", "default", {"app": "web"}, spec=PodSpec(containers=[Container(name="main", image="busybox")]))
+    pod = Pod.named(
+        "web", "default", {"app": "web"}, spec=PodSpec(containers=[Container(name="main", image="busybox")])
+    )
     assert to_wire(pod) == {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -136,7 +145,9 @@ def test_templates_have_metadata_and_need_a_spec() -> None:
 
 
 def test_a_list_is_a_page_of_its_kind() -> None:
-    page = decode(PodList, b'{"kind": "PodList", "metadata": {"continue": "t"}, "items": [{"metadata": {"name": "a"}}]}')
+    page = decode(
+        PodList, b'{"kind": "PodList", "metadata": {"continue": "t"}, "items": [{"metadata": {"name": "a"}}]}'
+    )
     assert page.metadata.continue_ == "t"
     assert [pod.name for pod in page.items] == ["a"]
     assert (PodList.api_version, PodList.kind) == ("v1", "PodList")
@@ -202,7 +213,9 @@ def test_questions_of_the_mixins() -> None:
     assert failed.is_failed
     assert failed.is_finished
     assert not failed.is_complete
-    established = decode(CustomResourceDefinition, b'{"status": {"conditions": [{"type": "Established", "status": "True"}]}}')
+    established = decode(
+        CustomResourceDefinition, b'{"status": {"conditions": [{"type": "Established", "status": "True"}]}}'
+    )
     assert established.is_established
 
 
@@ -212,7 +225,11 @@ def test_docstrings_come_from_the_schema() -> None:
 
 
 def test_required_fields_must_be_given() -> None:
-    for kind, missing in ((Container, "name"), (PodSpec, "containers"), (ValidatingWebhook, "admission_review_versions")):
+    for kind, missing in (
+        (Container, "name"),
+        (PodSpec, "containers"),
+        (ValidatingWebhook, "admission_review_versions"),
+    ):
         with pytest.raises(TypeError, match=missing):
             kind()
 
@@ -226,5 +243,8 @@ def test_every_object_can_be_subclassed_with_fields() -> None:
 
 def test_kinds_of_the_same_name_are_kept_apart() -> None:
     assert Event.resource.group == ""
-    assert {kind.resource.group for name in MODULES for kind in objects(name) if kind.__name__ == "Event"} == {"", "events.k8s.io"}
+    assert {kind.resource.group for name in MODULES for kind in objects(name) if kind.__name__ == "Event"} == {
+        "",
+        "events.k8s.io",
+    }
     assert Scale.resource.verbs == ()

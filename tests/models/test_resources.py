@@ -13,7 +13,11 @@ from setpoint.models.core_v1 import Pod
 from setpoint.schema import Schemas
 
 # Kinds of objects that are served as a subresource only.
-NOT_RESOURCES = {("autoscaling", "v1", "Scale"), ("authentication.k8s.io", "v1", "TokenRequest"), ("policy", "v1", "Eviction")}
+NOT_RESOURCES = {
+    ("autoscaling", "v1", "Scale"),
+    ("authentication.k8s.io", "v1", "TokenRequest"),
+    ("policy", "v1", "Eviction"),
+}
 
 
 def test_every_kind_is_a_resource_and_every_resource_has_a_kind() -> None:
@@ -54,7 +58,10 @@ def test_a_pod_is_served_as_kubernetes_serves_it() -> None:
 
 
 def test_categories_name_what_kubectl_get_all_shows() -> None:
-    of = {category: {item.plural for item in BUILTIN if category in item.categories} for category in ("all", "api-extensions")}
+    of = {
+        category: {item.plural for item in BUILTIN if category in item.categories}
+        for category in ("all", "api-extensions")
+    }
     assert of["all"] == {
         "cronjobs",
         "daemonsets",

@@ -90,7 +90,7 @@ def _class(made: Class, mixin: str | None) -> str:
     bases = ["Object", "ApiModel"] if made.role is Role.OBJECT else ["ApiModel"]
     if mixin:
         bases.insert(0, mixin)
-    lines = [f"class {made.name}({', '.join(bases)}, kw_only=True):"]
+    lines = [f"class {made.name}({', '.join(bases)}):"]
     doc = class_doc(made.doc) or f"{made.name} of {made.module.replace('_', '/')}."
     lines += docstring(doc, "    ")
     lines += _class_variables(made)

@@ -11,14 +11,14 @@ from setpoint.meta import ApiModel, Condition, LabelSelector, ListMeta, Object, 
 from setpoint.models import _table
 
 
-class ApplyConfiguration(ApiModel, kw_only=True):
+class ApplyConfiguration(ApiModel):
     """ApplyConfiguration defines the desired configuration values of an object."""
 
     expression: str | None = None
     """expression will be evaluated by CEL to create an apply configuration. ref: https://github.com/google/cel-spec"""
 
 
-class AuditAnnotation(ApiModel, kw_only=True):
+class AuditAnnotation(ApiModel):
     """AuditAnnotation describes how to produce an audit annotation for an API request."""
 
     key: str
@@ -29,7 +29,7 @@ class AuditAnnotation(ApiModel, kw_only=True):
     """valueExpression represents the expression which is evaluated by CEL to produce an audit annotation value."""
 
 
-class ExpressionWarning(ApiModel, kw_only=True):
+class ExpressionWarning(ApiModel):
     """ExpressionWarning is a warning information that targets a specific expression."""
 
     field_ref: str
@@ -38,7 +38,7 @@ class ExpressionWarning(ApiModel, kw_only=True):
     """warning contains the content of type checking information in a human-readable form."""
 
 
-class JSONPatch(ApiModel, kw_only=True):
+class JSONPatch(ApiModel):
     """JSONPatch defines a JSON Patch."""
 
     expression: str | None = None
@@ -47,7 +47,7 @@ class JSONPatch(ApiModel, kw_only=True):
     """
 
 
-class MatchCondition(ApiModel, kw_only=True):
+class MatchCondition(ApiModel):
     """MatchCondition represents a condition which must by fulfilled for a request to be sent to a webhook."""
 
     expression: str
@@ -58,7 +58,7 @@ class MatchCondition(ApiModel, kw_only=True):
     """
 
 
-class MatchResources(ApiModel, kw_only=True):
+class MatchResources(ApiModel):
     """MatchResources decides whether to run the admission control policy on an object based on whether it meets the
     match criteria. The exclude rules take precedence over include rules (if a resource matches both, it is excluded)
     """
@@ -82,7 +82,7 @@ class MatchResources(ApiModel, kw_only=True):
     """resourceRules describes what operations on what resources/subresources the ValidatingAdmissionPolicy matches."""
 
 
-class MutatingAdmissionPolicyBindingSpec(ApiModel, kw_only=True):
+class MutatingAdmissionPolicyBindingSpec(ApiModel):
     """MutatingAdmissionPolicyBindingSpec defines the specification of the MutatingAdmissionPolicyBinding."""
 
     match_resources: MatchResources | None = None
@@ -93,7 +93,7 @@ class MutatingAdmissionPolicyBindingSpec(ApiModel, kw_only=True):
     """policyName references a MutatingAdmissionPolicy name which the MutatingAdmissionPolicyBinding binds to."""
 
 
-class MutatingAdmissionPolicySpec(ApiModel, kw_only=True):
+class MutatingAdmissionPolicySpec(ApiModel):
     """MutatingAdmissionPolicySpec defines the desired behavior of the admission policy."""
 
     failure_policy: str | None = None
@@ -116,7 +116,7 @@ class MutatingAdmissionPolicySpec(ApiModel, kw_only=True):
     """variables contain definitions of variables that can be used in composition of other expressions."""
 
 
-class MutatingWebhook(ApiModel, kw_only=True):
+class MutatingWebhook(ApiModel):
     """MutatingWebhook describes an admission webhook and the resources and operations it applies to."""
 
     admission_review_versions: list[str]
@@ -154,7 +154,7 @@ class MutatingWebhook(ApiModel, kw_only=True):
     """timeoutSeconds specifies the timeout for this webhook. Default to 10 seconds."""
 
 
-class Mutation(ApiModel, kw_only=True):
+class Mutation(ApiModel):
     """Mutation specifies the CEL expression which is used to apply the Mutation."""
 
     apply_configuration: ApplyConfiguration | None = None
@@ -165,7 +165,7 @@ class Mutation(ApiModel, kw_only=True):
     """patchType indicates the patch strategy used."""
 
 
-class NamedRuleWithOperations(ApiModel, kw_only=True):
+class NamedRuleWithOperations(ApiModel):
     """NamedRuleWithOperations is a tuple of Operations and Resources with ResourceNames."""
 
     api_groups: list[str] = []
@@ -187,7 +187,7 @@ class NamedRuleWithOperations(ApiModel, kw_only=True):
     """
 
 
-class ParamKind(ApiModel, kw_only=True):
+class ParamKind(ApiModel):
     """ParamKind is a tuple of Group Kind and Version."""
 
     api_version: str | None = None
@@ -196,7 +196,7 @@ class ParamKind(ApiModel, kw_only=True):
     """kind is the API kind the resources belong to."""
 
 
-class ParamRef(ApiModel, kw_only=True):
+class ParamRef(ApiModel):
     """ParamRef describes how to locate the params to be used as input to expressions of rules applied by a policy
     binding.
     """
@@ -213,7 +213,7 @@ class ParamRef(ApiModel, kw_only=True):
     """selector can be used to match multiple param objects based on their labels."""
 
 
-class RuleWithOperations(ApiModel, kw_only=True):
+class RuleWithOperations(ApiModel):
     """RuleWithOperations is a tuple of Operations and Resources. It is recommended to make sure that all the tuple
     expansions are valid.
     """
@@ -235,7 +235,7 @@ class RuleWithOperations(ApiModel, kw_only=True):
     """
 
 
-class ServiceReference(ApiModel, kw_only=True):
+class ServiceReference(ApiModel):
     """ServiceReference holds a reference to Service.legacy.k8s.io"""
 
     name: str
@@ -248,14 +248,14 @@ class ServiceReference(ApiModel, kw_only=True):
     """port is the port on the service that hosts the webhook. Default to 443 for backward compatibility."""
 
 
-class TypeChecking(ApiModel, kw_only=True):
+class TypeChecking(ApiModel):
     """TypeChecking contains results of type checking the expressions in the ValidatingAdmissionPolicy"""
 
     expression_warnings: list[ExpressionWarning] = []
     """expressionWarnings contains the type checking warnings for each expression."""
 
 
-class ValidatingAdmissionPolicyBindingSpec(ApiModel, kw_only=True):
+class ValidatingAdmissionPolicyBindingSpec(ApiModel):
     """ValidatingAdmissionPolicyBindingSpec is the specification of the ValidatingAdmissionPolicyBinding."""
 
     match_resources: MatchResources | None = None
@@ -268,7 +268,7 @@ class ValidatingAdmissionPolicyBindingSpec(ApiModel, kw_only=True):
     """validationActions declares how Validations of the referenced ValidatingAdmissionPolicy are enforced."""
 
 
-class ValidatingAdmissionPolicySpec(ApiModel, kw_only=True):
+class ValidatingAdmissionPolicySpec(ApiModel):
     """ValidatingAdmissionPolicySpec is the specification of the desired behavior of the AdmissionPolicy."""
 
     audit_annotations: list[AuditAnnotation] = []
@@ -290,7 +290,7 @@ class ValidatingAdmissionPolicySpec(ApiModel, kw_only=True):
     """variables contain definitions of variables that can be used in composition of other expressions."""
 
 
-class ValidatingAdmissionPolicyStatus(ApiModel, kw_only=True):
+class ValidatingAdmissionPolicyStatus(ApiModel):
     """ValidatingAdmissionPolicyStatus represents the status of an admission validation policy."""
 
     conditions: list[Condition] = []
@@ -301,7 +301,7 @@ class ValidatingAdmissionPolicyStatus(ApiModel, kw_only=True):
     """typeChecking contains the results of type checking for each expression."""
 
 
-class ValidatingWebhook(ApiModel, kw_only=True):
+class ValidatingWebhook(ApiModel):
     """ValidatingWebhook describes an admission webhook and the resources and operations it applies to."""
 
     admission_review_versions: list[str]
@@ -335,7 +335,7 @@ class ValidatingWebhook(ApiModel, kw_only=True):
     """timeoutSeconds specifies the timeout for this webhook. Default to 10 seconds."""
 
 
-class Validation(ApiModel, kw_only=True):
+class Validation(ApiModel):
     """Validation specifies the CEL expression which is used to apply the validation."""
 
     expression: str
@@ -353,7 +353,7 @@ class Validation(ApiModel, kw_only=True):
     """reason represents a machine-readable description of why this validation failed."""
 
 
-class Variable(ApiModel, kw_only=True):
+class Variable(ApiModel):
     """Variable is the definition of a variable that is used for composition. A variable is defined as a named
     expression.
     """
@@ -367,7 +367,7 @@ class Variable(ApiModel, kw_only=True):
     """
 
 
-class WebhookClientConfig(ApiModel, kw_only=True):
+class WebhookClientConfig(ApiModel):
     """WebhookClientConfig contains the information to make a TLS connection with the webhook"""
 
     ca_bundle: bytes | None = None
@@ -378,7 +378,7 @@ class WebhookClientConfig(ApiModel, kw_only=True):
     """url gives the location of the webhook, in standard URL form (`scheme://host:port/path`)."""
 
 
-class MutatingAdmissionPolicy(Object, ApiModel, kw_only=True):
+class MutatingAdmissionPolicy(Object, ApiModel):
     """MutatingAdmissionPolicy describes the definition of an admission mutation policy that mutates the object coming
     into admission chain.
     """
@@ -389,7 +389,7 @@ class MutatingAdmissionPolicy(Object, ApiModel, kw_only=True):
     """spec defines the desired behavior of the MutatingAdmissionPolicy."""
 
 
-class MutatingAdmissionPolicyBinding(Object, ApiModel, kw_only=True):
+class MutatingAdmissionPolicyBinding(Object, ApiModel):
     """MutatingAdmissionPolicyBinding binds the MutatingAdmissionPolicy with parametrized resources.
     MutatingAdmissionPolicyBinding and the optional parameter resource together define how cluster administrators
     configure policies for clusters.
@@ -401,7 +401,7 @@ class MutatingAdmissionPolicyBinding(Object, ApiModel, kw_only=True):
     """spec defines the desired behavior of the MutatingAdmissionPolicyBinding."""
 
 
-class MutatingWebhookConfiguration(Object, ApiModel, kw_only=True):
+class MutatingWebhookConfiguration(Object, ApiModel):
     """MutatingWebhookConfiguration describes the configuration of and admission webhook that accept or reject and may
     change the object.
     """
@@ -412,7 +412,7 @@ class MutatingWebhookConfiguration(Object, ApiModel, kw_only=True):
     """webhooks is a list of webhooks and the affected resources and operations."""
 
 
-class ValidatingAdmissionPolicy(Object, ApiModel, kw_only=True):
+class ValidatingAdmissionPolicy(Object, ApiModel):
     """ValidatingAdmissionPolicy describes the definition of an admission validation policy that accepts or rejects an
     object without changing it.
     """
@@ -427,7 +427,7 @@ class ValidatingAdmissionPolicy(Object, ApiModel, kw_only=True):
     """
 
 
-class ValidatingAdmissionPolicyBinding(Object, ApiModel, kw_only=True):
+class ValidatingAdmissionPolicyBinding(Object, ApiModel):
     """ValidatingAdmissionPolicyBinding binds the ValidatingAdmissionPolicy with paramerized resources.
     ValidatingAdmissionPolicyBinding and parameter CRDs together define how cluster administrators configure policies
     for clusters.
@@ -439,7 +439,7 @@ class ValidatingAdmissionPolicyBinding(Object, ApiModel, kw_only=True):
     """spec defines the desired behavior of the ValidatingAdmissionPolicyBinding."""
 
 
-class ValidatingWebhookConfiguration(Object, ApiModel, kw_only=True):
+class ValidatingWebhookConfiguration(Object, ApiModel):
     """ValidatingWebhookConfiguration describes the configuration of and admission webhook that accept or reject and
     object without changing it.
     """
@@ -450,7 +450,7 @@ class ValidatingWebhookConfiguration(Object, ApiModel, kw_only=True):
     """webhooks is a list of webhooks and the affected resources and operations."""
 
 
-class MutatingAdmissionPolicyBindingList(ApiModel, kw_only=True):
+class MutatingAdmissionPolicyBindingList(ApiModel):
     """MutatingAdmissionPolicyBindingList is a list of MutatingAdmissionPolicyBinding."""
 
     api_version: ClassVar[str] = "admissionregistration.k8s.io/v1"
@@ -462,7 +462,7 @@ class MutatingAdmissionPolicyBindingList(ApiModel, kw_only=True):
     """metadata is the standard list metadata."""
 
 
-class MutatingAdmissionPolicyList(ApiModel, kw_only=True):
+class MutatingAdmissionPolicyList(ApiModel):
     """MutatingAdmissionPolicyList is a list of MutatingAdmissionPolicy."""
 
     api_version: ClassVar[str] = "admissionregistration.k8s.io/v1"
@@ -474,7 +474,7 @@ class MutatingAdmissionPolicyList(ApiModel, kw_only=True):
     """metadata is the standard list metadata."""
 
 
-class MutatingWebhookConfigurationList(ApiModel, kw_only=True):
+class MutatingWebhookConfigurationList(ApiModel):
     """MutatingWebhookConfigurationList is a list of MutatingWebhookConfiguration."""
 
     api_version: ClassVar[str] = "admissionregistration.k8s.io/v1"
@@ -486,7 +486,7 @@ class MutatingWebhookConfigurationList(ApiModel, kw_only=True):
     """metadata is the standard list metadata."""
 
 
-class ValidatingAdmissionPolicyBindingList(ApiModel, kw_only=True):
+class ValidatingAdmissionPolicyBindingList(ApiModel):
     """ValidatingAdmissionPolicyBindingList is a list of ValidatingAdmissionPolicyBinding."""
 
     api_version: ClassVar[str] = "admissionregistration.k8s.io/v1"
@@ -498,7 +498,7 @@ class ValidatingAdmissionPolicyBindingList(ApiModel, kw_only=True):
     """metadata is the standard list metadata."""
 
 
-class ValidatingAdmissionPolicyList(ApiModel, kw_only=True):
+class ValidatingAdmissionPolicyList(ApiModel):
     """ValidatingAdmissionPolicyList is a list of ValidatingAdmissionPolicy."""
 
     api_version: ClassVar[str] = "admissionregistration.k8s.io/v1"
@@ -510,7 +510,7 @@ class ValidatingAdmissionPolicyList(ApiModel, kw_only=True):
     """metadata is the standard list metadata."""
 
 
-class ValidatingWebhookConfigurationList(ApiModel, kw_only=True):
+class ValidatingWebhookConfigurationList(ApiModel):
     """ValidatingWebhookConfigurationList is a list of ValidatingWebhookConfiguration."""
 
     api_version: ClassVar[str] = "admissionregistration.k8s.io/v1"

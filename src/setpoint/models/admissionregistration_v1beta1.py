@@ -11,14 +11,14 @@ from setpoint.meta import ApiModel, LabelSelector, ListMeta, Object, Resource
 from setpoint.models import _table
 
 
-class ApplyConfiguration(ApiModel, kw_only=True):
+class ApplyConfiguration(ApiModel):
     """ApplyConfiguration defines the desired configuration values of an object."""
 
     expression: str | None = None
     """expression will be evaluated by CEL to create an apply configuration. ref: https://github.com/google/cel-spec"""
 
 
-class JSONPatch(ApiModel, kw_only=True):
+class JSONPatch(ApiModel):
     """JSONPatch defines a JSON Patch."""
 
     expression: str | None = None
@@ -27,7 +27,7 @@ class JSONPatch(ApiModel, kw_only=True):
     """
 
 
-class MatchCondition(ApiModel, kw_only=True):
+class MatchCondition(ApiModel):
     """MatchCondition represents a condition which must be fulfilled for a request to be sent to a webhook."""
 
     expression: str
@@ -38,7 +38,7 @@ class MatchCondition(ApiModel, kw_only=True):
     """
 
 
-class MatchResources(ApiModel, kw_only=True):
+class MatchResources(ApiModel):
     """MatchResources decides whether to run the admission control policy on an object based on whether it meets the
     match criteria. The exclude rules take precedence over include rules (if a resource matches both, it is excluded)
     """
@@ -62,7 +62,7 @@ class MatchResources(ApiModel, kw_only=True):
     """resourceRules describes what operations on what resources/subresources the ValidatingAdmissionPolicy matches."""
 
 
-class MutatingAdmissionPolicyBindingSpec(ApiModel, kw_only=True):
+class MutatingAdmissionPolicyBindingSpec(ApiModel):
     """MutatingAdmissionPolicyBindingSpec is the specification of the MutatingAdmissionPolicyBinding."""
 
     match_resources: MatchResources | None = None
@@ -73,7 +73,7 @@ class MutatingAdmissionPolicyBindingSpec(ApiModel, kw_only=True):
     """policyName references a MutatingAdmissionPolicy name which the MutatingAdmissionPolicyBinding binds to."""
 
 
-class MutatingAdmissionPolicySpec(ApiModel, kw_only=True):
+class MutatingAdmissionPolicySpec(ApiModel):
     """MutatingAdmissionPolicySpec is the specification of the desired behavior of the admission policy."""
 
     failure_policy: str | None = None
@@ -96,7 +96,7 @@ class MutatingAdmissionPolicySpec(ApiModel, kw_only=True):
     """variables contain definitions of variables that can be used in composition of other expressions."""
 
 
-class Mutation(ApiModel, kw_only=True):
+class Mutation(ApiModel):
     """Mutation specifies the CEL expression which is used to apply the Mutation."""
 
     apply_configuration: ApplyConfiguration | None = None
@@ -107,7 +107,7 @@ class Mutation(ApiModel, kw_only=True):
     """patchType indicates the patch strategy used."""
 
 
-class NamedRuleWithOperations(ApiModel, kw_only=True):
+class NamedRuleWithOperations(ApiModel):
     """NamedRuleWithOperations is a tuple of Operations and Resources with ResourceNames."""
 
     api_groups: list[str] = []
@@ -129,7 +129,7 @@ class NamedRuleWithOperations(ApiModel, kw_only=True):
     """
 
 
-class ParamKind(ApiModel, kw_only=True):
+class ParamKind(ApiModel):
     """ParamKind is a tuple of Group Kind and Version."""
 
     api_version: str | None = None
@@ -138,7 +138,7 @@ class ParamKind(ApiModel, kw_only=True):
     """kind is the API kind the resources belong to."""
 
 
-class ParamRef(ApiModel, kw_only=True):
+class ParamRef(ApiModel):
     """ParamRef describes how to locate the params to be used as input to expressions of rules applied by a policy
     binding.
     """
@@ -155,7 +155,7 @@ class ParamRef(ApiModel, kw_only=True):
     """selector can be used to match multiple param objects based on their labels."""
 
 
-class Variable(ApiModel, kw_only=True):
+class Variable(ApiModel):
     """Variable is the definition of a variable that is used for composition. A variable is defined as a named
     expression.
     """
@@ -169,7 +169,7 @@ class Variable(ApiModel, kw_only=True):
     """
 
 
-class MutatingAdmissionPolicy(Object, ApiModel, kw_only=True):
+class MutatingAdmissionPolicy(Object, ApiModel):
     """MutatingAdmissionPolicy describes the definition of an admission mutation policy that mutates the object coming
     into admission chain.
     """
@@ -180,7 +180,7 @@ class MutatingAdmissionPolicy(Object, ApiModel, kw_only=True):
     """spec defines the desired behavior of the MutatingAdmissionPolicy."""
 
 
-class MutatingAdmissionPolicyBinding(Object, ApiModel, kw_only=True):
+class MutatingAdmissionPolicyBinding(Object, ApiModel):
     """MutatingAdmissionPolicyBinding binds the MutatingAdmissionPolicy with parametrized resources.
     MutatingAdmissionPolicyBinding and the optional parameter resource together define how cluster administrators
     configure policies for clusters.
@@ -192,7 +192,7 @@ class MutatingAdmissionPolicyBinding(Object, ApiModel, kw_only=True):
     """spec defines the desired behavior of the MutatingAdmissionPolicyBinding."""
 
 
-class MutatingAdmissionPolicyBindingList(ApiModel, kw_only=True):
+class MutatingAdmissionPolicyBindingList(ApiModel):
     """MutatingAdmissionPolicyBindingList is a list of MutatingAdmissionPolicyBinding."""
 
     api_version: ClassVar[str] = "admissionregistration.k8s.io/v1beta1"
@@ -204,7 +204,7 @@ class MutatingAdmissionPolicyBindingList(ApiModel, kw_only=True):
     """metadata is the standard list metadata."""
 
 
-class MutatingAdmissionPolicyList(ApiModel, kw_only=True):
+class MutatingAdmissionPolicyList(ApiModel):
     """MutatingAdmissionPolicyList is a list of MutatingAdmissionPolicy."""
 
     api_version: ClassVar[str] = "admissionregistration.k8s.io/v1beta1"

@@ -13,7 +13,7 @@ from setpoint.models import _table
 from setpoint.models._mixins import CustomResourceDefinitionMixin
 
 
-class CustomResourceColumnDefinition(ApiModel, kw_only=True):
+class CustomResourceColumnDefinition(ApiModel):
     """CustomResourceColumnDefinition specifies a column for server side printing."""
 
     description: str | None = None
@@ -32,7 +32,7 @@ class CustomResourceColumnDefinition(ApiModel, kw_only=True):
     """type is an OpenAPI type definition for this column."""
 
 
-class CustomResourceConversion(ApiModel, kw_only=True):
+class CustomResourceConversion(ApiModel):
     """CustomResourceConversion describes how to convert different versions of a CR."""
 
     strategy: str
@@ -41,7 +41,7 @@ class CustomResourceConversion(ApiModel, kw_only=True):
     """webhook describes how to call the conversion webhook."""
 
 
-class CustomResourceDefinitionCondition(ApiModel, kw_only=True):
+class CustomResourceDefinitionCondition(ApiModel):
     """CustomResourceDefinitionCondition contains details for the current condition of this pod."""
 
     last_transition_time: datetime | None = None
@@ -58,7 +58,7 @@ class CustomResourceDefinitionCondition(ApiModel, kw_only=True):
     """type is the type of the condition. Types include Established, NamesAccepted and Terminating."""
 
 
-class CustomResourceDefinitionNames(ApiModel, kw_only=True):
+class CustomResourceDefinitionNames(ApiModel):
     """CustomResourceDefinitionNames indicates the names to serve this CustomResourceDefinition"""
 
     categories: list[str] = []
@@ -77,7 +77,7 @@ class CustomResourceDefinitionNames(ApiModel, kw_only=True):
     """singular is the singular name of the resource. Defaults to lowercased `kind`."""
 
 
-class CustomResourceDefinitionSpec(ApiModel, kw_only=True):
+class CustomResourceDefinitionSpec(ApiModel):
     """CustomResourceDefinitionSpec describes how a user wants their resource to appear"""
 
     conversion: CustomResourceConversion | None = None
@@ -97,7 +97,7 @@ class CustomResourceDefinitionSpec(ApiModel, kw_only=True):
     """versions is the list of all API versions of the defined custom resource."""
 
 
-class CustomResourceDefinitionStatus(ApiModel, kw_only=True):
+class CustomResourceDefinitionStatus(ApiModel):
     """CustomResourceDefinitionStatus indicates the state of the CustomResourceDefinition"""
 
     accepted_names: CustomResourceDefinitionNames | None = None
@@ -110,7 +110,7 @@ class CustomResourceDefinitionStatus(ApiModel, kw_only=True):
     """storedVersions lists all versions of CustomResources that were ever persisted."""
 
 
-class CustomResourceDefinitionVersion(ApiModel, kw_only=True):
+class CustomResourceDefinitionVersion(ApiModel):
     """CustomResourceDefinitionVersion describes a version for CRD."""
 
     additional_printer_columns: list[CustomResourceColumnDefinition] = []
@@ -138,7 +138,7 @@ class CustomResourceDefinitionVersion(ApiModel, kw_only=True):
     """subresources specify what subresources this version of the defined custom resource have."""
 
 
-class CustomResourceSubresourceScale(ApiModel, kw_only=True):
+class CustomResourceSubresourceScale(ApiModel):
     """CustomResourceSubresourceScale defines how to serve the scale subresource for CustomResources."""
 
     label_selector_path: str | None = None
@@ -155,7 +155,7 @@ class CustomResourceSubresourceScale(ApiModel, kw_only=True):
     """
 
 
-class CustomResourceSubresourceStatus(ApiModel, kw_only=True):
+class CustomResourceSubresourceStatus(ApiModel):
     """CustomResourceSubresourceStatus defines how to serve the status subresource for CustomResources. Status is
     represented by the `.status` JSON path inside of a CustomResource. When set, * exposes a /status subresource for the
     custom resource * PUT requests to the /status subresource take a custom resource object, and ignore changes to
@@ -164,7 +164,7 @@ class CustomResourceSubresourceStatus(ApiModel, kw_only=True):
     """
 
 
-class CustomResourceSubresources(ApiModel, kw_only=True):
+class CustomResourceSubresources(ApiModel):
     """CustomResourceSubresources defines the status and scale subresources for CustomResources."""
 
     scale: CustomResourceSubresourceScale | None = None
@@ -175,21 +175,21 @@ class CustomResourceSubresources(ApiModel, kw_only=True):
     """status indicates the custom resource should serve a `/status` subresource."""
 
 
-class CustomResourceValidation(ApiModel, kw_only=True):
+class CustomResourceValidation(ApiModel):
     """CustomResourceValidation is a list of validation methods for CustomResources."""
 
     open_apiv3_schema: JSONSchemaProps | None = msgspec.field(name="openAPIV3Schema", default=None)
     """openAPIV3Schema is the OpenAPI v3 schema to use for validation and pruning."""
 
 
-class ExternalDocumentation(ApiModel, kw_only=True):
+class ExternalDocumentation(ApiModel):
     """ExternalDocumentation allows referencing an external resource for extended documentation."""
 
     description: str | None = None
     url: str | None = None
 
 
-class JSONSchemaProps(ApiModel, kw_only=True):
+class JSONSchemaProps(ApiModel):
     """JSONSchemaProps is a JSON-Schema following Specification Draft 4 (http://json-schema.org/)."""
 
     ref: str | None = msgspec.field(name="$ref", default=None)
@@ -253,7 +253,7 @@ class JSONSchemaProps(ApiModel, kw_only=True):
     """x-kubernetes-validations describes a list of validation rules written in the CEL expression language."""
 
 
-class SelectableField(ApiModel, kw_only=True):
+class SelectableField(ApiModel):
     """SelectableField specifies the JSON path of a field that may be used with field selectors."""
 
     json_path: str
@@ -261,7 +261,7 @@ class SelectableField(ApiModel, kw_only=True):
     """
 
 
-class ServiceReference(ApiModel, kw_only=True):
+class ServiceReference(ApiModel):
     """ServiceReference holds a reference to Service.legacy.k8s.io"""
 
     name: str
@@ -276,7 +276,7 @@ class ServiceReference(ApiModel, kw_only=True):
     """
 
 
-class ValidationRule(ApiModel, kw_only=True):
+class ValidationRule(ApiModel):
     """ValidationRule describes a validation rule written in the CEL expression language."""
 
     field_path: str | None = None
@@ -301,7 +301,7 @@ class ValidationRule(ApiModel, kw_only=True):
     """
 
 
-class WebhookClientConfig(ApiModel, kw_only=True):
+class WebhookClientConfig(ApiModel):
     """WebhookClientConfig contains the information to make a TLS connection with the webhook."""
 
     ca_bundle: bytes | None = None
@@ -312,7 +312,7 @@ class WebhookClientConfig(ApiModel, kw_only=True):
     """url gives the location of the webhook, in standard URL form (`scheme://host:port/path`)."""
 
 
-class WebhookConversion(ApiModel, kw_only=True):
+class WebhookConversion(ApiModel):
     """WebhookConversion describes how to call a conversion webhook"""
 
     client_config: WebhookClientConfig | None = None
@@ -321,7 +321,7 @@ class WebhookConversion(ApiModel, kw_only=True):
     """conversionReviewVersions is an ordered list of preferred `ConversionReview` versions the Webhook expects."""
 
 
-class CustomResourceDefinition(CustomResourceDefinitionMixin, Object, ApiModel, kw_only=True):
+class CustomResourceDefinition(CustomResourceDefinitionMixin, Object, ApiModel):
     """CustomResourceDefinition represents a resource that should be exposed on the API server. Its name MUST be in the
     format <.spec.name>.<.spec.group>.
     """
@@ -334,7 +334,7 @@ class CustomResourceDefinition(CustomResourceDefinitionMixin, Object, ApiModel, 
     """status indicates the actual state of the CustomResourceDefinition"""
 
 
-class CustomResourceDefinitionList(ApiModel, kw_only=True):
+class CustomResourceDefinitionList(ApiModel):
     """CustomResourceDefinitionList is a list of CustomResourceDefinition objects."""
 
     api_version: ClassVar[str] = "apiextensions.k8s.io/v1"

@@ -12,7 +12,7 @@ from setpoint.meta import ApiModel, ListMeta, Object, Resource
 from setpoint.models import _table
 
 
-class APIServiceCondition(ApiModel, kw_only=True):
+class APIServiceCondition(ApiModel):
     """APIServiceCondition describes the state of an APIService at a particular point"""
 
     last_transition_time: datetime | None = None
@@ -27,7 +27,7 @@ class APIServiceCondition(ApiModel, kw_only=True):
     """Type is the type of the condition."""
 
 
-class APIServiceSpec(ApiModel, kw_only=True):
+class APIServiceSpec(ApiModel):
     """APIServiceSpec contains information for locating and communicating with a server. Only https is supported, though
     you are able to disable certificate verification.
     """
@@ -48,14 +48,14 @@ class APIServiceSpec(ApiModel, kw_only=True):
     """VersionPriority controls the ordering of this API version inside of its group. Must be greater than zero."""
 
 
-class APIServiceStatus(ApiModel, kw_only=True):
+class APIServiceStatus(ApiModel):
     """APIServiceStatus contains derived information about an API server"""
 
     conditions: list[APIServiceCondition] = []
     """Current service state of apiService."""
 
 
-class ServiceReference(ApiModel, kw_only=True):
+class ServiceReference(ApiModel):
     """ServiceReference holds a reference to Service.legacy.k8s.io"""
 
     name: str | None = None
@@ -66,7 +66,7 @@ class ServiceReference(ApiModel, kw_only=True):
     """If specified, the port on the service that hosting webhook. Default to 443 for backward compatibility."""
 
 
-class APIService(Object, ApiModel, kw_only=True):
+class APIService(Object, ApiModel):
     """APIService represents a server for a particular GroupVersion. Name must be "version.group"."""
 
     resource: ClassVar[Resource] = _table.APIREGISTRATION_V1_API_SERVICE
@@ -77,7 +77,7 @@ class APIService(Object, ApiModel, kw_only=True):
     """Status contains derived information about an API server"""
 
 
-class APIServiceList(ApiModel, kw_only=True):
+class APIServiceList(ApiModel):
     """APIServiceList is a list of APIService objects."""
 
     api_version: ClassVar[str] = "apiregistration.k8s.io/v1"

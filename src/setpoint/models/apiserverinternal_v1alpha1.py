@@ -12,7 +12,7 @@ from setpoint.meta import ApiModel, ListMeta, Object, Resource
 from setpoint.models import _table
 
 
-class ServerStorageVersion(ApiModel, kw_only=True):
+class ServerStorageVersion(ApiModel):
     """An API server instance reports the version it can decode and the version it encodes objects to when persisting
     objects in the backend.
     """
@@ -27,7 +27,7 @@ class ServerStorageVersion(ApiModel, kw_only=True):
     """servedVersions lists all versions the API server can serve."""
 
 
-class StorageVersionCondition(ApiModel, kw_only=True):
+class StorageVersionCondition(ApiModel):
     """Describes the state of the storageVersion at a certain point."""
 
     last_transition_time: datetime | None = None
@@ -44,11 +44,11 @@ class StorageVersionCondition(ApiModel, kw_only=True):
     """type of the condition."""
 
 
-class StorageVersionSpec(ApiModel, kw_only=True):
+class StorageVersionSpec(ApiModel):
     """StorageVersionSpec is an empty spec."""
 
 
-class StorageVersionStatus(ApiModel, kw_only=True):
+class StorageVersionStatus(ApiModel):
     """API server instances report the versions they can decode and the version they encode objects to when persisting
     objects in the backend.
     """
@@ -62,7 +62,7 @@ class StorageVersionStatus(ApiModel, kw_only=True):
     """storageVersions lists the reported versions per API server instance."""
 
 
-class StorageVersion(Object, ApiModel, kw_only=True):
+class StorageVersion(Object, ApiModel):
     """Storage version of a specific resource."""
 
     resource: ClassVar[Resource] = _table.INTERNAL_V1ALPHA1_STORAGE_VERSION
@@ -75,7 +75,7 @@ class StorageVersion(Object, ApiModel, kw_only=True):
     """
 
 
-class StorageVersionList(ApiModel, kw_only=True):
+class StorageVersionList(ApiModel):
     """A list of StorageVersions."""
 
     api_version: ClassVar[str] = "internal.apiserver.k8s.io/v1alpha1"

@@ -14,7 +14,7 @@ from setpoint.models._mixins import DeploymentMixin
 from setpoint.models.core_v1 import Container, PersistentVolumeClaim, PodSpec, PodTemplateSpec
 
 
-class DaemonSetCondition(ApiModel, kw_only=True):
+class DaemonSetCondition(ApiModel):
     """DaemonSetCondition describes the state of a DaemonSet at a certain point."""
 
     last_transition_time: datetime | None = None
@@ -29,7 +29,7 @@ class DaemonSetCondition(ApiModel, kw_only=True):
     """Type of DaemonSet condition."""
 
 
-class DaemonSetSpec(ApiModel, kw_only=True):
+class DaemonSetSpec(ApiModel):
     """DaemonSetSpec is the specification of a daemon set."""
 
     min_ready_seconds: int | None = None
@@ -47,7 +47,7 @@ class DaemonSetSpec(ApiModel, kw_only=True):
     """An update strategy to replace existing DaemonSet pods with new pods."""
 
 
-class DaemonSetStatus(ApiModel, kw_only=True):
+class DaemonSetStatus(ApiModel):
     """DaemonSetStatus represents the current status of a daemon set."""
 
     collision_count: int | None = None
@@ -80,7 +80,7 @@ class DaemonSetStatus(ApiModel, kw_only=True):
     """The total number of nodes that are running updated daemon pod"""
 
 
-class DaemonSetUpdateStrategy(ApiModel, kw_only=True):
+class DaemonSetUpdateStrategy(ApiModel):
     """DaemonSetUpdateStrategy is a struct used to control the update strategy for a DaemonSet."""
 
     rolling_update: RollingUpdateDaemonSet | None = None
@@ -89,7 +89,7 @@ class DaemonSetUpdateStrategy(ApiModel, kw_only=True):
     """Type of daemon set update. Can be "RollingUpdate" or "OnDelete". Default is RollingUpdate."""
 
 
-class DeploymentCondition(ApiModel, kw_only=True):
+class DeploymentCondition(ApiModel):
     """DeploymentCondition describes the state of a deployment at a certain point."""
 
     last_transition_time: datetime | None = None
@@ -106,7 +106,7 @@ class DeploymentCondition(ApiModel, kw_only=True):
     """Type of deployment condition."""
 
 
-class DeploymentSpec(ApiModel, kw_only=True):
+class DeploymentSpec(ApiModel):
     """DeploymentSpec is the specification of the desired behavior of the Deployment."""
 
     min_ready_seconds: int | None = None
@@ -134,7 +134,7 @@ class DeploymentSpec(ApiModel, kw_only=True):
     """Template describes the pods that will be created."""
 
 
-class DeploymentStatus(ApiModel, kw_only=True):
+class DeploymentStatus(ApiModel):
     """DeploymentStatus is the most recently observed status of the Deployment."""
 
     available_replicas: int | None = None
@@ -158,7 +158,7 @@ class DeploymentStatus(ApiModel, kw_only=True):
     """Total number of non-terminating pods targeted by this deployment that have the desired template spec."""
 
 
-class DeploymentStrategy(ApiModel, kw_only=True):
+class DeploymentStrategy(ApiModel):
     """DeploymentStrategy describes how to replace existing pods with new ones."""
 
     rolling_update: RollingUpdateDeployment | None = None
@@ -167,7 +167,7 @@ class DeploymentStrategy(ApiModel, kw_only=True):
     """Type of deployment. Can be "Recreate" or "RollingUpdate". Default is RollingUpdate."""
 
 
-class ReplicaSetCondition(ApiModel, kw_only=True):
+class ReplicaSetCondition(ApiModel):
     """ReplicaSetCondition describes the state of a replica set at a certain point."""
 
     last_transition_time: datetime | None = None
@@ -182,7 +182,7 @@ class ReplicaSetCondition(ApiModel, kw_only=True):
     """Type of replica set condition."""
 
 
-class ReplicaSetSpec(ApiModel, kw_only=True):
+class ReplicaSetSpec(ApiModel):
     """ReplicaSetSpec is the specification of a ReplicaSet."""
 
     min_ready_seconds: int | None = None
@@ -199,7 +199,7 @@ class ReplicaSetSpec(ApiModel, kw_only=True):
     """Template is the object that describes the pod that will be created if insufficient replicas are detected."""
 
 
-class ReplicaSetStatus(ApiModel, kw_only=True):
+class ReplicaSetStatus(ApiModel):
     """ReplicaSetStatus represents the current status of a ReplicaSet."""
 
     available_replicas: int | None = None
@@ -218,7 +218,7 @@ class ReplicaSetStatus(ApiModel, kw_only=True):
     """The number of terminating pods for this replica set."""
 
 
-class RollingUpdateDaemonSet(ApiModel, kw_only=True):
+class RollingUpdateDaemonSet(ApiModel):
     """Spec to control the desired behavior of daemon set rolling update."""
 
     max_surge: int | str | None = None
@@ -229,7 +229,7 @@ class RollingUpdateDaemonSet(ApiModel, kw_only=True):
     """The maximum number of DaemonSet pods that can be unavailable during the update."""
 
 
-class RollingUpdateDeployment(ApiModel, kw_only=True):
+class RollingUpdateDeployment(ApiModel):
     """Spec to control the desired behavior of rolling update."""
 
     max_surge: int | str | None = None
@@ -240,7 +240,7 @@ class RollingUpdateDeployment(ApiModel, kw_only=True):
     """
 
 
-class RollingUpdateStatefulSetStrategy(ApiModel, kw_only=True):
+class RollingUpdateStatefulSetStrategy(ApiModel):
     """RollingUpdateStatefulSetStrategy is used to communicate parameter for RollingUpdateStatefulSetStrategyType."""
 
     max_unavailable: int | str | None = None
@@ -251,7 +251,7 @@ class RollingUpdateStatefulSetStrategy(ApiModel, kw_only=True):
     """
 
 
-class StatefulSetCondition(ApiModel, kw_only=True):
+class StatefulSetCondition(ApiModel):
     """StatefulSetCondition describes the state of a statefulset at a certain point."""
 
     last_transition_time: datetime | None = None
@@ -266,14 +266,14 @@ class StatefulSetCondition(ApiModel, kw_only=True):
     """Type of statefulset condition."""
 
 
-class StatefulSetOrdinals(ApiModel, kw_only=True):
+class StatefulSetOrdinals(ApiModel):
     """StatefulSetOrdinals describes the policy used for replica ordinal assignment in this StatefulSet."""
 
     start: int | None = None
     """start is the number representing the first replica's index."""
 
 
-class StatefulSetPersistentVolumeClaimRetentionPolicy(ApiModel, kw_only=True):
+class StatefulSetPersistentVolumeClaimRetentionPolicy(ApiModel):
     """StatefulSetPersistentVolumeClaimRetentionPolicy describes the policy used for PVCs created from the StatefulSet
     VolumeClaimTemplates.
     """
@@ -288,7 +288,7 @@ class StatefulSetPersistentVolumeClaimRetentionPolicy(ApiModel, kw_only=True):
     """
 
 
-class StatefulSetSpec(ApiModel, kw_only=True):
+class StatefulSetSpec(ApiModel):
     """A StatefulSetSpec is the specification of a StatefulSet."""
 
     min_ready_seconds: int | None = None
@@ -327,7 +327,7 @@ class StatefulSetSpec(ApiModel, kw_only=True):
     """volumeClaimTemplates is a list of claims that pods are allowed to reference."""
 
 
-class StatefulSetStatus(ApiModel, kw_only=True):
+class StatefulSetStatus(ApiModel):
     """StatefulSetStatus represents the current state of a StatefulSet."""
 
     available_replicas: int | None = None
@@ -360,7 +360,7 @@ class StatefulSetStatus(ApiModel, kw_only=True):
     """
 
 
-class StatefulSetUpdateStrategy(ApiModel, kw_only=True):
+class StatefulSetUpdateStrategy(ApiModel):
     """StatefulSetUpdateStrategy indicates the strategy that the StatefulSet controller will use to perform updates. It
     includes any additional parameters necessary to perform the update for the indicated strategy.
     """
@@ -371,7 +371,7 @@ class StatefulSetUpdateStrategy(ApiModel, kw_only=True):
     """Type indicates the type of the StatefulSetUpdateStrategy. Default is RollingUpdate."""
 
 
-class ControllerRevision(Object, ApiModel, kw_only=True):
+class ControllerRevision(Object, ApiModel):
     """ControllerRevision implements an immutable snapshot of state data. Clients are responsible for serializing and
     deserializing the objects that contain their internal state. Once a ControllerRevision has been successfully
     created, it can not be updated. The API Server will fail validation of all requests that attempt to mutate the Data
@@ -386,7 +386,7 @@ class ControllerRevision(Object, ApiModel, kw_only=True):
     """Revision indicates the revision of the state represented by Data."""
 
 
-class DaemonSet(Object, ApiModel, kw_only=True):
+class DaemonSet(Object, ApiModel):
     """DaemonSet represents the configuration of a daemon set."""
 
     resource: ClassVar[Resource] = _table.APPS_V1_DAEMON_SET
@@ -399,7 +399,7 @@ class DaemonSet(Object, ApiModel, kw_only=True):
     """
 
 
-class Deployment(DeploymentMixin, Object, ApiModel, kw_only=True):
+class Deployment(DeploymentMixin, Object, ApiModel):
     """Deployment enables declarative updates for Pods and ReplicaSets."""
 
     resource: ClassVar[Resource] = _table.APPS_V1_DEPLOYMENT
@@ -410,7 +410,7 @@ class Deployment(DeploymentMixin, Object, ApiModel, kw_only=True):
     """Most recently observed status of the Deployment."""
 
 
-class ReplicaSet(Object, ApiModel, kw_only=True):
+class ReplicaSet(Object, ApiModel):
     """ReplicaSet ensures that a specified number of pod replicas are running at any given time."""
 
     resource: ClassVar[Resource] = _table.APPS_V1_REPLICA_SET
@@ -421,7 +421,7 @@ class ReplicaSet(Object, ApiModel, kw_only=True):
     """Status is the most recently observed status of the ReplicaSet."""
 
 
-class StatefulSet(Object, ApiModel, kw_only=True):
+class StatefulSet(Object, ApiModel):
     """StatefulSet represents a set of pods with consistent identities. Identities are defined as: - Network: A single
     stable DNS and hostname. - Storage: As many VolumeClaims as requested.
     """
@@ -434,7 +434,7 @@ class StatefulSet(Object, ApiModel, kw_only=True):
     """Status is the current status of Pods in this StatefulSet."""
 
 
-class ControllerRevisionList(ApiModel, kw_only=True):
+class ControllerRevisionList(ApiModel):
     """ControllerRevisionList is a resource containing a list of ControllerRevision objects."""
 
     api_version: ClassVar[str] = "apps/v1"
@@ -446,7 +446,7 @@ class ControllerRevisionList(ApiModel, kw_only=True):
     """"""
 
 
-class DaemonSetList(ApiModel, kw_only=True):
+class DaemonSetList(ApiModel):
     """DaemonSetList is a collection of daemon sets."""
 
     api_version: ClassVar[str] = "apps/v1"
@@ -458,7 +458,7 @@ class DaemonSetList(ApiModel, kw_only=True):
     """Standard list metadata."""
 
 
-class DeploymentList(ApiModel, kw_only=True):
+class DeploymentList(ApiModel):
     """DeploymentList is a list of Deployments."""
 
     api_version: ClassVar[str] = "apps/v1"
@@ -470,7 +470,7 @@ class DeploymentList(ApiModel, kw_only=True):
     """Standard list metadata."""
 
 
-class ReplicaSetList(ApiModel, kw_only=True):
+class ReplicaSetList(ApiModel):
     """ReplicaSetList is a collection of ReplicaSets."""
 
     api_version: ClassVar[str] = "apps/v1"
@@ -482,7 +482,7 @@ class ReplicaSetList(ApiModel, kw_only=True):
     """Standard list metadata."""
 
 
-class StatefulSetList(ApiModel, kw_only=True):
+class StatefulSetList(ApiModel):
     """StatefulSetList is a collection of StatefulSets."""
 
     api_version: ClassVar[str] = "apps/v1"

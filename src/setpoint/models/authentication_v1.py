@@ -12,7 +12,7 @@ from setpoint.meta import ApiModel, Object, Resource
 from setpoint.models import _table
 
 
-class BoundObjectReference(ApiModel, kw_only=True):
+class BoundObjectReference(ApiModel):
     """BoundObjectReference is a reference to an object that a token is bound to."""
 
     api_version: str | None = None
@@ -27,14 +27,14 @@ class BoundObjectReference(ApiModel, kw_only=True):
     """uid of the referent."""
 
 
-class SelfSubjectReviewStatus(ApiModel, kw_only=True):
+class SelfSubjectReviewStatus(ApiModel):
     """SelfSubjectReviewStatus is filled by the kube-apiserver and sent back to a user."""
 
     user_info: UserInfo | None = None
     """userInfo is a set of attributes belonging to the user making this request."""
 
 
-class TokenRequestSpec(ApiModel, kw_only=True):
+class TokenRequestSpec(ApiModel):
     """TokenRequestSpec contains client provided parameters of a token request."""
 
     attestations: dict[str, list[str]] = {}
@@ -47,7 +47,7 @@ class TokenRequestSpec(ApiModel, kw_only=True):
     """expirationSeconds is the requested duration of validity of the request."""
 
 
-class TokenRequestStatus(ApiModel, kw_only=True):
+class TokenRequestStatus(ApiModel):
     """TokenRequestStatus is the result of a token request."""
 
     expiration_timestamp: datetime | None = None
@@ -56,7 +56,7 @@ class TokenRequestStatus(ApiModel, kw_only=True):
     """token is the opaque bearer token."""
 
 
-class TokenReviewSpec(ApiModel, kw_only=True):
+class TokenReviewSpec(ApiModel):
     """TokenReviewSpec is a description of the token authentication request."""
 
     audiences: list[str] = []
@@ -65,7 +65,7 @@ class TokenReviewSpec(ApiModel, kw_only=True):
     """token is the opaque bearer token."""
 
 
-class TokenReviewStatus(ApiModel, kw_only=True):
+class TokenReviewStatus(ApiModel):
     """TokenReviewStatus is the result of the token authentication request."""
 
     audiences: list[str] = []
@@ -80,7 +80,7 @@ class TokenReviewStatus(ApiModel, kw_only=True):
     """user is the UserInfo associated with the provided token."""
 
 
-class UserInfo(ApiModel, kw_only=True):
+class UserInfo(ApiModel):
     """UserInfo holds the information about the user needed to implement the user.Info interface."""
 
     extra: dict[str, list[str]] = {}
@@ -93,7 +93,7 @@ class UserInfo(ApiModel, kw_only=True):
     """username is the name that uniquely identifies this user among all active users."""
 
 
-class SelfSubjectReview(Object, ApiModel, kw_only=True):
+class SelfSubjectReview(Object, ApiModel):
     """SelfSubjectReview contains the user information that the kube-apiserver has about the user making this request.
     When using impersonation, users will receive the user info of the user being impersonated. If impersonation or
     request header authentication is used, any extra keys will have their case ignored and returned as lowercase.
@@ -105,7 +105,7 @@ class SelfSubjectReview(Object, ApiModel, kw_only=True):
     """status is filled in by the server with the user attributes."""
 
 
-class TokenRequest(Object, ApiModel, kw_only=True):
+class TokenRequest(Object, ApiModel):
     """TokenRequest requests a token for a given service account."""
 
     resource: ClassVar[Resource] = _table.AUTHENTICATION_V1_TOKEN_REQUEST
@@ -116,7 +116,7 @@ class TokenRequest(Object, ApiModel, kw_only=True):
     """status is filled in by the server and indicates whether the token can be authenticated."""
 
 
-class TokenReview(Object, ApiModel, kw_only=True):
+class TokenReview(Object, ApiModel):
     """TokenReview attempts to authenticate a token to a known user. Note: TokenReview requests may be cached by the
     webhook token authenticator plugin in the kube-apiserver.
     """

@@ -12,7 +12,7 @@ from setpoint.models import _table
 from setpoint.models.meta_v1 import FieldSelectorRequirement
 
 
-class FieldSelectorAttributes(ApiModel, kw_only=True):
+class FieldSelectorAttributes(ApiModel):
     """FieldSelectorAttributes indicates a field limited access. Webhook authors are encouraged to * ensure rawSelector
     and requirements are not both set * consider the requirements field if set * not try to parse or consider the
     rawSelector field if set. This is to avoid another CVE-2022-2880 (i.e. getting different systems to agree on how
@@ -26,7 +26,7 @@ class FieldSelectorAttributes(ApiModel, kw_only=True):
     """requirements is the parsed interpretation of a field selector."""
 
 
-class LabelSelectorAttributes(ApiModel, kw_only=True):
+class LabelSelectorAttributes(ApiModel):
     """LabelSelectorAttributes indicates a label limited access. Webhook authors are encouraged to * ensure rawSelector
     and requirements are not both set * consider the requirements field if set * not try to parse or consider the
     rawSelector field if set. This is to avoid another CVE-2022-2880 (i.e. getting different systems to agree on how
@@ -40,7 +40,7 @@ class LabelSelectorAttributes(ApiModel, kw_only=True):
     """requirements is the parsed interpretation of a label selector."""
 
 
-class NonResourceAttributes(ApiModel, kw_only=True):
+class NonResourceAttributes(ApiModel):
     """NonResourceAttributes includes the authorization attributes available for non-resource requests to the Authorizer
     interface
     """
@@ -51,7 +51,7 @@ class NonResourceAttributes(ApiModel, kw_only=True):
     """verb is the standard HTTP verb"""
 
 
-class NonResourceRule(ApiModel, kw_only=True):
+class NonResourceRule(ApiModel):
     """NonResourceRule holds information that describes a rule for the non-resource"""
 
     non_resource_urls: list[str] = msgspec.field(name="nonResourceURLs", default=[])
@@ -62,7 +62,7 @@ class NonResourceRule(ApiModel, kw_only=True):
     """verbs is a list of kubernetes non-resource API verbs, like: get, post, put, delete, patch, head, options."""
 
 
-class ResourceAttributes(ApiModel, kw_only=True):
+class ResourceAttributes(ApiModel):
     """ResourceAttributes includes the authorization attributes available for resource requests to the Authorizer
     interface
     """
@@ -87,7 +87,7 @@ class ResourceAttributes(ApiModel, kw_only=True):
     """version is the API Version of the Resource."""
 
 
-class ResourceRule(ApiModel, kw_only=True):
+class ResourceRule(ApiModel):
     """ResourceRule is the list of actions the subject is allowed to perform on resources. The list ordering isn't
     significant, may contain duplicates, and possibly be incomplete.
     """
@@ -102,7 +102,7 @@ class ResourceRule(ApiModel, kw_only=True):
     """verbs is a list of kubernetes resource API verbs, like: get, list, watch, create, update, delete, proxy."""
 
 
-class SelfSubjectAccessReviewSpec(ApiModel, kw_only=True):
+class SelfSubjectAccessReviewSpec(ApiModel):
     """SelfSubjectAccessReviewSpec is a description of the access request. Exactly one of resourceAttributes and
     nonResourceAttributes must be set
     """
@@ -113,14 +113,14 @@ class SelfSubjectAccessReviewSpec(ApiModel, kw_only=True):
     """resourceAttributes describes information for a resource access request"""
 
 
-class SelfSubjectRulesReviewSpec(ApiModel, kw_only=True):
+class SelfSubjectRulesReviewSpec(ApiModel):
     """SelfSubjectRulesReviewSpec defines the specification for SelfSubjectRulesReview."""
 
     namespace: str | None = None
     """namespace to evaluate rules for. Required."""
 
 
-class SubjectAccessReviewSpec(ApiModel, kw_only=True):
+class SubjectAccessReviewSpec(ApiModel):
     """SubjectAccessReviewSpec is a description of the access request. Exactly one of resourceAttributes and
     nonResourceAttributes must be set
     """
@@ -141,7 +141,7 @@ class SubjectAccessReviewSpec(ApiModel, kw_only=True):
     """
 
 
-class SubjectAccessReviewStatus(ApiModel, kw_only=True):
+class SubjectAccessReviewStatus(ApiModel):
     """SubjectAccessReviewStatus"""
 
     allowed: bool
@@ -157,7 +157,7 @@ class SubjectAccessReviewStatus(ApiModel, kw_only=True):
     """reason is optional. It indicates why a request was allowed or denied."""
 
 
-class SubjectRulesReviewStatus(ApiModel, kw_only=True):
+class SubjectRulesReviewStatus(ApiModel):
     """SubjectRulesReviewStatus contains the result of a rules check. This check can be incomplete depending on the set
     of authorizers the server is configured with and any errors experienced during evaluation. Because authorization
     rules are additive, if a rule appears in a list it's safe to assume the subject has that permission, even if that
@@ -174,7 +174,7 @@ class SubjectRulesReviewStatus(ApiModel, kw_only=True):
     """resourceRules is the list of actions the subject is allowed to perform on resources."""
 
 
-class LocalSubjectAccessReview(Object, ApiModel, kw_only=True):
+class LocalSubjectAccessReview(Object, ApiModel):
     """LocalSubjectAccessReview checks whether or not a user or group can perform an action in a given namespace. Having
     a namespace scoped resource makes it much easier to grant namespace scoped policy that includes permissions
     checking.
@@ -190,7 +190,7 @@ class LocalSubjectAccessReview(Object, ApiModel, kw_only=True):
     """status is filled in by the server and indicates whether the request is allowed or not"""
 
 
-class SelfSubjectAccessReview(Object, ApiModel, kw_only=True):
+class SelfSubjectAccessReview(Object, ApiModel):
     """SelfSubjectAccessReview checks whether or the current user can perform an action. Not filling in a spec.namespace
     means "in all namespaces". Self is a special case, because users should always be able to check whether they can
     perform an action
@@ -204,7 +204,7 @@ class SelfSubjectAccessReview(Object, ApiModel, kw_only=True):
     """status is filled in by the server and indicates whether the request is allowed or not"""
 
 
-class SelfSubjectRulesReview(Object, ApiModel, kw_only=True):
+class SelfSubjectRulesReview(Object, ApiModel):
     """SelfSubjectRulesReview enumerates the set of actions the current user can perform within a namespace. The
     returned list of actions may be incomplete depending on the server's authorization mode, and any errors experienced
     during the evaluation. SelfSubjectRulesReview should be used by UIs to show/hide actions, or to quickly let an end
@@ -219,7 +219,7 @@ class SelfSubjectRulesReview(Object, ApiModel, kw_only=True):
     """status is filled in by the server and indicates the set of actions a user can perform."""
 
 
-class SubjectAccessReview(Object, ApiModel, kw_only=True):
+class SubjectAccessReview(Object, ApiModel):
     """SubjectAccessReview checks whether or not a user or group can perform an action."""
 
     resource: ClassVar[Resource] = _table.AUTHORIZATION_V1_SUBJECT_ACCESS_REVIEW

@@ -12,7 +12,7 @@ from setpoint.meta import ApiModel, ListMeta, Object, Resource
 from setpoint.models import _table
 
 
-class CrossVersionObjectReference(ApiModel, kw_only=True):
+class CrossVersionObjectReference(ApiModel):
     """CrossVersionObjectReference contains enough information to let you identify the referred resource."""
 
     api_version: str | None = None
@@ -27,7 +27,7 @@ class CrossVersionObjectReference(ApiModel, kw_only=True):
     """
 
 
-class HorizontalPodAutoscalerSpec(ApiModel, kw_only=True):
+class HorizontalPodAutoscalerSpec(ApiModel):
     """specification of a horizontal pod autoscaler."""
 
     max_replicas: int
@@ -46,7 +46,7 @@ class HorizontalPodAutoscalerSpec(ApiModel, kw_only=True):
     """
 
 
-class HorizontalPodAutoscalerStatus(ApiModel, kw_only=True):
+class HorizontalPodAutoscalerStatus(ApiModel):
     """current status of a horizontal pod autoscaler"""
 
     current_cpu_utilization_percentage: int | None = msgspec.field(name="currentCPUUtilizationPercentage", default=None)
@@ -65,14 +65,14 @@ class HorizontalPodAutoscalerStatus(ApiModel, kw_only=True):
     """observedGeneration is the most recent generation observed by this autoscaler."""
 
 
-class ScaleSpec(ApiModel, kw_only=True):
+class ScaleSpec(ApiModel):
     """ScaleSpec describes the attributes of a scale subresource."""
 
     replicas: int | None = None
     """replicas is the desired number of instances for the scaled object."""
 
 
-class ScaleStatus(ApiModel, kw_only=True):
+class ScaleStatus(ApiModel):
     """ScaleStatus represents the current status of a scale subresource."""
 
     replicas: int
@@ -81,7 +81,7 @@ class ScaleStatus(ApiModel, kw_only=True):
     """selector is the label query over pods that should match the replicas count."""
 
 
-class HorizontalPodAutoscaler(Object, ApiModel, kw_only=True):
+class HorizontalPodAutoscaler(Object, ApiModel):
     """configuration of a horizontal pod autoscaler."""
 
     resource: ClassVar[Resource] = _table.AUTOSCALING_V1_HORIZONTAL_POD_AUTOSCALER
@@ -92,7 +92,7 @@ class HorizontalPodAutoscaler(Object, ApiModel, kw_only=True):
     """status is the current information about the autoscaler."""
 
 
-class Scale(Object, ApiModel, kw_only=True):
+class Scale(Object, ApiModel):
     """Scale represents a scaling request for a resource."""
 
     resource: ClassVar[Resource] = _table.AUTOSCALING_V1_SCALE
@@ -103,7 +103,7 @@ class Scale(Object, ApiModel, kw_only=True):
     """status is the current status of the scale."""
 
 
-class HorizontalPodAutoscalerList(ApiModel, kw_only=True):
+class HorizontalPodAutoscalerList(ApiModel):
     """list of horizontal pod autoscaler objects."""
 
     api_version: ClassVar[str] = "autoscaling/v1"

@@ -12,7 +12,7 @@ from setpoint.meta import ApiModel, LabelSelector, ListMeta, Object, Resource
 from setpoint.models import _table
 
 
-class ContainerResourceMetricSource(ApiModel, kw_only=True):
+class ContainerResourceMetricSource(ApiModel):
     """ContainerResourceMetricSource indicates how to scale on a resource metric known to Kubernetes, as specified in
     requests and limits, describing each pod in the current scale target (e.g. CPU or memory). The values will be
     averaged together before being compared to the target. Such metrics are built in to Kubernetes, and have special
@@ -28,7 +28,7 @@ class ContainerResourceMetricSource(ApiModel, kw_only=True):
     """target specifies the target value for the given metric"""
 
 
-class ContainerResourceMetricStatus(ApiModel, kw_only=True):
+class ContainerResourceMetricStatus(ApiModel):
     """ContainerResourceMetricStatus indicates the current value of a resource metric known to Kubernetes, as specified
     in requests and limits, describing a single container in each pod in the current scale target (e.g. CPU or memory).
     Such metrics are built in to Kubernetes, and have special scaling options on top of those available to normal
@@ -43,7 +43,7 @@ class ContainerResourceMetricStatus(ApiModel, kw_only=True):
     """name is the name of the resource in question."""
 
 
-class CrossVersionObjectReference(ApiModel, kw_only=True):
+class CrossVersionObjectReference(ApiModel):
     """CrossVersionObjectReference contains enough information to let you identify the referred resource."""
 
     api_version: str | None = None
@@ -58,7 +58,7 @@ class CrossVersionObjectReference(ApiModel, kw_only=True):
     """
 
 
-class ExternalMetricSource(ApiModel, kw_only=True):
+class ExternalMetricSource(ApiModel):
     """ExternalMetricSource indicates how to scale on a metric not associated with any Kubernetes object (for example
     length of queue in cloud messaging service, or QPS from loadbalancer running outside of cluster).
     """
@@ -69,7 +69,7 @@ class ExternalMetricSource(ApiModel, kw_only=True):
     """target specifies the target value for the given metric"""
 
 
-class ExternalMetricStatus(ApiModel, kw_only=True):
+class ExternalMetricStatus(ApiModel):
     """ExternalMetricStatus indicates the current value of a global metric not associated with any Kubernetes object."""
 
     current: MetricValueStatus
@@ -78,7 +78,7 @@ class ExternalMetricStatus(ApiModel, kw_only=True):
     """metric identifies the target metric by name and selector"""
 
 
-class HPAScalingPolicy(ApiModel, kw_only=True):
+class HPAScalingPolicy(ApiModel):
     """HPAScalingPolicy is a single policy which must hold true for a specified past interval."""
 
     period_seconds: int
@@ -89,7 +89,7 @@ class HPAScalingPolicy(ApiModel, kw_only=True):
     """value contains the amount of change which is permitted by the policy."""
 
 
-class HPAScalingRules(ApiModel, kw_only=True):
+class HPAScalingRules(ApiModel):
     """HPAScalingRules configures the scaling behavior for one direction via scaling Policy Rules and a configurable
     metric tolerance.
     """
@@ -108,7 +108,7 @@ class HPAScalingRules(ApiModel, kw_only=True):
     """
 
 
-class HorizontalPodAutoscalerBehavior(ApiModel, kw_only=True):
+class HorizontalPodAutoscalerBehavior(ApiModel):
     """HorizontalPodAutoscalerBehavior configures the scaling behavior of the target in both Up and Down directions
     (scaleUp and scaleDown fields respectively).
     """
@@ -119,7 +119,7 @@ class HorizontalPodAutoscalerBehavior(ApiModel, kw_only=True):
     """scaleUp is scaling policy for scaling Up."""
 
 
-class HorizontalPodAutoscalerCondition(ApiModel, kw_only=True):
+class HorizontalPodAutoscalerCondition(ApiModel):
     """HorizontalPodAutoscalerCondition describes the state of a HorizontalPodAutoscaler at a certain point."""
 
     last_transition_time: datetime | None = None
@@ -136,7 +136,7 @@ class HorizontalPodAutoscalerCondition(ApiModel, kw_only=True):
     """type describes the current condition"""
 
 
-class HorizontalPodAutoscalerSpec(ApiModel, kw_only=True):
+class HorizontalPodAutoscalerSpec(ApiModel):
     """HorizontalPodAutoscalerSpec describes the desired functionality of the HorizontalPodAutoscaler."""
 
     behavior: HorizontalPodAutoscalerBehavior | None = None
@@ -157,7 +157,7 @@ class HorizontalPodAutoscalerSpec(ApiModel, kw_only=True):
     """
 
 
-class HorizontalPodAutoscalerStatus(ApiModel, kw_only=True):
+class HorizontalPodAutoscalerStatus(ApiModel):
     """HorizontalPodAutoscalerStatus describes the current status of a horizontal pod autoscaler."""
 
     conditions: list[HorizontalPodAutoscalerCondition] = []
@@ -181,7 +181,7 @@ class HorizontalPodAutoscalerStatus(ApiModel, kw_only=True):
     """observedGeneration is the most recent generation observed by this autoscaler."""
 
 
-class MetricIdentifier(ApiModel, kw_only=True):
+class MetricIdentifier(ApiModel):
     """MetricIdentifier defines the name and optionally selector for a metric"""
 
     name: str
@@ -192,7 +192,7 @@ class MetricIdentifier(ApiModel, kw_only=True):
     """
 
 
-class MetricSpec(ApiModel, kw_only=True):
+class MetricSpec(ApiModel):
     """MetricSpec specifies how to scale based on a single metric (only `type` and one other matching field should be
     set at once).
     """
@@ -221,7 +221,7 @@ class MetricSpec(ApiModel, kw_only=True):
     """
 
 
-class MetricStatus(ApiModel, kw_only=True):
+class MetricStatus(ApiModel):
     """MetricStatus describes the last-read state of a single metric."""
 
     container_resource: ContainerResourceMetricStatus | None = None
@@ -248,7 +248,7 @@ class MetricStatus(ApiModel, kw_only=True):
     """
 
 
-class MetricTarget(ApiModel, kw_only=True):
+class MetricTarget(ApiModel):
     """MetricTarget defines the target value, average value, or average utilization of a specific metric"""
 
     average_utilization: int | None = None
@@ -263,7 +263,7 @@ class MetricTarget(ApiModel, kw_only=True):
     """value is the target value of the metric (as a quantity)."""
 
 
-class MetricValueStatus(ApiModel, kw_only=True):
+class MetricValueStatus(ApiModel):
     """MetricValueStatus holds the current value for a metric"""
 
     average_utilization: int | None = None
@@ -276,7 +276,7 @@ class MetricValueStatus(ApiModel, kw_only=True):
     """value is the current value of the metric (as a quantity)."""
 
 
-class ObjectMetricSource(ApiModel, kw_only=True):
+class ObjectMetricSource(ApiModel):
     """ObjectMetricSource indicates how to scale on a metric describing a kubernetes object (for example,
     hits-per-second on an Ingress object).
     """
@@ -289,7 +289,7 @@ class ObjectMetricSource(ApiModel, kw_only=True):
     """target specifies the target value for the given metric"""
 
 
-class ObjectMetricStatus(ApiModel, kw_only=True):
+class ObjectMetricStatus(ApiModel):
     """ObjectMetricStatus indicates the current value of a metric describing a kubernetes object (for example,
     hits-per-second on an Ingress object).
     """
@@ -302,7 +302,7 @@ class ObjectMetricStatus(ApiModel, kw_only=True):
     """metric identifies the target metric by name and selector"""
 
 
-class PodsMetricSource(ApiModel, kw_only=True):
+class PodsMetricSource(ApiModel):
     """PodsMetricSource indicates how to scale on a metric describing each pod in the current scale target (for example,
     transactions-processed-per-second). The values will be averaged together before being compared to the target value.
     """
@@ -313,7 +313,7 @@ class PodsMetricSource(ApiModel, kw_only=True):
     """target specifies the target value for the given metric"""
 
 
-class PodsMetricStatus(ApiModel, kw_only=True):
+class PodsMetricStatus(ApiModel):
     """PodsMetricStatus indicates the current value of a metric describing each pod in the current scale target (for
     example, transactions-processed-per-second).
     """
@@ -324,7 +324,7 @@ class PodsMetricStatus(ApiModel, kw_only=True):
     """metric identifies the target metric by name and selector"""
 
 
-class ResourceMetricSource(ApiModel, kw_only=True):
+class ResourceMetricSource(ApiModel):
     """ResourceMetricSource indicates how to scale on a resource metric known to Kubernetes, as specified in requests
     and limits, describing each pod in the current scale target (e.g. CPU or memory). The values will be averaged
     together before being compared to the target. Such metrics are built in to Kubernetes, and have special scaling
@@ -338,7 +338,7 @@ class ResourceMetricSource(ApiModel, kw_only=True):
     """target specifies the target value for the given metric"""
 
 
-class ResourceMetricStatus(ApiModel, kw_only=True):
+class ResourceMetricStatus(ApiModel):
     """ResourceMetricStatus indicates the current value of a resource metric known to Kubernetes, as specified in
     requests and limits, describing each pod in the current scale target (e.g. CPU or memory). Such metrics are built in
     to Kubernetes, and have special scaling options on top of those available to normal per-pod metrics using the "pods"
@@ -351,7 +351,7 @@ class ResourceMetricStatus(ApiModel, kw_only=True):
     """name is the name of the resource in question."""
 
 
-class HorizontalPodAutoscaler(Object, ApiModel, kw_only=True):
+class HorizontalPodAutoscaler(Object, ApiModel):
     """HorizontalPodAutoscaler is the configuration for a horizontal pod autoscaler, which automatically manages the
     replica count of any resource implementing the scale subresource based on the metrics specified.
     """
@@ -364,7 +364,7 @@ class HorizontalPodAutoscaler(Object, ApiModel, kw_only=True):
     """status is the current information about the autoscaler."""
 
 
-class HorizontalPodAutoscalerList(ApiModel, kw_only=True):
+class HorizontalPodAutoscalerList(ApiModel):
     """HorizontalPodAutoscalerList is a list of horizontal pod autoscaler objects."""
 
     api_version: ClassVar[str] = "autoscaling/v2"

@@ -20,7 +20,7 @@ from setpoint.models.scheduling_v1alpha3 import (
 )
 
 
-class CronJobSpec(ApiModel, kw_only=True):
+class CronJobSpec(ApiModel):
     """CronJobSpec describes how the job execution will look like and when it will actually run."""
 
     concurrency_policy: str | None = None
@@ -43,7 +43,7 @@ class CronJobSpec(ApiModel, kw_only=True):
     """The time zone name for the given schedule, see https://en.wikipedia.org/wiki/List_of_tz_database_time_zones."""
 
 
-class CronJobStatus(ApiModel, kw_only=True):
+class CronJobStatus(ApiModel):
     """CronJobStatus represents the current state of a cron job."""
 
     active: list[ObjectReference] = []
@@ -54,7 +54,7 @@ class CronJobStatus(ApiModel, kw_only=True):
     """Information when was the last time the job successfully completed."""
 
 
-class JobCondition(ApiModel, kw_only=True):
+class JobCondition(ApiModel):
     """JobCondition describes current state of a job."""
 
     last_probe_time: datetime | None = None
@@ -71,7 +71,7 @@ class JobCondition(ApiModel, kw_only=True):
     """Type of job condition, Complete or Failed."""
 
 
-class JobSchedulingConfiguration(ApiModel, kw_only=True):
+class JobSchedulingConfiguration(ApiModel):
     """JobSchedulingConfiguration composes the reusable workload-aware scheduling building blocks."""
 
     disruption_mode: WorkloadPodGroupDisruptionMode | None = None
@@ -84,7 +84,7 @@ class JobSchedulingConfiguration(ApiModel, kw_only=True):
     """SchedulingPolicy defines the scheduling policy for this Job."""
 
 
-class JobSpec(ApiModel, kw_only=True):
+class JobSpec(ApiModel):
     """JobSpec describes how the job execution will look like."""
 
     active_deadline_seconds: int | None = None
@@ -129,7 +129,7 @@ class JobSpec(ApiModel, kw_only=True):
     """ttlSecondsAfterFinished limits the lifetime of a Job that has finished execution (either Complete or Failed)."""
 
 
-class JobStatus(ApiModel, kw_only=True):
+class JobStatus(ApiModel):
     """JobStatus represents the current state of a Job."""
 
     active: int | None = None
@@ -158,7 +158,7 @@ class JobStatus(ApiModel, kw_only=True):
     """
 
 
-class JobTemplateSpec(ApiModel, kw_only=True):
+class JobTemplateSpec(ApiModel):
     """JobTemplateSpec describes the data a Job should have when created from a template"""
 
     metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
@@ -167,7 +167,7 @@ class JobTemplateSpec(ApiModel, kw_only=True):
     """Specification of the desired behavior of the job."""
 
 
-class PodFailurePolicy(ApiModel, kw_only=True):
+class PodFailurePolicy(ApiModel):
     """PodFailurePolicy describes how failed pods influence the backoffLimit."""
 
     rules: list[PodFailurePolicyRule]
@@ -176,7 +176,7 @@ class PodFailurePolicy(ApiModel, kw_only=True):
     """
 
 
-class PodFailurePolicyOnExitCodesRequirement(ApiModel, kw_only=True):
+class PodFailurePolicyOnExitCodesRequirement(ApiModel):
     """PodFailurePolicyOnExitCodesRequirement describes the requirement for handling a failed pod based on its container
     exit codes. In particular, it lookups the .state.terminated.exitCode for each app container and init container
     status, represented by the .status.containerStatuses and .status.initContainerStatuses fields in the Pod status,
@@ -194,7 +194,7 @@ class PodFailurePolicyOnExitCodesRequirement(ApiModel, kw_only=True):
     """
 
 
-class PodFailurePolicyOnPodConditionsPattern(ApiModel, kw_only=True):
+class PodFailurePolicyOnPodConditionsPattern(ApiModel):
     """PodFailurePolicyOnPodConditionsPattern describes a pattern for matching an actual pod condition type."""
 
     status: str | None = None
@@ -203,7 +203,7 @@ class PodFailurePolicyOnPodConditionsPattern(ApiModel, kw_only=True):
     """Specifies the required Pod condition type."""
 
 
-class PodFailurePolicyRule(ApiModel, kw_only=True):
+class PodFailurePolicyRule(ApiModel):
     """PodFailurePolicyRule describes how a pod failure is handled when the requirements are met. One of onExitCodes and
     onPodConditions, but not both, can be used in each rule.
     """
@@ -216,7 +216,7 @@ class PodFailurePolicyRule(ApiModel, kw_only=True):
     """Represents the requirement on the pod conditions."""
 
 
-class SuccessPolicy(ApiModel, kw_only=True):
+class SuccessPolicy(ApiModel):
     """SuccessPolicy describes when a Job can be declared as succeeded based on the success of some indexes."""
 
     rules: list[SuccessPolicyRule]
@@ -225,7 +225,7 @@ class SuccessPolicy(ApiModel, kw_only=True):
     """
 
 
-class SuccessPolicyRule(ApiModel, kw_only=True):
+class SuccessPolicyRule(ApiModel):
     """SuccessPolicyRule describes rule for declaring a Job as succeeded. Each rule must have at least one of the
     "succeededIndexes" or "succeededCount" specified.
     """
@@ -238,7 +238,7 @@ class SuccessPolicyRule(ApiModel, kw_only=True):
     """
 
 
-class UncountedTerminatedPods(ApiModel, kw_only=True):
+class UncountedTerminatedPods(ApiModel):
     """UncountedTerminatedPods holds UIDs of Pods that have terminated but haven't been accounted in Job status
     counters.
     """
@@ -249,7 +249,7 @@ class UncountedTerminatedPods(ApiModel, kw_only=True):
     """succeeded holds UIDs of succeeded Pods."""
 
 
-class CronJob(Object, ApiModel, kw_only=True):
+class CronJob(Object, ApiModel):
     """CronJob represents the configuration of a single cron job."""
 
     resource: ClassVar[Resource] = _table.BATCH_V1_CRON_JOB
@@ -260,7 +260,7 @@ class CronJob(Object, ApiModel, kw_only=True):
     """Current status of a cron job."""
 
 
-class Job(JobMixin, Object, ApiModel, kw_only=True):
+class Job(JobMixin, Object, ApiModel):
     """Job represents the configuration of a single job."""
 
     resource: ClassVar[Resource] = _table.BATCH_V1_JOB
@@ -271,7 +271,7 @@ class Job(JobMixin, Object, ApiModel, kw_only=True):
     """Current status of a job."""
 
 
-class CronJobList(ApiModel, kw_only=True):
+class CronJobList(ApiModel):
     """CronJobList is a collection of cron jobs."""
 
     api_version: ClassVar[str] = "batch/v1"
@@ -283,7 +283,7 @@ class CronJobList(ApiModel, kw_only=True):
     """Standard list metadata."""
 
 
-class JobList(ApiModel, kw_only=True):
+class JobList(ApiModel):
     """JobList is a collection of jobs."""
 
     api_version: ClassVar[str] = "batch/v1"

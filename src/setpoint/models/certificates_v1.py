@@ -12,7 +12,7 @@ from setpoint.meta import ApiModel, Condition, ListMeta, Object, Resource
 from setpoint.models import _table
 
 
-class CertificateSigningRequestCondition(ApiModel, kw_only=True):
+class CertificateSigningRequestCondition(ApiModel):
     """CertificateSigningRequestCondition describes a condition of a CertificateSigningRequest object"""
 
     last_transition_time: datetime | None = None
@@ -29,7 +29,7 @@ class CertificateSigningRequestCondition(ApiModel, kw_only=True):
     """type of the condition. Known conditions are "Approved", "Denied", and "Failed"."""
 
 
-class CertificateSigningRequestSpec(ApiModel, kw_only=True):
+class CertificateSigningRequestSpec(ApiModel):
     """CertificateSigningRequestSpec contains the certificate request."""
 
     expiration_seconds: int | None = None
@@ -50,7 +50,7 @@ class CertificateSigningRequestSpec(ApiModel, kw_only=True):
     """username contains the name of the user that created the CertificateSigningRequest."""
 
 
-class CertificateSigningRequestStatus(ApiModel, kw_only=True):
+class CertificateSigningRequestStatus(ApiModel):
     """CertificateSigningRequestStatus contains conditions used to indicate approved/denied/failed status of the
     request, and the issued certificate.
     """
@@ -61,7 +61,7 @@ class CertificateSigningRequestStatus(ApiModel, kw_only=True):
     """conditions applied to the request. Known conditions are "Approved", "Denied", and "Failed"."""
 
 
-class ClusterTrustBundleSpec(ApiModel, kw_only=True):
+class ClusterTrustBundleSpec(ApiModel):
     """ClusterTrustBundleSpec contains the signer and trust anchors."""
 
     signer_name: str | None = None
@@ -72,7 +72,7 @@ class ClusterTrustBundleSpec(ApiModel, kw_only=True):
     """
 
 
-class PodCertificateRequestSpec(ApiModel, kw_only=True):
+class PodCertificateRequestSpec(ApiModel):
     """PodCertificateRequestSpec describes the certificate request. All fields are immutable after creation."""
 
     max_expiration_seconds: int | None = None
@@ -97,7 +97,7 @@ class PodCertificateRequestSpec(ApiModel, kw_only=True):
     """unverifiedUserAnnotations allow pod authors to pass additional information to the signer implementation."""
 
 
-class PodCertificateRequestStatus(ApiModel, kw_only=True):
+class PodCertificateRequestStatus(ApiModel):
     """PodCertificateRequestStatus describes the status of the request, and holds the certificate data if the request is
     issued.
     """
@@ -114,7 +114,7 @@ class PodCertificateRequestStatus(ApiModel, kw_only=True):
     """notBefore is the time at which the certificate becomes valid."""
 
 
-class CertificateSigningRequest(Object, ApiModel, kw_only=True):
+class CertificateSigningRequest(Object, ApiModel):
     """CertificateSigningRequest objects provide a mechanism to obtain x509 certificates by submitting a certificate
     signing request, and having it asynchronously approved and issued.
     """
@@ -129,7 +129,7 @@ class CertificateSigningRequest(Object, ApiModel, kw_only=True):
     """
 
 
-class ClusterTrustBundle(Object, ApiModel, kw_only=True):
+class ClusterTrustBundle(Object, ApiModel):
     """ClusterTrustBundle is a cluster-scoped container for X.509 trust anchors (root certificates)."""
 
     resource: ClassVar[Resource] = _table.CERTIFICATES_V1_CLUSTER_TRUST_BUNDLE
@@ -138,7 +138,7 @@ class ClusterTrustBundle(Object, ApiModel, kw_only=True):
     """spec contains the signer (if any) and trust anchors."""
 
 
-class PodCertificateRequest(Object, ApiModel, kw_only=True):
+class PodCertificateRequest(Object, ApiModel):
     """PodCertificateRequest encodes a pod requesting a certificate from a given signer."""
 
     resource: ClassVar[Resource] = _table.CERTIFICATES_V1_POD_CERTIFICATE_REQUEST
@@ -149,7 +149,7 @@ class PodCertificateRequest(Object, ApiModel, kw_only=True):
     """status contains the issued certificate, and a standard set of conditions."""
 
 
-class CertificateSigningRequestList(ApiModel, kw_only=True):
+class CertificateSigningRequestList(ApiModel):
     """CertificateSigningRequestList is a collection of CertificateSigningRequest objects"""
 
     api_version: ClassVar[str] = "certificates.k8s.io/v1"
@@ -160,7 +160,7 @@ class CertificateSigningRequestList(ApiModel, kw_only=True):
     metadata: ListMeta = msgspec.field(default_factory=ListMeta)
 
 
-class ClusterTrustBundleList(ApiModel, kw_only=True):
+class ClusterTrustBundleList(ApiModel):
     """ClusterTrustBundleList is a collection of ClusterTrustBundle objects"""
 
     api_version: ClassVar[str] = "certificates.k8s.io/v1"
@@ -172,7 +172,7 @@ class ClusterTrustBundleList(ApiModel, kw_only=True):
     """metadata contains the list metadata."""
 
 
-class PodCertificateRequestList(ApiModel, kw_only=True):
+class PodCertificateRequestList(ApiModel):
     """PodCertificateRequestList is a collection of PodCertificateRequest objects"""
 
     api_version: ClassVar[str] = "certificates.k8s.io/v1"

@@ -12,7 +12,7 @@ from setpoint.meta import ApiModel, Condition, ListMeta, Object, Resource
 from setpoint.models import _table
 
 
-class ClusterTrustBundleSpec(ApiModel, kw_only=True):
+class ClusterTrustBundleSpec(ApiModel):
     """ClusterTrustBundleSpec contains the signer and trust anchors."""
 
     signer_name: str | None = None
@@ -23,7 +23,7 @@ class ClusterTrustBundleSpec(ApiModel, kw_only=True):
     """
 
 
-class PodCertificateRequestSpec(ApiModel, kw_only=True):
+class PodCertificateRequestSpec(ApiModel):
     """PodCertificateRequestSpec describes the certificate request. All fields are immutable after creation."""
 
     max_expiration_seconds: int | None = None
@@ -52,7 +52,7 @@ class PodCertificateRequestSpec(ApiModel, kw_only=True):
     """unverifiedUserAnnotations allow pod authors to pass additional information to the signer implementation."""
 
 
-class PodCertificateRequestStatus(ApiModel, kw_only=True):
+class PodCertificateRequestStatus(ApiModel):
     """PodCertificateRequestStatus describes the status of the request, and holds the certificate data if the request is
     issued.
     """
@@ -69,7 +69,7 @@ class PodCertificateRequestStatus(ApiModel, kw_only=True):
     """notBefore is the time at which the certificate becomes valid."""
 
 
-class ClusterTrustBundle(Object, ApiModel, kw_only=True):
+class ClusterTrustBundle(Object, ApiModel):
     """ClusterTrustBundle is a cluster-scoped container for X.509 trust anchors (root certificates)."""
 
     resource: ClassVar[Resource] = _table.CERTIFICATES_V1BETA1_CLUSTER_TRUST_BUNDLE
@@ -78,7 +78,7 @@ class ClusterTrustBundle(Object, ApiModel, kw_only=True):
     """spec contains the signer (if any) and trust anchors."""
 
 
-class PodCertificateRequest(Object, ApiModel, kw_only=True):
+class PodCertificateRequest(Object, ApiModel):
     """PodCertificateRequest encodes a pod requesting a certificate from a given signer."""
 
     resource: ClassVar[Resource] = _table.CERTIFICATES_V1BETA1_POD_CERTIFICATE_REQUEST
@@ -89,7 +89,7 @@ class PodCertificateRequest(Object, ApiModel, kw_only=True):
     """status contains the issued certificate, and a standard set of conditions."""
 
 
-class ClusterTrustBundleList(ApiModel, kw_only=True):
+class ClusterTrustBundleList(ApiModel):
     """ClusterTrustBundleList is a collection of ClusterTrustBundle objects"""
 
     api_version: ClassVar[str] = "certificates.k8s.io/v1beta1"
@@ -101,7 +101,7 @@ class ClusterTrustBundleList(ApiModel, kw_only=True):
     """metadata contains the list metadata."""
 
 
-class PodCertificateRequestList(ApiModel, kw_only=True):
+class PodCertificateRequestList(ApiModel):
     """PodCertificateRequestList is a collection of PodCertificateRequest objects"""
 
     api_version: ClassVar[str] = "certificates.k8s.io/v1beta1"

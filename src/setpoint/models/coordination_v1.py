@@ -11,7 +11,7 @@ from setpoint.meta import ApiModel, ListMeta, MicroTime, Object, Resource
 from setpoint.models import _table
 
 
-class LeaseSpec(ApiModel, kw_only=True):
+class LeaseSpec(ApiModel):
     """LeaseSpec is a specification of a Lease."""
 
     acquire_time: MicroTime | None = None
@@ -30,7 +30,7 @@ class LeaseSpec(ApiModel, kw_only=True):
     """strategy indicates the strategy for picking the leader for coordinated leader election."""
 
 
-class Lease(Object, ApiModel, kw_only=True):
+class Lease(Object, ApiModel):
     """Lease defines a lease concept."""
 
     resource: ClassVar[Resource] = _table.COORDINATION_V1_LEASE
@@ -39,7 +39,7 @@ class Lease(Object, ApiModel, kw_only=True):
     """spec contains the specification of the Lease."""
 
 
-class LeaseList(ApiModel, kw_only=True):
+class LeaseList(ApiModel):
     """LeaseList is a list of Lease objects."""
 
     api_version: ClassVar[str] = "coordination.k8s.io/v1"

@@ -11,7 +11,7 @@ from setpoint.meta import ApiModel, ListMeta, MicroTime, Object, Resource
 from setpoint.models import _table
 
 
-class LeaseCandidateSpec(ApiModel, kw_only=True):
+class LeaseCandidateSpec(ApiModel):
     """LeaseCandidateSpec is a specification of a Lease."""
 
     binary_version: str
@@ -29,7 +29,7 @@ class LeaseCandidateSpec(ApiModel, kw_only=True):
     """strategy is the strategy that coordinated leader election will use for picking the leader."""
 
 
-class LeaseCandidate(Object, ApiModel, kw_only=True):
+class LeaseCandidate(Object, ApiModel):
     """LeaseCandidate defines a candidate for a Lease object. Candidates are created such that coordinated leader
     election will pick the best leader from the list of candidates.
     """
@@ -40,7 +40,7 @@ class LeaseCandidate(Object, ApiModel, kw_only=True):
     """spec contains the specification of the Lease."""
 
 
-class LeaseCandidateList(ApiModel, kw_only=True):
+class LeaseCandidateList(ApiModel):
     """LeaseCandidateList is a list of Lease objects."""
 
     api_version: ClassVar[str] = "coordination.k8s.io/v1alpha2"

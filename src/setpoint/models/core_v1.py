@@ -13,7 +13,7 @@ from setpoint.models import _table
 from setpoint.models._mixins import NodeMixin, PodMixin
 
 
-class AWSElasticBlockStoreVolumeSource(ApiModel, kw_only=True):
+class AWSElasticBlockStoreVolumeSource(ApiModel):
     """Represents a Persistent Disk resource in AWS."""
 
     fs_type: str | None = None
@@ -26,7 +26,7 @@ class AWSElasticBlockStoreVolumeSource(ApiModel, kw_only=True):
     """volumeID is unique ID of the persistent disk resource in AWS (Amazon EBS volume)."""
 
 
-class Affinity(ApiModel, kw_only=True):
+class Affinity(ApiModel):
     """Affinity is a group of affinity scheduling rules."""
 
     node_affinity: NodeAffinity | None = None
@@ -41,7 +41,7 @@ class Affinity(ApiModel, kw_only=True):
     """
 
 
-class AppArmorProfile(ApiModel, kw_only=True):
+class AppArmorProfile(ApiModel):
     """AppArmorProfile defines a pod or container's AppArmor settings."""
 
     localhost_profile: str | None = None
@@ -52,7 +52,7 @@ class AppArmorProfile(ApiModel, kw_only=True):
     """type indicates which kind of AppArmor profile will be applied."""
 
 
-class AttachedVolume(ApiModel, kw_only=True):
+class AttachedVolume(ApiModel):
     """AttachedVolume describes a volume attached to a node"""
 
     device_path: str
@@ -61,7 +61,7 @@ class AttachedVolume(ApiModel, kw_only=True):
     """Name of the attached volume"""
 
 
-class AzureDiskVolumeSource(ApiModel, kw_only=True):
+class AzureDiskVolumeSource(ApiModel):
     """AzureDisk represents an Azure Data Disk mount on the host and bind mount to the pod."""
 
     caching_mode: str | None = None
@@ -82,7 +82,7 @@ class AzureDiskVolumeSource(ApiModel, kw_only=True):
     """readOnly Defaults to false (read/write)."""
 
 
-class AzureFilePersistentVolumeSource(ApiModel, kw_only=True):
+class AzureFilePersistentVolumeSource(ApiModel):
     """AzureFile represents an Azure File Service mount on the host and bind mount to the pod."""
 
     read_only: bool | None = None
@@ -97,7 +97,7 @@ class AzureFilePersistentVolumeSource(ApiModel, kw_only=True):
     """shareName is the azure Share Name"""
 
 
-class AzureFileVolumeSource(ApiModel, kw_only=True):
+class AzureFileVolumeSource(ApiModel):
     """AzureFile represents an Azure File Service mount on the host and bind mount to the pod."""
 
     read_only: bool | None = None
@@ -108,7 +108,7 @@ class AzureFileVolumeSource(ApiModel, kw_only=True):
     """shareName is the azure share Name"""
 
 
-class CSIPersistentVolumeSource(ApiModel, kw_only=True):
+class CSIPersistentVolumeSource(ApiModel):
     """Represents storage that is managed by an external CSI volume driver"""
 
     controller_expand_secret_ref: SecretReference | None = None
@@ -145,7 +145,7 @@ class CSIPersistentVolumeSource(ApiModel, kw_only=True):
     """
 
 
-class CSIVolumeSource(ApiModel, kw_only=True):
+class CSIVolumeSource(ApiModel):
     """Represents a source location of a volume to mount, managed by an external CSI driver"""
 
     driver: str
@@ -164,7 +164,7 @@ class CSIVolumeSource(ApiModel, kw_only=True):
     """volumeAttributes stores driver-specific properties that are passed to the CSI driver."""
 
 
-class Capabilities(ApiModel, kw_only=True):
+class Capabilities(ApiModel):
     """Adds and removes POSIX capabilities from running containers."""
 
     add: list[str] = []
@@ -173,7 +173,7 @@ class Capabilities(ApiModel, kw_only=True):
     """Removed capabilities"""
 
 
-class CephFSPersistentVolumeSource(ApiModel, kw_only=True):
+class CephFSPersistentVolumeSource(ApiModel):
     """Represents a Ceph Filesystem mount that lasts the lifetime of a pod Cephfs volumes do not support ownership
     management or SELinux relabeling.
     """
@@ -198,7 +198,7 @@ class CephFSPersistentVolumeSource(ApiModel, kw_only=True):
     """
 
 
-class CephFSVolumeSource(ApiModel, kw_only=True):
+class CephFSVolumeSource(ApiModel):
     """Represents a Ceph Filesystem mount that lasts the lifetime of a pod Cephfs volumes do not support ownership
     management or SELinux relabeling.
     """
@@ -223,7 +223,7 @@ class CephFSVolumeSource(ApiModel, kw_only=True):
     """
 
 
-class CinderPersistentVolumeSource(ApiModel, kw_only=True):
+class CinderPersistentVolumeSource(ApiModel):
     """Represents a cinder volume resource in Openstack. A Cinder volume must exist before mounting to a container. The
     volume must also be in the same region as the kubelet. Cinder volumes support ownership management and SELinux
     relabeling.
@@ -241,7 +241,7 @@ class CinderPersistentVolumeSource(ApiModel, kw_only=True):
     """volumeID used to identify the volume in cinder."""
 
 
-class CinderVolumeSource(ApiModel, kw_only=True):
+class CinderVolumeSource(ApiModel):
     """Represents a cinder volume resource in Openstack. A Cinder volume must exist before mounting to a container. The
     volume must also be in the same region as the kubelet. Cinder volumes support ownership management and SELinux
     relabeling.
@@ -259,7 +259,7 @@ class CinderVolumeSource(ApiModel, kw_only=True):
     """volumeID used to identify the volume in cinder."""
 
 
-class ClientIPConfig(ApiModel, kw_only=True):
+class ClientIPConfig(ApiModel):
     """ClientIPConfig represents the configurations of Client IP based session affinity."""
 
     timeout_seconds: int | None = None
@@ -267,7 +267,7 @@ class ClientIPConfig(ApiModel, kw_only=True):
     """
 
 
-class ClusterTrustBundleProjection(ApiModel, kw_only=True):
+class ClusterTrustBundleProjection(ApiModel):
     """ClusterTrustBundleProjection describes how to select a set of ClusterTrustBundle objects and project their
     contents into the pod filesystem.
     """
@@ -286,7 +286,7 @@ class ClusterTrustBundleProjection(ApiModel, kw_only=True):
     """user is Optional: The owner UID of the created file."""
 
 
-class ComponentCondition(ApiModel, kw_only=True):
+class ComponentCondition(ApiModel):
     """Information about the condition of a component."""
 
     error: str | None = None
@@ -299,7 +299,7 @@ class ComponentCondition(ApiModel, kw_only=True):
     """Type of condition for a component. Valid value: "Healthy\""""
 
 
-class ConfigMapEnvSource(ApiModel, kw_only=True):
+class ConfigMapEnvSource(ApiModel):
     """ConfigMapEnvSource selects a ConfigMap to populate the environment variables with."""
 
     name: str | None = None
@@ -310,7 +310,7 @@ class ConfigMapEnvSource(ApiModel, kw_only=True):
     """Specify whether the ConfigMap must be defined"""
 
 
-class ConfigMapKeySelector(ApiModel, kw_only=True):
+class ConfigMapKeySelector(ApiModel):
     """Selects a key from a ConfigMap."""
 
     key: str
@@ -323,7 +323,7 @@ class ConfigMapKeySelector(ApiModel, kw_only=True):
     """Specify whether the ConfigMap or its key must be defined"""
 
 
-class ConfigMapNodeConfigSource(ApiModel, kw_only=True):
+class ConfigMapNodeConfigSource(ApiModel):
     """ConfigMapNodeConfigSource contains the information to reference a ConfigMap as a config source for the Node. This
     API is deprecated since 1.22: https://git.k8s.io/enhancements/keps/sig-node/281-dynamic-kubelet-configuration
     """
@@ -342,7 +342,7 @@ class ConfigMapNodeConfigSource(ApiModel, kw_only=True):
     """UID is the metadata.UID of the referenced ConfigMap."""
 
 
-class ConfigMapProjection(ApiModel, kw_only=True):
+class ConfigMapProjection(ApiModel):
     """Adapts a ConfigMap into a projected volume."""
 
     items: list[KeyToPath] = []
@@ -357,7 +357,7 @@ class ConfigMapProjection(ApiModel, kw_only=True):
     """optional specify whether the ConfigMap or its keys must be defined"""
 
 
-class ConfigMapVolumeSource(ApiModel, kw_only=True):
+class ConfigMapVolumeSource(ApiModel):
     """Adapts a ConfigMap into a volume."""
 
     default_mode: int | None = None
@@ -378,7 +378,7 @@ class ConfigMapVolumeSource(ApiModel, kw_only=True):
     """optional specify whether the ConfigMap or its keys must be defined"""
 
 
-class Container(ApiModel, kw_only=True):
+class Container(ApiModel):
     """A single application container that you want to run within a pod."""
 
     args: list[str] = []
@@ -446,7 +446,7 @@ class Container(ApiModel, kw_only=True):
     """
 
 
-class ContainerExtendedResourceRequest(ApiModel, kw_only=True):
+class ContainerExtendedResourceRequest(ApiModel):
     """ContainerExtendedResourceRequest has the mapping of container name, extended resource name to the device request
     name.
     """
@@ -459,7 +459,7 @@ class ContainerExtendedResourceRequest(ApiModel, kw_only=True):
     """The name of the extended resource in that container which gets backed by DRA."""
 
 
-class ContainerImage(ApiModel, kw_only=True):
+class ContainerImage(ApiModel):
     """Describe a container image"""
 
     names: list[str] = []
@@ -470,7 +470,7 @@ class ContainerImage(ApiModel, kw_only=True):
     """The size of the image in bytes."""
 
 
-class ContainerPort(ApiModel, kw_only=True):
+class ContainerPort(ApiModel):
     """ContainerPort represents a network port in a single container."""
 
     container_port: int
@@ -487,7 +487,7 @@ class ContainerPort(ApiModel, kw_only=True):
     """Protocol for port. Must be UDP, TCP, or SCTP. Defaults to "TCP"."""
 
 
-class ContainerResizePolicy(ApiModel, kw_only=True):
+class ContainerResizePolicy(ApiModel):
     """ContainerResizePolicy represents resource resize policy for the container."""
 
     resource_name: str
@@ -496,7 +496,7 @@ class ContainerResizePolicy(ApiModel, kw_only=True):
     """Restart policy to apply when specified resource is resized."""
 
 
-class ContainerRestartRule(ApiModel, kw_only=True):
+class ContainerRestartRule(ApiModel):
     """ContainerRestartRule describes how a container exit is handled."""
 
     action: str
@@ -505,7 +505,7 @@ class ContainerRestartRule(ApiModel, kw_only=True):
     """Represents the exit codes to check on container exits."""
 
 
-class ContainerRestartRuleOnExitCodes(ApiModel, kw_only=True):
+class ContainerRestartRuleOnExitCodes(ApiModel):
     """ContainerRestartRuleOnExitCodes describes the condition for handling an exited container based on its exit codes.
     """
 
@@ -515,7 +515,7 @@ class ContainerRestartRuleOnExitCodes(ApiModel, kw_only=True):
     """Specifies the set of values to check for container exit codes."""
 
 
-class ContainerState(ApiModel, kw_only=True):
+class ContainerState(ApiModel):
     """ContainerState holds a possible state of container. Only one of its members may be specified. If none of them is
     specified, the default one is ContainerStateWaiting.
     """
@@ -528,14 +528,14 @@ class ContainerState(ApiModel, kw_only=True):
     """Details about a waiting container"""
 
 
-class ContainerStateRunning(ApiModel, kw_only=True):
+class ContainerStateRunning(ApiModel):
     """ContainerStateRunning is a running state of a container."""
 
     started_at: datetime | None = None
     """Time at which the container was last (re-)started"""
 
 
-class ContainerStateTerminated(ApiModel, kw_only=True):
+class ContainerStateTerminated(ApiModel):
     """ContainerStateTerminated is a terminated state of a container."""
 
     container_id: str | None = msgspec.field(name="containerID", default=None)
@@ -554,7 +554,7 @@ class ContainerStateTerminated(ApiModel, kw_only=True):
     """Time at which previous execution of the container started"""
 
 
-class ContainerStateWaiting(ApiModel, kw_only=True):
+class ContainerStateWaiting(ApiModel):
     """ContainerStateWaiting is a waiting state of a container."""
 
     message: str | None = None
@@ -563,7 +563,7 @@ class ContainerStateWaiting(ApiModel, kw_only=True):
     """(brief) reason the container is not yet running."""
 
 
-class ContainerStatus(ApiModel, kw_only=True):
+class ContainerStatus(ApiModel):
     """ContainerStatus contains details for the current status of this container."""
 
     allocated_resources: dict[str, str] = {}
@@ -603,21 +603,21 @@ class ContainerStatus(ApiModel, kw_only=True):
     """Status of volume mounts."""
 
 
-class ContainerUser(ApiModel, kw_only=True):
+class ContainerUser(ApiModel):
     """ContainerUser represents user identity information"""
 
     linux: LinuxContainerUser | None = None
     """Linux holds user identity information initially attached to the first process of the containers in Linux."""
 
 
-class DaemonEndpoint(ApiModel, kw_only=True):
+class DaemonEndpoint(ApiModel):
     """DaemonEndpoint contains information about a single Daemon endpoint."""
 
     port: int = msgspec.field(name="Port")
     """Port number of the given endpoint."""
 
 
-class DownwardAPIProjection(ApiModel, kw_only=True):
+class DownwardAPIProjection(ApiModel):
     """Represents downward API info for projecting into a projected volume. Note that this is identical to a downwardAPI
     volume source without the default mode.
     """
@@ -626,7 +626,7 @@ class DownwardAPIProjection(ApiModel, kw_only=True):
     """Items is a list of DownwardAPIVolume file"""
 
 
-class DownwardAPIVolumeFile(ApiModel, kw_only=True):
+class DownwardAPIVolumeFile(ApiModel):
     """DownwardAPIVolumeFile represents information to create the file containing the pod field"""
 
     field_ref: ObjectFieldSelector | None = None
@@ -645,7 +645,7 @@ class DownwardAPIVolumeFile(ApiModel, kw_only=True):
     """user is Optional: The owner UID of the created file."""
 
 
-class DownwardAPIVolumeSource(ApiModel, kw_only=True):
+class DownwardAPIVolumeSource(ApiModel):
     """DownwardAPIVolumeSource represents a volume containing downward API info. Downward API volumes support ownership
     management and SELinux relabeling.
     """
@@ -661,7 +661,7 @@ class DownwardAPIVolumeSource(ApiModel, kw_only=True):
     """Items is a list of downward API volume file"""
 
 
-class EmptyDirVolumeSource(ApiModel, kw_only=True):
+class EmptyDirVolumeSource(ApiModel):
     """Represents an empty directory for a pod. Empty directory volumes support ownership management and SELinux
     relabeling.
     """
@@ -680,7 +680,7 @@ class EmptyDirVolumeSource(ApiModel, kw_only=True):
     """
 
 
-class EndpointAddress(ApiModel, kw_only=True):
+class EndpointAddress(ApiModel):
     """EndpointAddress is a tuple that describes single IP address. Deprecated: This API is deprecated in v1.33+."""
 
     hostname: str | None = None
@@ -695,7 +695,7 @@ class EndpointAddress(ApiModel, kw_only=True):
     """Reference to object providing the endpoint."""
 
 
-class EndpointPort(ApiModel, kw_only=True):
+class EndpointPort(ApiModel):
     """EndpointPort is a tuple that describes a single port. Deprecated: This API is deprecated in v1.33+."""
 
     app_protocol: str | None = None
@@ -712,7 +712,7 @@ class EndpointPort(ApiModel, kw_only=True):
     """The IP protocol for this port. Must be UDP, TCP, or SCTP. Default is TCP."""
 
 
-class EndpointSubset(ApiModel, kw_only=True):
+class EndpointSubset(ApiModel):
     """EndpointSubset is a group of addresses with a common set of ports. The expanded set of endpoints is the Cartesian
     product of Addresses x Ports. For example, given:
     """
@@ -727,7 +727,7 @@ class EndpointSubset(ApiModel, kw_only=True):
     """Port numbers available on the related IP addresses."""
 
 
-class EnvFromSource(ApiModel, kw_only=True):
+class EnvFromSource(ApiModel):
     """EnvFromSource represents the source of a set of ConfigMaps or Secrets"""
 
     config_map_ref: ConfigMapEnvSource | None = None
@@ -738,7 +738,7 @@ class EnvFromSource(ApiModel, kw_only=True):
     """The Secret to select from"""
 
 
-class EnvVar(ApiModel, kw_only=True):
+class EnvVar(ApiModel):
     """EnvVar represents an environment variable present in a Container."""
 
     name: str
@@ -751,7 +751,7 @@ class EnvVar(ApiModel, kw_only=True):
     """Source for the environment variable's value."""
 
 
-class EnvVarSource(ApiModel, kw_only=True):
+class EnvVarSource(ApiModel):
     """EnvVarSource represents a source for the value of an EnvVar."""
 
     config_map_key_ref: ConfigMapKeySelector | None = None
@@ -770,7 +770,7 @@ class EnvVarSource(ApiModel, kw_only=True):
     """Selects a key of a secret in the pod's namespace"""
 
 
-class EphemeralContainer(ApiModel, kw_only=True):
+class EphemeralContainer(ApiModel):
     """An EphemeralContainer is a temporary container that you may add to an existing Pod for user-initiated activities
     such as debugging. Ephemeral containers have no resource or scheduling guarantees, and they will not be restarted
     when they exit or when a Pod is removed or restarted. The kubelet may evict a Pod if an ephemeral container causes
@@ -844,14 +844,14 @@ class EphemeralContainer(ApiModel, kw_only=True):
     """
 
 
-class EphemeralVolumeSource(ApiModel, kw_only=True):
+class EphemeralVolumeSource(ApiModel):
     """Represents an ephemeral volume that is handled by a normal storage driver."""
 
     volume_claim_template: PersistentVolumeClaimTemplate | None = None
     """Will be used to create a stand-alone PVC to provision the volume."""
 
 
-class EventSeries(ApiModel, kw_only=True):
+class EventSeries(ApiModel):
     """EventSeries contain information on series of events, i.e. thing that was/is happening continuously for some time.
     """
 
@@ -861,7 +861,7 @@ class EventSeries(ApiModel, kw_only=True):
     """Time of the last occurrence observed"""
 
 
-class EventSource(ApiModel, kw_only=True):
+class EventSource(ApiModel):
     """EventSource contains information for an event."""
 
     component: str | None = None
@@ -870,7 +870,7 @@ class EventSource(ApiModel, kw_only=True):
     """Node name on which the event is generated."""
 
 
-class EvictionResponder(ApiModel, kw_only=True):
+class EvictionResponder(ApiModel):
     """EvictionResponder allows you to specify the responder reacting to an Eviction. Responders should observe and
     communicate through the Eviction Resource API to help with the graceful eviction of a target (e.g. termination of a
     pod).
@@ -885,7 +885,7 @@ class EvictionResponder(ApiModel, kw_only=True):
     """
 
 
-class ExecAction(ApiModel, kw_only=True):
+class ExecAction(ApiModel):
     """ExecAction describes a "run in container" action."""
 
     command: list[str] = []
@@ -894,7 +894,7 @@ class ExecAction(ApiModel, kw_only=True):
     """
 
 
-class FCVolumeSource(ApiModel, kw_only=True):
+class FCVolumeSource(ApiModel):
     """Represents a Fibre Channel volume. Fibre Channel volumes can only be mounted as read/write once. Fibre Channel
     volumes support ownership management and SELinux relabeling.
     """
@@ -915,7 +915,7 @@ class FCVolumeSource(ApiModel, kw_only=True):
     """
 
 
-class FileKeySelector(ApiModel, kw_only=True):
+class FileKeySelector(ApiModel):
     """FileKeySelector selects a key of the env file."""
 
     key: str
@@ -932,7 +932,7 @@ class FileKeySelector(ApiModel, kw_only=True):
     """The name of the volume mount containing the env file."""
 
 
-class FlexPersistentVolumeSource(ApiModel, kw_only=True):
+class FlexPersistentVolumeSource(ApiModel):
     """FlexPersistentVolumeSource represents a generic persistent volume resource that is provisioned/attached using an
     exec based plugin.
     """
@@ -953,7 +953,7 @@ class FlexPersistentVolumeSource(ApiModel, kw_only=True):
     """
 
 
-class FlexVolumeSource(ApiModel, kw_only=True):
+class FlexVolumeSource(ApiModel):
     """FlexVolume represents a generic volume resource that is provisioned/attached using an exec based plugin."""
 
     driver: str
@@ -972,7 +972,7 @@ class FlexVolumeSource(ApiModel, kw_only=True):
     """
 
 
-class FlockerVolumeSource(ApiModel, kw_only=True):
+class FlockerVolumeSource(ApiModel):
     """Represents a Flocker volume mounted by the Flocker agent. One and only one of datasetName and datasetUUID should
     be set. Flocker volumes do not support ownership management or SELinux relabeling.
     """
@@ -985,7 +985,7 @@ class FlockerVolumeSource(ApiModel, kw_only=True):
     """datasetUUID is the UUID of the dataset. This is unique identifier of a Flocker dataset"""
 
 
-class GCEPersistentDiskVolumeSource(ApiModel, kw_only=True):
+class GCEPersistentDiskVolumeSource(ApiModel):
     """Represents a Persistent Disk resource in Google Compute Engine."""
 
     fs_type: str | None = None
@@ -998,7 +998,7 @@ class GCEPersistentDiskVolumeSource(ApiModel, kw_only=True):
     """readOnly here will force the ReadOnly setting in VolumeMounts. Defaults to false."""
 
 
-class GRPCAction(ApiModel, kw_only=True):
+class GRPCAction(ApiModel):
     """GRPCAction specifies an action involving a GRPC service."""
 
     mode: str | None = None
@@ -1011,7 +1011,7 @@ class GRPCAction(ApiModel, kw_only=True):
     """
 
 
-class GitRepoVolumeSource(ApiModel, kw_only=True):
+class GitRepoVolumeSource(ApiModel):
     """Represents a volume that is populated with the contents of a git repository. Git repo volumes do not support
     ownership management. Git repo volumes support SELinux relabeling.
     """
@@ -1027,7 +1027,7 @@ class GitRepoVolumeSource(ApiModel, kw_only=True):
     """revision is the commit hash for the specified revision."""
 
 
-class GlusterfsPersistentVolumeSource(ApiModel, kw_only=True):
+class GlusterfsPersistentVolumeSource(ApiModel):
     """Represents a Glusterfs mount that lasts the lifetime of a pod. Glusterfs volumes do not support ownership
     management or SELinux relabeling.
     """
@@ -1042,7 +1042,7 @@ class GlusterfsPersistentVolumeSource(ApiModel, kw_only=True):
     """readOnly here will force the Glusterfs volume to be mounted with read-only permissions. Defaults to false."""
 
 
-class GlusterfsVolumeSource(ApiModel, kw_only=True):
+class GlusterfsVolumeSource(ApiModel):
     """Represents a Glusterfs mount that lasts the lifetime of a pod. Glusterfs volumes do not support ownership
     management or SELinux relabeling.
     """
@@ -1055,7 +1055,7 @@ class GlusterfsVolumeSource(ApiModel, kw_only=True):
     """readOnly here will force the Glusterfs volume to be mounted with read-only permissions. Defaults to false."""
 
 
-class HTTPGetAction(ApiModel, kw_only=True):
+class HTTPGetAction(ApiModel):
     """HTTPGetAction describes an action based on HTTP Get requests."""
 
     host: str | None = None
@@ -1072,7 +1072,7 @@ class HTTPGetAction(ApiModel, kw_only=True):
     """Scheme to use for connecting to the host. Defaults to HTTP."""
 
 
-class HTTPHeader(ApiModel, kw_only=True):
+class HTTPHeader(ApiModel):
     """HTTPHeader describes a custom header to be used in HTTP probes"""
 
     name: str
@@ -1083,7 +1083,7 @@ class HTTPHeader(ApiModel, kw_only=True):
     """The header field value"""
 
 
-class HostAlias(ApiModel, kw_only=True):
+class HostAlias(ApiModel):
     """HostAlias holds the mapping between IP and hostnames that will be injected as an entry in the pod's hosts file.
     """
 
@@ -1093,14 +1093,14 @@ class HostAlias(ApiModel, kw_only=True):
     """IP address of the host file entry."""
 
 
-class HostIP(ApiModel, kw_only=True):
+class HostIP(ApiModel):
     """HostIP represents a single IP address allocated to the host."""
 
     ip: str
     """IP is the IP address assigned to the host"""
 
 
-class HostPathVolumeSource(ApiModel, kw_only=True):
+class HostPathVolumeSource(ApiModel):
     """Represents a host path mapped into a pod. Host path volumes do not support ownership management or SELinux
     relabeling.
     """
@@ -1112,7 +1112,7 @@ class HostPathVolumeSource(ApiModel, kw_only=True):
     """
 
 
-class ISCSIPersistentVolumeSource(ApiModel, kw_only=True):
+class ISCSIPersistentVolumeSource(ApiModel):
     """ISCSIPersistentVolumeSource represents an ISCSI disk. ISCSI volumes can only be mounted as read/write once. ISCSI
     volumes support ownership management and SELinux relabeling.
     """
@@ -1143,7 +1143,7 @@ class ISCSIPersistentVolumeSource(ApiModel, kw_only=True):
     """
 
 
-class ISCSIVolumeSource(ApiModel, kw_only=True):
+class ISCSIVolumeSource(ApiModel):
     """Represents an ISCSI disk. ISCSI volumes can only be mounted as read/write once. ISCSI volumes support ownership
     management and SELinux relabeling.
     """
@@ -1174,7 +1174,7 @@ class ISCSIVolumeSource(ApiModel, kw_only=True):
     """
 
 
-class ImageVolumeSource(ApiModel, kw_only=True):
+class ImageVolumeSource(ApiModel):
     """ImageVolumeSource represents a image volume resource."""
 
     pull_policy: str | None = None
@@ -1186,14 +1186,14 @@ class ImageVolumeSource(ApiModel, kw_only=True):
     """Required: Image or artifact reference to be used."""
 
 
-class ImageVolumeStatus(ApiModel, kw_only=True):
+class ImageVolumeStatus(ApiModel):
     """ImageVolumeStatus represents the image-based volume status."""
 
     image_ref: str
     """ImageRef is the digest of the image used for this volume."""
 
 
-class KeyToPath(ApiModel, kw_only=True):
+class KeyToPath(ApiModel):
     """Maps a string key to a path within a volume."""
 
     key: str
@@ -1208,7 +1208,7 @@ class KeyToPath(ApiModel, kw_only=True):
     """user is Optional: The owner UID of the created file."""
 
 
-class Lifecycle(ApiModel, kw_only=True):
+class Lifecycle(ApiModel):
     """Lifecycle describes actions that the management system should take in response to container lifecycle events. For
     the PostStart and PreStop lifecycle handlers, management of the container blocks until the action is complete,
     unless the container process fails, in which case the handler is aborted.
@@ -1225,7 +1225,7 @@ class Lifecycle(ApiModel, kw_only=True):
     """StopSignal defines which signal will be sent to a container when it is being stopped."""
 
 
-class LifecycleHandler(ApiModel, kw_only=True):
+class LifecycleHandler(ApiModel):
     """LifecycleHandler defines a specific action that should be taken in a lifecycle hook. One and only one of the
     fields, except TCPSocket must be specified.
     """
@@ -1242,7 +1242,7 @@ class LifecycleHandler(ApiModel, kw_only=True):
     """
 
 
-class LimitRangeItem(ApiModel, kw_only=True):
+class LimitRangeItem(ApiModel):
     """LimitRangeItem defines a min/max usage limit for any resource that matches on kind."""
 
     default: dict[str, str] = {}
@@ -1263,14 +1263,14 @@ class LimitRangeItem(ApiModel, kw_only=True):
     """Type of resource that this limit applies to."""
 
 
-class LimitRangeSpec(ApiModel, kw_only=True):
+class LimitRangeSpec(ApiModel):
     """LimitRangeSpec defines a min/max usage limit for resources that match on kind."""
 
     limits: list[LimitRangeItem]
     """Limits is the list of LimitRangeItem objects that are enforced."""
 
 
-class LinuxContainerUser(ApiModel, kw_only=True):
+class LinuxContainerUser(ApiModel):
     """LinuxContainerUser represents user identity information in Linux containers"""
 
     gid: int
@@ -1281,7 +1281,7 @@ class LinuxContainerUser(ApiModel, kw_only=True):
     """UID is the primary uid initially attached to the first process in the container"""
 
 
-class LoadBalancerIngress(ApiModel, kw_only=True):
+class LoadBalancerIngress(ApiModel):
     """LoadBalancerIngress represents the status of a load-balancer ingress point: traffic intended for the service
     should be sent to an ingress point.
     """
@@ -1297,14 +1297,14 @@ class LoadBalancerIngress(ApiModel, kw_only=True):
     """
 
 
-class LoadBalancerStatus(ApiModel, kw_only=True):
+class LoadBalancerStatus(ApiModel):
     """LoadBalancerStatus represents the status of a load-balancer."""
 
     ingress: list[LoadBalancerIngress] = []
     """Ingress is a list containing ingress points for the load-balancer."""
 
 
-class LocalObjectReference(ApiModel, kw_only=True):
+class LocalObjectReference(ApiModel):
     """LocalObjectReference contains enough information to let you locate the referenced object inside the same
     namespace.
     """
@@ -1315,7 +1315,7 @@ class LocalObjectReference(ApiModel, kw_only=True):
     """
 
 
-class LocalVolumeSource(ApiModel, kw_only=True):
+class LocalVolumeSource(ApiModel):
     """Local represents directly-attached storage with node affinity"""
 
     fs_type: str | None = None
@@ -1327,7 +1327,7 @@ class LocalVolumeSource(ApiModel, kw_only=True):
     """path of the full path to the volume on the node."""
 
 
-class ModifyVolumeStatus(ApiModel, kw_only=True):
+class ModifyVolumeStatus(ApiModel):
     """ModifyVolumeStatus represents the status object of ControllerModifyVolume operation"""
 
     status: str
@@ -1336,7 +1336,7 @@ class ModifyVolumeStatus(ApiModel, kw_only=True):
     """targetVolumeAttributesClassName is the name of the VolumeAttributesClass the PVC currently being reconciled"""
 
 
-class NFSVolumeSource(ApiModel, kw_only=True):
+class NFSVolumeSource(ApiModel):
     """Represents an NFS mount that lasts the lifetime of a pod. NFS volumes do not support ownership management or
     SELinux relabeling.
     """
@@ -1349,7 +1349,7 @@ class NFSVolumeSource(ApiModel, kw_only=True):
     """server is the hostname or IP address of the NFS server."""
 
 
-class NamespaceCondition(ApiModel, kw_only=True):
+class NamespaceCondition(ApiModel):
     """NamespaceCondition contains details about state of namespace."""
 
     last_transition_time: datetime | None = None
@@ -1364,14 +1364,14 @@ class NamespaceCondition(ApiModel, kw_only=True):
     """Type of namespace controller condition."""
 
 
-class NamespaceSpec(ApiModel, kw_only=True):
+class NamespaceSpec(ApiModel):
     """NamespaceSpec describes the attributes on a Namespace."""
 
     finalizers: list[str] = []
     """Finalizers is an opaque list of values that must be empty to permanently remove object from storage."""
 
 
-class NamespaceStatus(ApiModel, kw_only=True):
+class NamespaceStatus(ApiModel):
     """NamespaceStatus is information about the current status of a Namespace."""
 
     conditions: list[NamespaceCondition] = []
@@ -1380,7 +1380,7 @@ class NamespaceStatus(ApiModel, kw_only=True):
     """Phase is the current lifecycle phase of the namespace."""
 
 
-class NodeAddress(ApiModel, kw_only=True):
+class NodeAddress(ApiModel):
     """NodeAddress contains information for the node's address."""
 
     address: str
@@ -1389,7 +1389,7 @@ class NodeAddress(ApiModel, kw_only=True):
     """Node address type, one of Hostname, ExternalIP or InternalIP."""
 
 
-class NodeAffinity(ApiModel, kw_only=True):
+class NodeAffinity(ApiModel):
     """Node affinity is a group of node affinity scheduling rules."""
 
     preferred_during_scheduling_ignored_during_execution: list[PreferredSchedulingTerm] = []
@@ -1402,7 +1402,7 @@ class NodeAffinity(ApiModel, kw_only=True):
     """
 
 
-class NodeAllocatableMappedResources(ApiModel, kw_only=True):
+class NodeAllocatableMappedResources(ApiModel):
     """NodeAllocatableMappedResources describes mapped node allocatable resource allocations."""
 
     name: str
@@ -1411,7 +1411,7 @@ class NodeAllocatableMappedResources(ApiModel, kw_only=True):
     """Quantity is the total node allocatable resource capacity allocated for the claim."""
 
 
-class NodeAllocatableOverheadResources(ApiModel, kw_only=True):
+class NodeAllocatableOverheadResources(ApiModel):
     """NodeAllocatableOverheadResources describes auxiliary overhead resource allocations."""
 
     name: str
@@ -1422,7 +1422,7 @@ class NodeAllocatableOverheadResources(ApiModel, kw_only=True):
     """PerPod is the flat overhead quantity allocated per pod."""
 
 
-class NodeAllocatableResourceClaimStatus(ApiModel, kw_only=True):
+class NodeAllocatableResourceClaimStatus(ApiModel):
     """NodeAllocatableResourceClaimStatus describes the status of node allocatable resources allocated via DRA."""
 
     containers: list[str] = []
@@ -1441,7 +1441,7 @@ class NodeAllocatableResourceClaimStatus(ApiModel, kw_only=True):
     """
 
 
-class NodeCondition(ApiModel, kw_only=True):
+class NodeCondition(ApiModel):
     """NodeCondition contains condition information for a node."""
 
     last_heartbeat_time: datetime | None = None
@@ -1458,7 +1458,7 @@ class NodeCondition(ApiModel, kw_only=True):
     """Type of node condition."""
 
 
-class NodeConfigSource(ApiModel, kw_only=True):
+class NodeConfigSource(ApiModel):
     """NodeConfigSource specifies a source of node configuration. Exactly one subfield (excluding metadata) must be
     non-nil. This API is deprecated since 1.22
     """
@@ -1467,7 +1467,7 @@ class NodeConfigSource(ApiModel, kw_only=True):
     """ConfigMap is a reference to a Node's ConfigMap"""
 
 
-class NodeConfigStatus(ApiModel, kw_only=True):
+class NodeConfigStatus(ApiModel):
     """NodeConfigStatus describes the status of the config assigned by Node.Spec.ConfigSource."""
 
     active: NodeConfigSource | None = None
@@ -1482,14 +1482,14 @@ class NodeConfigStatus(ApiModel, kw_only=True):
     """
 
 
-class NodeDaemonEndpoints(ApiModel, kw_only=True):
+class NodeDaemonEndpoints(ApiModel):
     """NodeDaemonEndpoints lists ports opened by daemons running on the Node."""
 
     kubelet_endpoint: DaemonEndpoint | None = None
     """Endpoint on which Kubelet is listening."""
 
 
-class NodeFeatures(ApiModel, kw_only=True):
+class NodeFeatures(ApiModel):
     """NodeFeatures describes the set of features implemented by the CRI implementation. The features contained in the
     NodeFeatures should depend only on the cri implementation independent of runtime handlers.
     """
@@ -1498,7 +1498,7 @@ class NodeFeatures(ApiModel, kw_only=True):
     """SupplementalGroupsPolicy is set to true if the runtime supports SupplementalGroupsPolicy and ContainerUser."""
 
 
-class NodePodPreemptionPolicy(ApiModel, kw_only=True):
+class NodePodPreemptionPolicy(ApiModel):
     """NodePodPreemptionPolicy defines the node-level policies governing preemption for pods on this node."""
 
     disable_resize_preemption: list[str] = []
@@ -1507,7 +1507,7 @@ class NodePodPreemptionPolicy(ApiModel, kw_only=True):
     """
 
 
-class NodeRuntimeHandler(ApiModel, kw_only=True):
+class NodeRuntimeHandler(ApiModel):
     """NodeRuntimeHandler is a set of runtime handler information."""
 
     features: NodeRuntimeHandlerFeatures | None = None
@@ -1516,7 +1516,7 @@ class NodeRuntimeHandler(ApiModel, kw_only=True):
     """Runtime handler name. Empty for the default runtime handler."""
 
 
-class NodeRuntimeHandlerFeatures(ApiModel, kw_only=True):
+class NodeRuntimeHandlerFeatures(ApiModel):
     """NodeRuntimeHandlerFeatures is a set of features implemented by the runtime handler."""
 
     recursive_read_only_mounts: bool | None = None
@@ -1525,7 +1525,7 @@ class NodeRuntimeHandlerFeatures(ApiModel, kw_only=True):
     """UserNamespaces is set to true if the runtime handler supports UserNamespaces, including for volumes."""
 
 
-class NodeSelector(ApiModel, kw_only=True):
+class NodeSelector(ApiModel):
     """A node selector represents the union of the results of one or more label queries over a set of nodes; that is, it
     represents the OR of the selectors represented by the node selector terms.
     """
@@ -1534,7 +1534,7 @@ class NodeSelector(ApiModel, kw_only=True):
     """Required. A list of node selector terms. The terms are ORed."""
 
 
-class NodeSelectorRequirement(ApiModel, kw_only=True):
+class NodeSelectorRequirement(ApiModel):
     """A node selector requirement is a selector that contains values, a key, and an operator that relates the key and
     values.
     """
@@ -1549,7 +1549,7 @@ class NodeSelectorRequirement(ApiModel, kw_only=True):
     """
 
 
-class NodeSelectorTerm(ApiModel, kw_only=True):
+class NodeSelectorTerm(ApiModel):
     """A null or empty node selector term matches no objects. The requirements of them are ANDed. The
     TopologySelectorTerm type implements a subset of the NodeSelectorTerm.
     """
@@ -1560,7 +1560,7 @@ class NodeSelectorTerm(ApiModel, kw_only=True):
     """A list of node selector requirements by node's fields."""
 
 
-class NodeSpec(ApiModel, kw_only=True):
+class NodeSpec(ApiModel):
     """NodeSpec describes the attributes that a node is created with."""
 
     config_source: NodeConfigSource | None = None
@@ -1583,7 +1583,7 @@ class NodeSpec(ApiModel, kw_only=True):
     """Unschedulable controls node schedulability of new pods."""
 
 
-class NodeStatus(ApiModel, kw_only=True):
+class NodeStatus(ApiModel):
     """NodeStatus is information about the current status of a node."""
 
     addresses: list[NodeAddress] = []
@@ -1616,14 +1616,14 @@ class NodeStatus(ApiModel, kw_only=True):
     """List of attachable volumes in use (mounted) by the node."""
 
 
-class NodeSwapStatus(ApiModel, kw_only=True):
+class NodeSwapStatus(ApiModel):
     """NodeSwapStatus represents swap memory information."""
 
     capacity: int | None = None
     """Total amount of swap memory in bytes."""
 
 
-class NodeSystemInfo(ApiModel, kw_only=True):
+class NodeSystemInfo(ApiModel):
     """NodeSystemInfo is a set of ids/uuids to uniquely identify the node."""
 
     architecture: str
@@ -1656,7 +1656,7 @@ class NodeSystemInfo(ApiModel, kw_only=True):
     """
 
 
-class ObjectFieldSelector(ApiModel, kw_only=True):
+class ObjectFieldSelector(ApiModel):
     """ObjectFieldSelector selects an APIVersioned field of an object."""
 
     api_version: str | None = None
@@ -1665,7 +1665,7 @@ class ObjectFieldSelector(ApiModel, kw_only=True):
     """Path of the field to select in the specified API version."""
 
 
-class ObjectReference(ApiModel, kw_only=True):
+class ObjectReference(ApiModel):
     """ObjectReference contains enough information to let you inspect or modify the referred object."""
 
     api_version: str | None = None
@@ -1686,7 +1686,7 @@ class ObjectReference(ApiModel, kw_only=True):
     """UID of the referent."""
 
 
-class PersistentVolumeClaimCondition(ApiModel, kw_only=True):
+class PersistentVolumeClaimCondition(ApiModel):
     """PersistentVolumeClaimCondition contains details about state of pvc"""
 
     last_probe_time: datetime | None = None
@@ -1705,7 +1705,7 @@ class PersistentVolumeClaimCondition(ApiModel, kw_only=True):
     """Type is the type of the condition."""
 
 
-class PersistentVolumeClaimSpec(ApiModel, kw_only=True):
+class PersistentVolumeClaimSpec(ApiModel):
     """PersistentVolumeClaimSpec describes the common attributes of storage devices and allows a Source for
     provider-specific attributes
     """
@@ -1736,7 +1736,7 @@ class PersistentVolumeClaimSpec(ApiModel, kw_only=True):
     """volumeName is the binding reference to the PersistentVolume backing this claim."""
 
 
-class PersistentVolumeClaimStatus(ApiModel, kw_only=True):
+class PersistentVolumeClaimStatus(ApiModel):
     """PersistentVolumeClaimStatus is the current status of a persistent volume claim."""
 
     access_modes: list[str] = []
@@ -1759,7 +1759,7 @@ class PersistentVolumeClaimStatus(ApiModel, kw_only=True):
     """phase represents the current phase of PersistentVolumeClaim."""
 
 
-class PersistentVolumeClaimTemplate(ApiModel, kw_only=True):
+class PersistentVolumeClaimTemplate(ApiModel):
     """PersistentVolumeClaimTemplate is used to produce PersistentVolumeClaim objects as part of an
     EphemeralVolumeSource.
     """
@@ -1770,7 +1770,7 @@ class PersistentVolumeClaimTemplate(ApiModel, kw_only=True):
     """The specification for the PersistentVolumeClaim."""
 
 
-class PersistentVolumeClaimVolumeSource(ApiModel, kw_only=True):
+class PersistentVolumeClaimVolumeSource(ApiModel):
     """PersistentVolumeClaimVolumeSource references the user's PVC in the same namespace. This volume finds the bound PV
     and mounts that volume for the pod. A PersistentVolumeClaimVolumeSource is, essentially, a wrapper around another
     type of volume that is owned by someone else (the system).
@@ -1782,7 +1782,7 @@ class PersistentVolumeClaimVolumeSource(ApiModel, kw_only=True):
     """readOnly Will force the ReadOnly setting in VolumeMounts. Default false."""
 
 
-class PersistentVolumeSpec(ApiModel, kw_only=True):
+class PersistentVolumeSpec(ApiModel):
     """PersistentVolumeSpec is the specification of a persistent volume."""
 
     access_modes: list[str] = []
@@ -1885,7 +1885,7 @@ class PersistentVolumeSpec(ApiModel, kw_only=True):
     """
 
 
-class PersistentVolumeStatus(ApiModel, kw_only=True):
+class PersistentVolumeStatus(ApiModel):
     """PersistentVolumeStatus is the current status of a persistent volume."""
 
     last_phase_transition_time: datetime | None = None
@@ -1902,7 +1902,7 @@ class PersistentVolumeStatus(ApiModel, kw_only=True):
     """
 
 
-class PhotonPersistentDiskVolumeSource(ApiModel, kw_only=True):
+class PhotonPersistentDiskVolumeSource(ApiModel):
     """Represents a Photon Controller persistent disk resource."""
 
     fs_type: str | None = None
@@ -1913,7 +1913,7 @@ class PhotonPersistentDiskVolumeSource(ApiModel, kw_only=True):
     """pdID is the ID that identifies Photon Controller persistent disk"""
 
 
-class PodAffinity(ApiModel, kw_only=True):
+class PodAffinity(ApiModel):
     """Pod affinity is a group of inter pod affinity scheduling rules."""
 
     preferred_during_scheduling_ignored_during_execution: list[WeightedPodAffinityTerm] = []
@@ -1926,7 +1926,7 @@ class PodAffinity(ApiModel, kw_only=True):
     """
 
 
-class PodAffinityTerm(ApiModel, kw_only=True):
+class PodAffinityTerm(ApiModel):
     """Defines a set of pods (namely those matching the labelSelector relative to the given namespace(s)) that this pod
     should be co-located (affinity) or not co-located (anti-affinity) with, where co-located is defined as running on a
     node whose value of the label with key <topologyKey> matches that of any node on which a pod of the set of pods is
@@ -1954,7 +1954,7 @@ class PodAffinityTerm(ApiModel, kw_only=True):
     """
 
 
-class PodAntiAffinity(ApiModel, kw_only=True):
+class PodAntiAffinity(ApiModel):
     """Pod anti affinity is a group of inter pod anti affinity scheduling rules."""
 
     preferred_during_scheduling_ignored_during_execution: list[WeightedPodAffinityTerm] = []
@@ -1967,7 +1967,7 @@ class PodAntiAffinity(ApiModel, kw_only=True):
     """
 
 
-class PodCertificateProjection(ApiModel, kw_only=True):
+class PodCertificateProjection(ApiModel):
     """PodCertificateProjection provides a private key and X.509 certificate in the pod filesystem."""
 
     certificate_chain_path: str | None = None
@@ -1988,7 +1988,7 @@ class PodCertificateProjection(ApiModel, kw_only=True):
     """userAnnotations allow pod authors to pass additional information to the signer implementation."""
 
 
-class PodCondition(ApiModel, kw_only=True):
+class PodCondition(ApiModel):
     """PodCondition contains details for the current condition of this pod."""
 
     last_probe_time: datetime | None = None
@@ -2007,7 +2007,7 @@ class PodCondition(ApiModel, kw_only=True):
     """Type is the type of the condition."""
 
 
-class PodDNSConfig(ApiModel, kw_only=True):
+class PodDNSConfig(ApiModel):
     """PodDNSConfig defines the DNS parameters of a pod in addition to those generated from DNSPolicy."""
 
     nameservers: list[str] = []
@@ -2022,7 +2022,7 @@ class PodDNSConfig(ApiModel, kw_only=True):
     """A list of DNS search domains for host-name lookup."""
 
 
-class PodDNSConfigOption(ApiModel, kw_only=True):
+class PodDNSConfigOption(ApiModel):
     """PodDNSConfigOption defines DNS resolver options of a pod."""
 
     name: str | None = None
@@ -2031,7 +2031,7 @@ class PodDNSConfigOption(ApiModel, kw_only=True):
     """Value is this DNS resolver option's value."""
 
 
-class PodExtendedResourceClaimStatus(ApiModel, kw_only=True):
+class PodExtendedResourceClaimStatus(ApiModel):
     """PodExtendedResourceClaimStatus is stored in the PodStatus for the extended resource requests backed by DRA. It
     stores the generated name for the corresponding special ResourceClaim created by the scheduler.
     """
@@ -2044,28 +2044,28 @@ class PodExtendedResourceClaimStatus(ApiModel, kw_only=True):
     """ResourceClaimName is the name of the ResourceClaim that was generated for the Pod in the namespace of the Pod."""
 
 
-class PodIP(ApiModel, kw_only=True):
+class PodIP(ApiModel):
     """PodIP represents a single IP address allocated to the pod."""
 
     ip: str
     """IP is the IP address assigned to the pod"""
 
 
-class PodOS(ApiModel, kw_only=True):
+class PodOS(ApiModel):
     """PodOS defines the OS parameters of a pod."""
 
     name: str
     """Name is the name of the operating system."""
 
 
-class PodReadinessGate(ApiModel, kw_only=True):
+class PodReadinessGate(ApiModel):
     """PodReadinessGate contains the reference to a pod condition"""
 
     condition_type: str
     """ConditionType refers to a condition in the pod's condition list with matching type."""
 
 
-class PodResourceClaim(ApiModel, kw_only=True):
+class PodResourceClaim(ApiModel):
     """PodResourceClaim references exactly one ResourceClaim, either directly or by naming a ResourceClaimTemplate which
     is then turned into a ResourceClaim for the pod.
     """
@@ -2078,7 +2078,7 @@ class PodResourceClaim(ApiModel, kw_only=True):
     """ResourceClaimTemplateName is the name of a ResourceClaimTemplate object in the same namespace as this pod."""
 
 
-class PodResourceClaimStatus(ApiModel, kw_only=True):
+class PodResourceClaimStatus(ApiModel):
     """PodResourceClaimStatus is stored in the PodStatus for each PodResourceClaim which references a
     ResourceClaimTemplate. It stores the generated name for the corresponding ResourceClaim.
     """
@@ -2089,14 +2089,14 @@ class PodResourceClaimStatus(ApiModel, kw_only=True):
     """ResourceClaimName is the name of the ResourceClaim that was generated for the Pod in the namespace of the Pod."""
 
 
-class PodSchedulingGate(ApiModel, kw_only=True):
+class PodSchedulingGate(ApiModel):
     """PodSchedulingGate is associated to a Pod to guard its scheduling."""
 
     name: str
     """Name of the scheduling gate. Each scheduling gate must have a unique name field."""
 
 
-class PodSchedulingGroup(ApiModel, kw_only=True):
+class PodSchedulingGroup(ApiModel):
     """PodSchedulingGroup identifies the runtime scheduling group instance that a Pod belongs to. The scheduler uses
     this information to apply workload-aware scheduling semantics. Exactly one field must be specified.
     """
@@ -2107,7 +2107,7 @@ class PodSchedulingGroup(ApiModel, kw_only=True):
     """
 
 
-class PodSecurityContext(ApiModel, kw_only=True):
+class PodSecurityContext(ApiModel):
     """PodSecurityContext holds pod-level security attributes and common container settings. Some fields are also
     present in container.securityContext. Field values of container.securityContext take precedence over field values of
     PodSecurityContext.
@@ -2151,7 +2151,7 @@ class PodSecurityContext(ApiModel, kw_only=True):
     """The Windows specific settings applied to all containers."""
 
 
-class PodSpec(ApiModel, kw_only=True):
+class PodSpec(ApiModel):
     """PodSpec is a description of a pod."""
 
     active_deadline_seconds: int | None = None
@@ -2270,7 +2270,7 @@ class PodSpec(ApiModel, kw_only=True):
     """List of volumes that can be mounted by containers belonging to the pod."""
 
 
-class PodStatus(ApiModel, kw_only=True):
+class PodStatus(ApiModel):
     """PodStatus represents information about the status of a pod. Status may trail the actual state of a system,
     especially if the node that hosts the pod cannot contact the control plane.
     """
@@ -2332,7 +2332,7 @@ class PodStatus(ApiModel, kw_only=True):
     """volumeHealth contains node-reported health for each volume the pod is using."""
 
 
-class PodTemplateSpec(ApiModel, kw_only=True):
+class PodTemplateSpec(ApiModel):
     """PodTemplateSpec describes the data a pod should have when created from a template"""
 
     metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
@@ -2341,7 +2341,7 @@ class PodTemplateSpec(ApiModel, kw_only=True):
     """Specification of the desired behavior of the pod."""
 
 
-class PodVolumeHealth(ApiModel, kw_only=True):
+class PodVolumeHealth(ApiModel):
     """PodVolumeHealth contains health information for a volume used by a pod, reported by the CSI node plugin via the
     kubelet.
     """
@@ -2354,7 +2354,7 @@ class PodVolumeHealth(ApiModel, kw_only=True):
     """name matches an entry in pod.spec.volumes."""
 
 
-class PortStatus(ApiModel, kw_only=True):
+class PortStatus(ApiModel):
     """PortStatus represents the error condition of a service port"""
 
     error: str | None = None
@@ -2370,7 +2370,7 @@ class PortStatus(ApiModel, kw_only=True):
     """
 
 
-class PortworxVolumeSource(ApiModel, kw_only=True):
+class PortworxVolumeSource(ApiModel):
     """PortworxVolumeSource represents a Portworx volume resource."""
 
     fs_type: str | None = None
@@ -2382,7 +2382,7 @@ class PortworxVolumeSource(ApiModel, kw_only=True):
     """volumeID uniquely identifies a Portworx volume"""
 
 
-class PreferredSchedulingTerm(ApiModel, kw_only=True):
+class PreferredSchedulingTerm(ApiModel):
     """An empty preferred scheduling term matches all objects with implicit weight 0 (i.e. it's a no-op). A null
     preferred scheduling term matches no objects (i.e. is also a no-op).
     """
@@ -2393,7 +2393,7 @@ class PreferredSchedulingTerm(ApiModel, kw_only=True):
     """Weight associated with matching the corresponding nodeSelectorTerm, in the range 1-100."""
 
 
-class Probe(ApiModel, kw_only=True):
+class Probe(ApiModel):
     """Probe describes a health check to be performed against a container to determine whether it is alive or ready to
     receive traffic.
     """
@@ -2422,7 +2422,7 @@ class Probe(ApiModel, kw_only=True):
     """Number of seconds after which the probe times out. Defaults to 1 second."""
 
 
-class ProjectedVolumeSource(ApiModel, kw_only=True):
+class ProjectedVolumeSource(ApiModel):
     """Represents a projected volume source"""
 
     default_mode: int | None = None
@@ -2435,7 +2435,7 @@ class ProjectedVolumeSource(ApiModel, kw_only=True):
     """sources is the list of volume projections."""
 
 
-class QuobyteVolumeSource(ApiModel, kw_only=True):
+class QuobyteVolumeSource(ApiModel):
     """Represents a Quobyte mount that lasts the lifetime of a pod. Quobyte volumes do not support ownership management
     or SELinux relabeling.
     """
@@ -2458,7 +2458,7 @@ class QuobyteVolumeSource(ApiModel, kw_only=True):
     """volume is a string that references an already created Quobyte volume by name."""
 
 
-class RBDPersistentVolumeSource(ApiModel, kw_only=True):
+class RBDPersistentVolumeSource(ApiModel):
     """Represents a Rados Block Device mount that lasts the lifetime of a pod. RBD volumes support ownership management
     and SELinux relabeling.
     """
@@ -2481,7 +2481,7 @@ class RBDPersistentVolumeSource(ApiModel, kw_only=True):
     """user is the rados user name. Default is admin."""
 
 
-class RBDVolumeSource(ApiModel, kw_only=True):
+class RBDVolumeSource(ApiModel):
     """Represents a Rados Block Device mount that lasts the lifetime of a pod. RBD volumes support ownership management
     and SELinux relabeling.
     """
@@ -2504,7 +2504,7 @@ class RBDVolumeSource(ApiModel, kw_only=True):
     """user is the rados user name. Default is admin."""
 
 
-class ReplicationControllerCondition(ApiModel, kw_only=True):
+class ReplicationControllerCondition(ApiModel):
     """ReplicationControllerCondition describes the state of a replication controller at a certain point."""
 
     last_transition_time: datetime | None = None
@@ -2519,7 +2519,7 @@ class ReplicationControllerCondition(ApiModel, kw_only=True):
     """Type of replication controller condition."""
 
 
-class ReplicationControllerSpec(ApiModel, kw_only=True):
+class ReplicationControllerSpec(ApiModel):
     """ReplicationControllerSpec is the specification of a replication controller."""
 
     min_ready_seconds: int | None = None
@@ -2534,7 +2534,7 @@ class ReplicationControllerSpec(ApiModel, kw_only=True):
     """Template is the object that describes the pod that will be created if insufficient replicas are detected."""
 
 
-class ReplicationControllerStatus(ApiModel, kw_only=True):
+class ReplicationControllerStatus(ApiModel):
     """ReplicationControllerStatus represents the current status of a replication controller."""
 
     available_replicas: int | None = None
@@ -2551,7 +2551,7 @@ class ReplicationControllerStatus(ApiModel, kw_only=True):
     """Replicas is the most recently observed number of replicas."""
 
 
-class ResourceClaim(ApiModel, kw_only=True):
+class ResourceClaim(ApiModel):
     """ResourceClaim references one entry in PodSpec.ResourceClaims."""
 
     name: str
@@ -2560,7 +2560,7 @@ class ResourceClaim(ApiModel, kw_only=True):
     """Request is the name chosen for a request in the referenced claim."""
 
 
-class ResourceFieldSelector(ApiModel, kw_only=True):
+class ResourceFieldSelector(ApiModel):
     """ResourceFieldSelector represents container resources (cpu, memory) and their output format"""
 
     container_name: str | None = None
@@ -2571,7 +2571,7 @@ class ResourceFieldSelector(ApiModel, kw_only=True):
     """Required: resource to select"""
 
 
-class ResourceHealth(ApiModel, kw_only=True):
+class ResourceHealth(ApiModel):
     """ResourceHealth represents the health of a resource. It has the latest device health information. This is a part
     of KEP https://kep.k8s.io/4680.
     """
@@ -2584,7 +2584,7 @@ class ResourceHealth(ApiModel, kw_only=True):
     """ResourceID is the unique identifier of the resource."""
 
 
-class ResourceQuotaSpec(ApiModel, kw_only=True):
+class ResourceQuotaSpec(ApiModel):
     """ResourceQuotaSpec defines the desired hard limits to enforce for Quota."""
 
     hard: dict[str, str] = {}
@@ -2597,7 +2597,7 @@ class ResourceQuotaSpec(ApiModel, kw_only=True):
     """A collection of filters that must match each object tracked by a quota."""
 
 
-class ResourceQuotaStatus(ApiModel, kw_only=True):
+class ResourceQuotaStatus(ApiModel):
     """ResourceQuotaStatus defines the enforced hard limits and observed use."""
 
     hard: dict[str, str] = {}
@@ -2606,7 +2606,7 @@ class ResourceQuotaStatus(ApiModel, kw_only=True):
     """Used is the current observed total usage of the resource in the namespace."""
 
 
-class ResourceRequirements(ApiModel, kw_only=True):
+class ResourceRequirements(ApiModel):
     """ResourceRequirements describes the compute resource requirements."""
 
     claims: list[ResourceClaim] = []
@@ -2617,7 +2617,7 @@ class ResourceRequirements(ApiModel, kw_only=True):
     """Requests describes the minimum amount of compute resources required."""
 
 
-class ResourceStatus(ApiModel, kw_only=True):
+class ResourceStatus(ApiModel):
     """ResourceStatus represents the status of a single resource allocated to a Pod."""
 
     name: str
@@ -2632,7 +2632,7 @@ class ResourceStatus(ApiModel, kw_only=True):
     """
 
 
-class SELinuxOptions(ApiModel, kw_only=True):
+class SELinuxOptions(ApiModel):
     """SELinuxOptions are the labels to be applied to the container"""
 
     level: str | None = None
@@ -2645,7 +2645,7 @@ class SELinuxOptions(ApiModel, kw_only=True):
     """User is a SELinux user label that applies to the container."""
 
 
-class ScaleIOPersistentVolumeSource(ApiModel, kw_only=True):
+class ScaleIOPersistentVolumeSource(ApiModel):
     """ScaleIOPersistentVolumeSource represents a persistent ScaleIO volume"""
 
     fs_type: str | None = None
@@ -2676,7 +2676,7 @@ class ScaleIOPersistentVolumeSource(ApiModel, kw_only=True):
     """
 
 
-class ScaleIOVolumeSource(ApiModel, kw_only=True):
+class ScaleIOVolumeSource(ApiModel):
     """ScaleIOVolumeSource represents a persistent ScaleIO volume"""
 
     fs_type: str | None = None
@@ -2707,14 +2707,14 @@ class ScaleIOVolumeSource(ApiModel, kw_only=True):
     """
 
 
-class ScopeSelector(ApiModel, kw_only=True):
+class ScopeSelector(ApiModel):
     """A scope selector represents the AND of the selectors represented by the scoped-resource selector requirements."""
 
     match_expressions: list[ScopedResourceSelectorRequirement] = []
     """A list of scope selector requirements by scope of the resources."""
 
 
-class ScopedResourceSelectorRequirement(ApiModel, kw_only=True):
+class ScopedResourceSelectorRequirement(ApiModel):
     """A scoped-resource selector requirement is a selector that contains values, a scope name, and an operator that
     relates the scope name and values.
     """
@@ -2729,7 +2729,7 @@ class ScopedResourceSelectorRequirement(ApiModel, kw_only=True):
     """
 
 
-class SeccompProfile(ApiModel, kw_only=True):
+class SeccompProfile(ApiModel):
     """SeccompProfile defines a pod/container's seccomp profile settings. Only one profile source may be set."""
 
     localhost_profile: str | None = None
@@ -2740,7 +2740,7 @@ class SeccompProfile(ApiModel, kw_only=True):
     """type indicates which kind of seccomp profile will be applied."""
 
 
-class SecretEnvSource(ApiModel, kw_only=True):
+class SecretEnvSource(ApiModel):
     """SecretEnvSource selects a Secret to populate the environment variables with."""
 
     name: str | None = None
@@ -2751,7 +2751,7 @@ class SecretEnvSource(ApiModel, kw_only=True):
     """Specify whether the Secret must be defined"""
 
 
-class SecretKeySelector(ApiModel, kw_only=True):
+class SecretKeySelector(ApiModel):
     """SecretKeySelector selects a key of a Secret."""
 
     key: str
@@ -2764,7 +2764,7 @@ class SecretKeySelector(ApiModel, kw_only=True):
     """Specify whether the Secret or its key must be defined"""
 
 
-class SecretProjection(ApiModel, kw_only=True):
+class SecretProjection(ApiModel):
     """Adapts a secret into a projected volume."""
 
     items: list[KeyToPath] = []
@@ -2779,7 +2779,7 @@ class SecretProjection(ApiModel, kw_only=True):
     """optional field specify whether the Secret or its key must be defined"""
 
 
-class SecretReference(ApiModel, kw_only=True):
+class SecretReference(ApiModel):
     """SecretReference represents a Secret Reference. It has enough information to retrieve secret in any namespace"""
 
     name: str | None = None
@@ -2788,7 +2788,7 @@ class SecretReference(ApiModel, kw_only=True):
     """namespace defines the space within which the secret name must be unique."""
 
 
-class SecretVolumeSource(ApiModel, kw_only=True):
+class SecretVolumeSource(ApiModel):
     """Adapts a Secret into a volume."""
 
     default_mode: int | None = None
@@ -2807,7 +2807,7 @@ class SecretVolumeSource(ApiModel, kw_only=True):
     """secretName is the name of the secret in the pod's namespace to use."""
 
 
-class SecurityContext(ApiModel, kw_only=True):
+class SecurityContext(ApiModel):
     """SecurityContext holds security configuration that will be applied to a container. Some fields are present in both
     SecurityContext and PodSecurityContext. When both are set, the values in SecurityContext take precedence.
     """
@@ -2846,7 +2846,7 @@ class SecurityContext(ApiModel, kw_only=True):
     """The Windows specific settings applied to all containers."""
 
 
-class ServiceAccountTokenProjection(ApiModel, kw_only=True):
+class ServiceAccountTokenProjection(ApiModel):
     """ServiceAccountTokenProjection represents a projected service account token volume. This projection can be used to
     insert a service account token into the pods runtime filesystem for use against APIs (Kubernetes API Server or
     otherwise).
@@ -2862,7 +2862,7 @@ class ServiceAccountTokenProjection(ApiModel, kw_only=True):
     """user is Optional: The owner UID of the created file."""
 
 
-class ServicePort(ApiModel, kw_only=True):
+class ServicePort(ApiModel):
     """ServicePort contains information on service's port."""
 
     app_protocol: str | None = None
@@ -2881,7 +2881,7 @@ class ServicePort(ApiModel, kw_only=True):
     """Number or name of the port to access on the pods targeted by the service."""
 
 
-class ServiceSpec(ApiModel, kw_only=True):
+class ServiceSpec(ApiModel):
     """ServiceSpec describes the attributes that a user creates on a service."""
 
     allocate_load_balancer_node_ports: bool | None = None
@@ -2951,7 +2951,7 @@ class ServiceSpec(ApiModel, kw_only=True):
     """type determines how the Service is exposed. Defaults to ClusterIP."""
 
 
-class ServiceStatus(ApiModel, kw_only=True):
+class ServiceStatus(ApiModel):
     """ServiceStatus represents the current status of a service."""
 
     conditions: list[Condition] = []
@@ -2960,21 +2960,21 @@ class ServiceStatus(ApiModel, kw_only=True):
     """LoadBalancer contains the current status of the load-balancer, if one is present."""
 
 
-class SessionAffinityConfig(ApiModel, kw_only=True):
+class SessionAffinityConfig(ApiModel):
     """SessionAffinityConfig represents the configurations of session affinity."""
 
     client_ip: ClientIPConfig | None = msgspec.field(name="clientIP", default=None)
     """clientIP contains the configurations of Client IP based session affinity."""
 
 
-class SleepAction(ApiModel, kw_only=True):
+class SleepAction(ApiModel):
     """SleepAction describes a "sleep" action."""
 
     seconds: int
     """Seconds is the number of seconds to sleep."""
 
 
-class StorageOSPersistentVolumeSource(ApiModel, kw_only=True):
+class StorageOSPersistentVolumeSource(ApiModel):
     """Represents a StorageOS persistent volume resource."""
 
     fs_type: str | None = None
@@ -2991,7 +2991,7 @@ class StorageOSPersistentVolumeSource(ApiModel, kw_only=True):
     """volumeNamespace specifies the scope of the volume within StorageOS."""
 
 
-class StorageOSVolumeSource(ApiModel, kw_only=True):
+class StorageOSVolumeSource(ApiModel):
     """Represents a StorageOS persistent volume resource."""
 
     fs_type: str | None = None
@@ -3008,7 +3008,7 @@ class StorageOSVolumeSource(ApiModel, kw_only=True):
     """volumeNamespace specifies the scope of the volume within StorageOS."""
 
 
-class Sysctl(ApiModel, kw_only=True):
+class Sysctl(ApiModel):
     """Sysctl defines a kernel parameter to be set"""
 
     name: str
@@ -3017,7 +3017,7 @@ class Sysctl(ApiModel, kw_only=True):
     """Value of a property to set"""
 
 
-class TCPSocketAction(ApiModel, kw_only=True):
+class TCPSocketAction(ApiModel):
     """TCPSocketAction describes an action based on opening a socket"""
 
     host: str | None = None
@@ -3026,7 +3026,7 @@ class TCPSocketAction(ApiModel, kw_only=True):
     """Number or name of the port to access on the container."""
 
 
-class Taint(ApiModel, kw_only=True):
+class Taint(ApiModel):
     """The node this Taint is attached to has the "effect" on any pod that does not tolerate the Taint."""
 
     effect: str
@@ -3041,7 +3041,7 @@ class Taint(ApiModel, kw_only=True):
     """The taint value corresponding to the taint key."""
 
 
-class Toleration(ApiModel, kw_only=True):
+class Toleration(ApiModel):
     """The pod this Toleration is attached to tolerates any taint that matches the triple <key,value,effect> using the
     matching operator <operator>.
     """
@@ -3060,7 +3060,7 @@ class Toleration(ApiModel, kw_only=True):
     """Value is the taint value the toleration matches to."""
 
 
-class TopologySelectorLabelRequirement(ApiModel, kw_only=True):
+class TopologySelectorLabelRequirement(ApiModel):
     """A topology selector requirement is a selector that matches given label. This is an alpha feature and may change
     in the future.
     """
@@ -3071,7 +3071,7 @@ class TopologySelectorLabelRequirement(ApiModel, kw_only=True):
     """An array of string values. One value must match the label to be selected. Each entry in Values is ORed."""
 
 
-class TopologySelectorTerm(ApiModel, kw_only=True):
+class TopologySelectorTerm(ApiModel):
     """A topology selector term represents the result of label queries. A null or empty topology selector term matches
     no objects. The requirements of them are ANDed. It provides a subset of functionality as NodeSelectorTerm. This is
     an alpha feature and may change in the future.
@@ -3081,7 +3081,7 @@ class TopologySelectorTerm(ApiModel, kw_only=True):
     """A list of topology selector requirements by labels."""
 
 
-class TopologySpreadConstraint(ApiModel, kw_only=True):
+class TopologySpreadConstraint(ApiModel):
     """TopologySpreadConstraint specifies how to spread matching pods among the given topology."""
 
     label_selector: LabelSelector | None = None
@@ -3111,7 +3111,7 @@ class TopologySpreadConstraint(ApiModel, kw_only=True):
     """
 
 
-class TypedLocalObjectReference(ApiModel, kw_only=True):
+class TypedLocalObjectReference(ApiModel):
     """TypedLocalObjectReference contains enough information to let you locate the typed referenced object inside the
     same namespace.
     """
@@ -3124,7 +3124,7 @@ class TypedLocalObjectReference(ApiModel, kw_only=True):
     """Name is the name of resource being referenced"""
 
 
-class TypedObjectReference(ApiModel, kw_only=True):
+class TypedObjectReference(ApiModel):
     """TypedObjectReference contains enough information to let you locate the typed referenced object"""
 
     api_group: str | None = None
@@ -3140,7 +3140,7 @@ class TypedObjectReference(ApiModel, kw_only=True):
     """
 
 
-class Volume(ApiModel, kw_only=True):
+class Volume(ApiModel):
     """Volume represents a named volume in a pod that may be accessed by any container in the pod."""
 
     aws_elastic_block_store: AWSElasticBlockStoreVolumeSource | None = None
@@ -3247,7 +3247,7 @@ class Volume(ApiModel, kw_only=True):
     """
 
 
-class VolumeDevice(ApiModel, kw_only=True):
+class VolumeDevice(ApiModel):
     """volumeDevice describes a mapping of a raw block device within a container."""
 
     device_path: str
@@ -3256,7 +3256,7 @@ class VolumeDevice(ApiModel, kw_only=True):
     """name must match the name of a persistentVolumeClaim in the pod"""
 
 
-class VolumeHealthCondition(ApiModel, kw_only=True):
+class VolumeHealthCondition(ApiModel):
     """VolumeHealthCondition represents an adverse health condition reported for a volume."""
 
     message: str | None = None
@@ -3267,7 +3267,7 @@ class VolumeHealthCondition(ApiModel, kw_only=True):
     """status is the machine-parseable health category."""
 
 
-class VolumeHealthStatus(ApiModel, kw_only=True):
+class VolumeHealthStatus(ApiModel):
     """VolumeHealthStatus contains health information for a volume reported by the CSI controller plugin."""
 
     health_conditions: list[VolumeHealthCondition] = []
@@ -3276,7 +3276,7 @@ class VolumeHealthStatus(ApiModel, kw_only=True):
     """lastTransitionTime is when the current set of conditions first appeared."""
 
 
-class VolumeMount(ApiModel, kw_only=True):
+class VolumeMount(ApiModel):
     """VolumeMount describes a mounting of a Volume within a container."""
 
     bind_mount_options: list[str] = []
@@ -3301,7 +3301,7 @@ class VolumeMount(ApiModel, kw_only=True):
     """
 
 
-class VolumeMountStatus(ApiModel, kw_only=True):
+class VolumeMountStatus(ApiModel):
     """VolumeMountStatus shows status of volume mounts."""
 
     mount_path: str
@@ -3316,14 +3316,14 @@ class VolumeMountStatus(ApiModel, kw_only=True):
     """volumeStatus represents volume-type-specific status about the mounted volume."""
 
 
-class VolumeNodeAffinity(ApiModel, kw_only=True):
+class VolumeNodeAffinity(ApiModel):
     """VolumeNodeAffinity defines constraints that limit what nodes this volume can be accessed from."""
 
     required: NodeSelector | None = None
     """required specifies hard node constraints that must be met."""
 
 
-class VolumeProjection(ApiModel, kw_only=True):
+class VolumeProjection(ApiModel):
     """Projection that may be projected along with other supported volume types. Exactly one of these fields must be
     set.
     """
@@ -3346,7 +3346,7 @@ class VolumeProjection(ApiModel, kw_only=True):
     """serviceAccountToken is information about the serviceAccountToken data to project"""
 
 
-class VolumeResourceRequirements(ApiModel, kw_only=True):
+class VolumeResourceRequirements(ApiModel):
     """VolumeResourceRequirements describes the storage resource requirements for a volume."""
 
     limits: dict[str, str] = {}
@@ -3355,7 +3355,7 @@ class VolumeResourceRequirements(ApiModel, kw_only=True):
     """Requests describes the minimum amount of compute resources required."""
 
 
-class VolumeStatus(ApiModel, kw_only=True):
+class VolumeStatus(ApiModel):
     """VolumeStatus represents the status of a mounted volume. At most one of its members must be specified."""
 
     image: ImageVolumeStatus | None = None
@@ -3363,7 +3363,7 @@ class VolumeStatus(ApiModel, kw_only=True):
     """
 
 
-class VsphereVirtualDiskVolumeSource(ApiModel, kw_only=True):
+class VsphereVirtualDiskVolumeSource(ApiModel):
     """Represents a vSphere volume resource."""
 
     fs_type: str | None = None
@@ -3379,7 +3379,7 @@ class VsphereVirtualDiskVolumeSource(ApiModel, kw_only=True):
     """volumePath is the path that identifies vSphere volume vmdk"""
 
 
-class WeightedPodAffinityTerm(ApiModel, kw_only=True):
+class WeightedPodAffinityTerm(ApiModel):
     """The weights of all of the matched WeightedPodAffinityTerm fields are added per-node to find the most preferred
     node(s)
     """
@@ -3390,7 +3390,7 @@ class WeightedPodAffinityTerm(ApiModel, kw_only=True):
     """weight associated with matching the corresponding podAffinityTerm, in the range 1-100."""
 
 
-class WindowsSecurityContextOptions(ApiModel, kw_only=True):
+class WindowsSecurityContextOptions(ApiModel):
     """WindowsSecurityContextOptions contain Windows-specific options and credentials."""
 
     gmsa_credential_spec: str | None = None
@@ -3407,7 +3407,7 @@ class WindowsSecurityContextOptions(ApiModel, kw_only=True):
     """
 
 
-class Binding(Object, ApiModel, kw_only=True):
+class Binding(Object, ApiModel):
     """Binding ties one object to another; for example, a pod is bound to a node by a scheduler."""
 
     resource: ClassVar[Resource] = _table.CORE_V1_BINDING
@@ -3416,7 +3416,7 @@ class Binding(Object, ApiModel, kw_only=True):
     """The target object that you want to bind to the standard object."""
 
 
-class ComponentStatus(Object, ApiModel, kw_only=True):
+class ComponentStatus(Object, ApiModel):
     """ComponentStatus (and ComponentStatusList) holds the cluster validation info. Deprecated: This API is deprecated
     in v1.19+
     """
@@ -3427,7 +3427,7 @@ class ComponentStatus(Object, ApiModel, kw_only=True):
     """List of component conditions observed"""
 
 
-class ConfigMap(Object, ApiModel, kw_only=True):
+class ConfigMap(Object, ApiModel):
     """ConfigMap holds configuration data for pods to consume."""
 
     resource: ClassVar[Resource] = _table.CORE_V1_CONFIG_MAP
@@ -3447,7 +3447,7 @@ class ConfigMap(Object, ApiModel, kw_only=True):
     """
 
 
-class Endpoints(Object, ApiModel, kw_only=True):
+class Endpoints(Object, ApiModel):
     """Endpoints is a collection of endpoints that implement the actual service. Example:"""
 
     resource: ClassVar[Resource] = _table.CORE_V1_ENDPOINTS
@@ -3456,7 +3456,7 @@ class Endpoints(Object, ApiModel, kw_only=True):
     """The set of all endpoints is the union of all subsets."""
 
 
-class Event(Object, ApiModel, kw_only=True):
+class Event(Object, ApiModel):
     """Event is a report of an event somewhere in the cluster. Events have a limited retention time and triggers and
     messages may evolve with time. Event consumers should not rely on the timing of an event with a given Reason
     reflecting a consistent underlying trigger, or the continued existence of events with that Reason. Events should be
@@ -3497,7 +3497,7 @@ class Event(Object, ApiModel, kw_only=True):
     """Type of this event (Normal, Warning), new types could be added in the future"""
 
 
-class LimitRange(Object, ApiModel, kw_only=True):
+class LimitRange(Object, ApiModel):
     """LimitRange sets resource usage limits for each kind of resource in a Namespace."""
 
     resource: ClassVar[Resource] = _table.CORE_V1_LIMIT_RANGE
@@ -3506,7 +3506,7 @@ class LimitRange(Object, ApiModel, kw_only=True):
     """Spec defines the limits enforced."""
 
 
-class Namespace(Object, ApiModel, kw_only=True):
+class Namespace(Object, ApiModel):
     """Namespace provides a scope for Names. Use of multiple namespaces is optional."""
 
     resource: ClassVar[Resource] = _table.CORE_V1_NAMESPACE
@@ -3517,7 +3517,7 @@ class Namespace(Object, ApiModel, kw_only=True):
     """Status describes the current status of a Namespace."""
 
 
-class Node(NodeMixin, Object, ApiModel, kw_only=True):
+class Node(NodeMixin, Object, ApiModel):
     """Node is a worker node in Kubernetes. Each node will have a unique identifier in the cache (i.e. in etcd)."""
 
     resource: ClassVar[Resource] = _table.CORE_V1_NODE
@@ -3530,7 +3530,7 @@ class Node(NodeMixin, Object, ApiModel, kw_only=True):
     """Most recently observed status of the node."""
 
 
-class PersistentVolume(Object, ApiModel, kw_only=True):
+class PersistentVolume(Object, ApiModel):
     """PersistentVolume (PV) is a storage resource provisioned by an administrator. It is analogous to a node."""
 
     resource: ClassVar[Resource] = _table.CORE_V1_PERSISTENT_VOLUME
@@ -3541,7 +3541,7 @@ class PersistentVolume(Object, ApiModel, kw_only=True):
     """status represents the current information/status for the persistent volume."""
 
 
-class PersistentVolumeClaim(Object, ApiModel, kw_only=True):
+class PersistentVolumeClaim(Object, ApiModel):
     """PersistentVolumeClaim is a user's request for and claim to a persistent volume"""
 
     resource: ClassVar[Resource] = _table.CORE_V1_PERSISTENT_VOLUME_CLAIM
@@ -3552,7 +3552,7 @@ class PersistentVolumeClaim(Object, ApiModel, kw_only=True):
     """status represents the current information/status of a persistent volume claim."""
 
 
-class Pod(PodMixin, Object, ApiModel, kw_only=True):
+class Pod(PodMixin, Object, ApiModel):
     """Pod is a collection of containers that can run on a host. This resource is created by clients and scheduled onto
     hosts.
     """
@@ -3565,7 +3565,7 @@ class Pod(PodMixin, Object, ApiModel, kw_only=True):
     """Most recently observed status of the pod."""
 
 
-class PodTemplate(Object, ApiModel, kw_only=True):
+class PodTemplate(Object, ApiModel):
     """PodTemplate describes a template for creating copies of a predefined pod."""
 
     resource: ClassVar[Resource] = _table.CORE_V1_POD_TEMPLATE
@@ -3576,7 +3576,7 @@ class PodTemplate(Object, ApiModel, kw_only=True):
     """
 
 
-class ReplicationController(Object, ApiModel, kw_only=True):
+class ReplicationController(Object, ApiModel):
     """ReplicationController represents the configuration of a replication controller."""
 
     resource: ClassVar[Resource] = _table.CORE_V1_REPLICATION_CONTROLLER
@@ -3587,7 +3587,7 @@ class ReplicationController(Object, ApiModel, kw_only=True):
     """Status is the most recently observed status of the replication controller."""
 
 
-class ResourceQuota(Object, ApiModel, kw_only=True):
+class ResourceQuota(Object, ApiModel):
     """ResourceQuota sets aggregate quota restrictions enforced per namespace"""
 
     resource: ClassVar[Resource] = _table.CORE_V1_RESOURCE_QUOTA
@@ -3602,7 +3602,7 @@ class ResourceQuota(Object, ApiModel, kw_only=True):
     """
 
 
-class Secret(Object, ApiModel, kw_only=True):
+class Secret(Object, ApiModel):
     """Secret holds secret data of a certain type. The total bytes of the values in the Data field must be less than
     MaxSecretSize bytes.
     """
@@ -3624,7 +3624,7 @@ class Secret(Object, ApiModel, kw_only=True):
     """Used to facilitate programmatic handling of secret data."""
 
 
-class Service(Object, ApiModel, kw_only=True):
+class Service(Object, ApiModel):
     """Service is a named abstraction of software service (for example, mysql) consisting of local port (for example
     3306) that the proxy listens on, and the selector that determines which pods will answer requests sent through the
     proxy.
@@ -3640,7 +3640,7 @@ class Service(Object, ApiModel, kw_only=True):
     """Most recently observed status of the service."""
 
 
-class ServiceAccount(Object, ApiModel, kw_only=True):
+class ServiceAccount(Object, ApiModel):
     """ServiceAccount binds together: * a name, understood by users, and perhaps by peripheral systems, for an identity
     * a principal that can be authenticated and authorized * a set of secrets
     """
@@ -3661,7 +3661,7 @@ class ServiceAccount(Object, ApiModel, kw_only=True):
     """
 
 
-class ComponentStatusList(ApiModel, kw_only=True):
+class ComponentStatusList(ApiModel):
     """Status of all the conditions for the component as a list of ComponentStatus objects. Deprecated: This API is
     deprecated in v1.19+
     """
@@ -3675,7 +3675,7 @@ class ComponentStatusList(ApiModel, kw_only=True):
     """Standard list metadata."""
 
 
-class ConfigMapList(ApiModel, kw_only=True):
+class ConfigMapList(ApiModel):
     """ConfigMapList is a resource containing a list of ConfigMap objects."""
 
     api_version: ClassVar[str] = "v1"
@@ -3687,7 +3687,7 @@ class ConfigMapList(ApiModel, kw_only=True):
     """"""
 
 
-class EndpointsList(ApiModel, kw_only=True):
+class EndpointsList(ApiModel):
     """EndpointsList is a list of endpoints. Deprecated: This API is deprecated in v1.33+."""
 
     api_version: ClassVar[str] = "v1"
@@ -3699,7 +3699,7 @@ class EndpointsList(ApiModel, kw_only=True):
     """Standard list metadata."""
 
 
-class EventList(ApiModel, kw_only=True):
+class EventList(ApiModel):
     """EventList is a list of events."""
 
     api_version: ClassVar[str] = "v1"
@@ -3711,7 +3711,7 @@ class EventList(ApiModel, kw_only=True):
     """Standard list metadata."""
 
 
-class LimitRangeList(ApiModel, kw_only=True):
+class LimitRangeList(ApiModel):
     """LimitRangeList is a list of LimitRange items."""
 
     api_version: ClassVar[str] = "v1"
@@ -3723,7 +3723,7 @@ class LimitRangeList(ApiModel, kw_only=True):
     """Standard list metadata."""
 
 
-class NamespaceList(ApiModel, kw_only=True):
+class NamespaceList(ApiModel):
     """NamespaceList is a list of Namespaces."""
 
     api_version: ClassVar[str] = "v1"
@@ -3735,7 +3735,7 @@ class NamespaceList(ApiModel, kw_only=True):
     """Standard list metadata."""
 
 
-class NodeList(ApiModel, kw_only=True):
+class NodeList(ApiModel):
     """NodeList is the whole list of all Nodes which have been registered with master."""
 
     api_version: ClassVar[str] = "v1"
@@ -3747,7 +3747,7 @@ class NodeList(ApiModel, kw_only=True):
     """Standard list metadata."""
 
 
-class PersistentVolumeClaimList(ApiModel, kw_only=True):
+class PersistentVolumeClaimList(ApiModel):
     """PersistentVolumeClaimList is a list of PersistentVolumeClaim items."""
 
     api_version: ClassVar[str] = "v1"
@@ -3759,7 +3759,7 @@ class PersistentVolumeClaimList(ApiModel, kw_only=True):
     """Standard list metadata."""
 
 
-class PersistentVolumeList(ApiModel, kw_only=True):
+class PersistentVolumeList(ApiModel):
     """PersistentVolumeList is a list of PersistentVolume items."""
 
     api_version: ClassVar[str] = "v1"
@@ -3771,7 +3771,7 @@ class PersistentVolumeList(ApiModel, kw_only=True):
     """Standard list metadata."""
 
 
-class PodList(ApiModel, kw_only=True):
+class PodList(ApiModel):
     """PodList is a list of Pods."""
 
     api_version: ClassVar[str] = "v1"
@@ -3783,7 +3783,7 @@ class PodList(ApiModel, kw_only=True):
     """Standard list metadata."""
 
 
-class PodTemplateList(ApiModel, kw_only=True):
+class PodTemplateList(ApiModel):
     """PodTemplateList is a list of PodTemplates."""
 
     api_version: ClassVar[str] = "v1"
@@ -3795,7 +3795,7 @@ class PodTemplateList(ApiModel, kw_only=True):
     """Standard list metadata."""
 
 
-class ReplicationControllerList(ApiModel, kw_only=True):
+class ReplicationControllerList(ApiModel):
     """ReplicationControllerList is a collection of replication controllers."""
 
     api_version: ClassVar[str] = "v1"
@@ -3807,7 +3807,7 @@ class ReplicationControllerList(ApiModel, kw_only=True):
     """Standard list metadata."""
 
 
-class ResourceQuotaList(ApiModel, kw_only=True):
+class ResourceQuotaList(ApiModel):
     """ResourceQuotaList is a list of ResourceQuota items."""
 
     api_version: ClassVar[str] = "v1"
@@ -3819,7 +3819,7 @@ class ResourceQuotaList(ApiModel, kw_only=True):
     """Standard list metadata."""
 
 
-class SecretList(ApiModel, kw_only=True):
+class SecretList(ApiModel):
     """SecretList is a list of Secret."""
 
     api_version: ClassVar[str] = "v1"
@@ -3831,7 +3831,7 @@ class SecretList(ApiModel, kw_only=True):
     """Standard list metadata."""
 
 
-class ServiceAccountList(ApiModel, kw_only=True):
+class ServiceAccountList(ApiModel):
     """ServiceAccountList is a list of ServiceAccount objects"""
 
     api_version: ClassVar[str] = "v1"
@@ -3843,7 +3843,7 @@ class ServiceAccountList(ApiModel, kw_only=True):
     """Standard list metadata."""
 
 
-class ServiceList(ApiModel, kw_only=True):
+class ServiceList(ApiModel):
     """ServiceList holds a list of services."""
 
     api_version: ClassVar[str] = "v1"

@@ -12,7 +12,7 @@ from setpoint.models import _table
 from setpoint.models.core_v1 import ObjectReference
 
 
-class Endpoint(ApiModel, kw_only=True):
+class Endpoint(ApiModel):
     """Endpoint represents a single logical "backend" implementing a service."""
 
     addresses: list[str]
@@ -39,7 +39,7 @@ class Endpoint(ApiModel, kw_only=True):
     """zone is the name of the Zone this endpoint exists in."""
 
 
-class EndpointConditions(ApiModel, kw_only=True):
+class EndpointConditions(ApiModel):
     """EndpointConditions represents the current condition of an endpoint."""
 
     ready: bool | None = None
@@ -54,7 +54,7 @@ class EndpointConditions(ApiModel, kw_only=True):
     """terminating indicates that this endpoint is terminating."""
 
 
-class EndpointHints(ApiModel, kw_only=True):
+class EndpointHints(ApiModel):
     """EndpointHints provides hints describing how an endpoint should be consumed."""
 
     for_nodes: list[ForNode] = []
@@ -63,7 +63,7 @@ class EndpointHints(ApiModel, kw_only=True):
     """forZones indicates the zone(s) this endpoint should be consumed by when using topology aware routing."""
 
 
-class EndpointPort(ApiModel, kw_only=True):
+class EndpointPort(ApiModel):
     """EndpointPort represents a Port used by an EndpointSlice"""
 
     app_protocol: str | None = None
@@ -81,21 +81,21 @@ class EndpointPort(ApiModel, kw_only=True):
     """protocol represents the IP protocol for this port. Must be UDP, TCP, or SCTP. Default is TCP."""
 
 
-class ForNode(ApiModel, kw_only=True):
+class ForNode(ApiModel):
     """ForNode provides information about which nodes should consume this endpoint."""
 
     name: str
     """name represents the name of the node."""
 
 
-class ForZone(ApiModel, kw_only=True):
+class ForZone(ApiModel):
     """ForZone provides information about which zones should consume this endpoint."""
 
     name: str
     """name represents the name of the zone."""
 
 
-class EndpointSlice(Object, ApiModel, kw_only=True):
+class EndpointSlice(Object, ApiModel):
     """EndpointSlice represents a set of service endpoints. Most EndpointSlices are created by the EndpointSlice
     controller to represent the Pods selected by Service objects. For a given service there may be multiple
     EndpointSlice objects which must be joined to produce the full set of endpoints; you can find all of the slices for
@@ -113,7 +113,7 @@ class EndpointSlice(Object, ApiModel, kw_only=True):
     """ports specifies the list of network ports exposed by each endpoint in this slice."""
 
 
-class EndpointSliceList(ApiModel, kw_only=True):
+class EndpointSliceList(ApiModel):
     """EndpointSliceList represents a list of endpoint slices"""
 
     api_version: ClassVar[str] = "discovery.k8s.io/v1"

@@ -13,7 +13,7 @@ from setpoint.models import _table
 from setpoint.models.core_v1 import EventSource, ObjectReference
 
 
-class EventSeries(ApiModel, kw_only=True):
+class EventSeries(ApiModel):
     """EventSeries contain information on series of events, i.e. thing that was/is happening continuously for some time.
     How often to update the EventSeries is up to the event reporters. The default event reporter in
     "k8s.io/client-go/tools/events/event_broadcaster.go" shows how this struct is updated on heartbeats and can guide
@@ -26,7 +26,7 @@ class EventSeries(ApiModel, kw_only=True):
     """lastObservedTime is the time when last Event from the series was seen before last heartbeat."""
 
 
-class Event(Object, ApiModel, kw_only=True):
+class Event(Object, ApiModel):
     """Event is a report of an event somewhere in the cluster. It generally denotes some state change in the system.
     Events have a limited retention time and triggers and messages may evolve with time. Event consumers should not rely
     on the timing of an event with a given Reason reflecting a consistent underlying trigger, or the continued existence
@@ -67,7 +67,7 @@ class Event(Object, ApiModel, kw_only=True):
     """type is the type of this event (Normal, Warning), new types could be added in the future."""
 
 
-class EventList(ApiModel, kw_only=True):
+class EventList(ApiModel):
     """EventList is a list of Event objects."""
 
     api_version: ClassVar[str] = "events.k8s.io/v1"

@@ -12,7 +12,7 @@ from setpoint.meta import ApiModel, ListMeta, Object, Resource
 from setpoint.models import _table
 
 
-class ExemptPriorityLevelConfiguration(ApiModel, kw_only=True):
+class ExemptPriorityLevelConfiguration(ApiModel):
     """ExemptPriorityLevelConfiguration describes the configurable aspects of the handling of exempt requests. In the
     mandatory exempt configuration object the values in the fields here can be modified by authorized users, unlike the
     rest of the `spec`.
@@ -27,14 +27,14 @@ class ExemptPriorityLevelConfiguration(ApiModel, kw_only=True):
     """
 
 
-class FlowDistinguisherMethod(ApiModel, kw_only=True):
+class FlowDistinguisherMethod(ApiModel):
     """FlowDistinguisherMethod specifies the method of a flow distinguisher."""
 
     type: str
     """`type` is the type of flow distinguisher method The supported types are "ByUser" and "ByNamespace"."""
 
 
-class FlowSchemaCondition(ApiModel, kw_only=True):
+class FlowSchemaCondition(ApiModel):
     """FlowSchemaCondition describes conditions for a FlowSchema."""
 
     last_transition_time: datetime | None = None
@@ -49,7 +49,7 @@ class FlowSchemaCondition(ApiModel, kw_only=True):
     """`type` is the type of the condition. Required."""
 
 
-class FlowSchemaSpec(ApiModel, kw_only=True):
+class FlowSchemaSpec(ApiModel):
     """FlowSchemaSpec describes how the FlowSchema's specification looks like."""
 
     distinguisher_method: FlowDistinguisherMethod | None = None
@@ -62,21 +62,21 @@ class FlowSchemaSpec(ApiModel, kw_only=True):
     """`rules` describes which requests will match this flow schema."""
 
 
-class FlowSchemaStatus(ApiModel, kw_only=True):
+class FlowSchemaStatus(ApiModel):
     """FlowSchemaStatus represents the current state of a FlowSchema."""
 
     conditions: list[FlowSchemaCondition] = []
     """`conditions` is a list of the current states of FlowSchema."""
 
 
-class GroupSubject(ApiModel, kw_only=True):
+class GroupSubject(ApiModel):
     """GroupSubject holds detailed information for group-kind subject."""
 
     name: str
     """name is the user group that matches, or "*" to match all user groups."""
 
 
-class LimitResponse(ApiModel, kw_only=True):
+class LimitResponse(ApiModel):
     """LimitResponse defines how to handle requests that can not be executed right now."""
 
     queuing: QueuingConfiguration | None = None
@@ -88,7 +88,7 @@ class LimitResponse(ApiModel, kw_only=True):
     """
 
 
-class LimitedPriorityLevelConfiguration(ApiModel, kw_only=True):
+class LimitedPriorityLevelConfiguration(ApiModel):
     """LimitedPriorityLevelConfiguration specifies how to handle requests that are subject to limits. It addresses two
     issues: - How are requests for this priority level limited? - What should be done with requests that exceed the
     limit?
@@ -109,7 +109,7 @@ class LimitedPriorityLevelConfiguration(ApiModel, kw_only=True):
     """
 
 
-class NonResourcePolicyRule(ApiModel, kw_only=True):
+class NonResourcePolicyRule(ApiModel):
     """NonResourcePolicyRule is a predicate that matches non-resource requests according to their verb and the target
     non-resource URL. A NonResourcePolicyRule matches a request if and only if both (a) at least one member of verbs
     matches the request and (b) at least one member of nonResourceURLs matches the request.
@@ -121,7 +121,7 @@ class NonResourcePolicyRule(ApiModel, kw_only=True):
     """`verbs` is a list of matching verbs and may not be empty."""
 
 
-class PolicyRulesWithSubjects(ApiModel, kw_only=True):
+class PolicyRulesWithSubjects(ApiModel):
     """PolicyRulesWithSubjects prescribes a test that applies to a request to an apiserver. The test considers the
     subject making the request, the verb being requested, and the resource to be acted upon. This
     PolicyRulesWithSubjects matches a request if and only if both (a) at least one member of subjects matches the
@@ -140,7 +140,7 @@ class PolicyRulesWithSubjects(ApiModel, kw_only=True):
     """subjects is the list of normal user, serviceaccount, or group that this rule cares about."""
 
 
-class PriorityLevelConfigurationCondition(ApiModel, kw_only=True):
+class PriorityLevelConfigurationCondition(ApiModel):
     """PriorityLevelConfigurationCondition defines the condition of priority level."""
 
     last_transition_time: datetime | None = None
@@ -155,14 +155,14 @@ class PriorityLevelConfigurationCondition(ApiModel, kw_only=True):
     """`type` is the type of the condition. Required."""
 
 
-class PriorityLevelConfigurationReference(ApiModel, kw_only=True):
+class PriorityLevelConfigurationReference(ApiModel):
     """PriorityLevelConfigurationReference contains information that points to the "request-priority" being used."""
 
     name: str
     """`name` is the name of the priority level configuration being referenced Required."""
 
 
-class PriorityLevelConfigurationSpec(ApiModel, kw_only=True):
+class PriorityLevelConfigurationSpec(ApiModel):
     """PriorityLevelConfigurationSpec specifies the configuration of a priority level."""
 
     exempt: ExemptPriorityLevelConfiguration | None = None
@@ -173,14 +173,14 @@ class PriorityLevelConfigurationSpec(ApiModel, kw_only=True):
     """`type` indicates whether this priority level is subject to limitation on request execution."""
 
 
-class PriorityLevelConfigurationStatus(ApiModel, kw_only=True):
+class PriorityLevelConfigurationStatus(ApiModel):
     """PriorityLevelConfigurationStatus represents the current state of a "request-priority"."""
 
     conditions: list[PriorityLevelConfigurationCondition] = []
     """`conditions` is the current state of "request-priority"."""
 
 
-class QueuingConfiguration(ApiModel, kw_only=True):
+class QueuingConfiguration(ApiModel):
     """QueuingConfiguration holds the configuration parameters for queuing"""
 
     hand_size: int | None = None
@@ -193,7 +193,7 @@ class QueuingConfiguration(ApiModel, kw_only=True):
     """`queues` is the number of queues for this priority level."""
 
 
-class ResourcePolicyRule(ApiModel, kw_only=True):
+class ResourcePolicyRule(ApiModel):
     """ResourcePolicyRule is a predicate that matches some resource requests, testing the request's verb and the target
     resource.
     """
@@ -212,7 +212,7 @@ class ResourcePolicyRule(ApiModel, kw_only=True):
     """`verbs` is a list of matching verbs and may not be empty."""
 
 
-class ServiceAccountSubject(ApiModel, kw_only=True):
+class ServiceAccountSubject(ApiModel):
     """ServiceAccountSubject holds detailed information for service-account-kind subject."""
 
     name: str
@@ -221,7 +221,7 @@ class ServiceAccountSubject(ApiModel, kw_only=True):
     """`namespace` is the namespace of matching ServiceAccount objects."""
 
 
-class Subject(ApiModel, kw_only=True):
+class Subject(ApiModel):
     """Subject matches the originator of a request, as identified by the request authentication system. There are three
     ways of matching an originator; by user, group, or service account.
     """
@@ -236,14 +236,14 @@ class Subject(ApiModel, kw_only=True):
     """`user` matches based on username."""
 
 
-class UserSubject(ApiModel, kw_only=True):
+class UserSubject(ApiModel):
     """UserSubject holds detailed information for user-kind subject."""
 
     name: str
     """`name` is the username that matches, or "*" to match all usernames."""
 
 
-class FlowSchema(Object, ApiModel, kw_only=True):
+class FlowSchema(Object, ApiModel):
     """FlowSchema defines the schema of a group of flows. Note that a flow is made up of a set of inbound API requests
     with similar attributes and is identified by a pair of strings: the name of the FlowSchema and a "flow
     distinguisher".
@@ -257,7 +257,7 @@ class FlowSchema(Object, ApiModel, kw_only=True):
     """`status` is the current status of a FlowSchema."""
 
 
-class PriorityLevelConfiguration(Object, ApiModel, kw_only=True):
+class PriorityLevelConfiguration(Object, ApiModel):
     """PriorityLevelConfiguration represents the configuration of a priority level."""
 
     resource: ClassVar[Resource] = _table.FLOWCONTROL_V1_PRIORITY_LEVEL_CONFIGURATION
@@ -268,7 +268,7 @@ class PriorityLevelConfiguration(Object, ApiModel, kw_only=True):
     """`status` is the current status of a "request-priority"."""
 
 
-class FlowSchemaList(ApiModel, kw_only=True):
+class FlowSchemaList(ApiModel):
     """FlowSchemaList is a list of FlowSchema objects."""
 
     api_version: ClassVar[str] = "flowcontrol.apiserver.k8s.io/v1"
@@ -280,7 +280,7 @@ class FlowSchemaList(ApiModel, kw_only=True):
     """`metadata` is the standard list metadata."""
 
 
-class PriorityLevelConfigurationList(ApiModel, kw_only=True):
+class PriorityLevelConfigurationList(ApiModel):
     """PriorityLevelConfigurationList is a list of PriorityLevelConfiguration objects."""
 
     api_version: ClassVar[str] = "flowcontrol.apiserver.k8s.io/v1"

@@ -12,7 +12,7 @@ from setpoint.meta import ApiModel, Condition, ListMeta, Object, Resource
 from setpoint.models import _table
 
 
-class EvictionPodReference(ApiModel, kw_only=True):
+class EvictionPodReference(ApiModel):
     """EvictionPodReference contains enough information to locate the referenced pod inside the same namespace."""
 
     name: str
@@ -23,7 +23,7 @@ class EvictionPodReference(ApiModel, kw_only=True):
     """
 
 
-class EvictionRequestPodReference(ApiModel, kw_only=True):
+class EvictionRequestPodReference(ApiModel):
     """EvictionRequestPodReference contains enough information to locate the referenced pod inside the same namespace.
     """
 
@@ -35,7 +35,7 @@ class EvictionRequestPodReference(ApiModel, kw_only=True):
     """
 
 
-class EvictionRequestSpec(ApiModel, kw_only=True):
+class EvictionRequestSpec(ApiModel):
     """EvictionRequestSpec is a specification of an EvictionRequest."""
 
     intent: str
@@ -46,7 +46,7 @@ class EvictionRequestSpec(ApiModel, kw_only=True):
     """target contains a reference to an object (e.g. a pod) that should be evicted."""
 
 
-class EvictionRequestStatus(ApiModel, kw_only=True):
+class EvictionRequestStatus(ApiModel):
     """EvictionRequestStatus represents the last observed status of the eviction request."""
 
     conditions: list[Condition] = []
@@ -55,21 +55,21 @@ class EvictionRequestStatus(ApiModel, kw_only=True):
     """observedGeneration is EvictionRequest's .metadata.generation observed by the evictionrequest-controller."""
 
 
-class EvictionRequestTarget(ApiModel, kw_only=True):
+class EvictionRequestTarget(ApiModel):
     """EvictionRequestTarget contains a reference to an object that should be evicted."""
 
     pod: EvictionRequestPodReference | None = None
     """pod references a pod that is subject to eviction/termination."""
 
 
-class EvictionSpec(ApiModel, kw_only=True):
+class EvictionSpec(ApiModel):
     """EvictionSpec is a specification of an Eviction."""
 
     target: EvictionTarget
     """target contains a reference to an object (e.g. a pod) that should be evicted."""
 
 
-class EvictionStatus(ApiModel, kw_only=True):
+class EvictionStatus(ApiModel):
     """EvictionStatus represents the last observed status of the eviction request."""
 
     conditions: list[Condition] = []
@@ -86,14 +86,14 @@ class EvictionStatus(ApiModel, kw_only=True):
     """
 
 
-class EvictionTarget(ApiModel, kw_only=True):
+class EvictionTarget(ApiModel):
     """EvictionTarget contains a reference to an object that should be evicted."""
 
     pod: EvictionPodReference | None = None
     """pod references a pod that is subject to eviction/termination."""
 
 
-class Requester(ApiModel, kw_only=True):
+class Requester(ApiModel):
     """Requester allows you to identify the entity, that requested the eviction of the target."""
 
     intent: str
@@ -102,7 +102,7 @@ class Requester(ApiModel, kw_only=True):
     """name allows you to identify the entity, that requested the eviction of the target."""
 
 
-class ResponderStatus(ApiModel, kw_only=True):
+class ResponderStatus(ApiModel):
     """ResponderStatus represents the last observed status of the eviction process of the responder. It should be only
     updated by the designated responder whose name is .name field.
     """
@@ -123,7 +123,7 @@ class ResponderStatus(ApiModel, kw_only=True):
     """
 
 
-class TargetResponder(ApiModel, kw_only=True):
+class TargetResponder(ApiModel):
     """TargetResponder allows you to specify the responder reacting to the Eviction. Responders should observe and
     communicate through the Eviction API (see .state) to help with the graceful eviction of a target (e.g. termination
     of a pod).
@@ -140,7 +140,7 @@ class TargetResponder(ApiModel, kw_only=True):
     """state specifies a state that is assigned by the evictionrequest-controller."""
 
 
-class Eviction(Object, ApiModel, kw_only=True):
+class Eviction(Object, ApiModel):
     """Eviction initiates an eviction process, which should ideally result in a graceful eviction of a .spec.target
     (e.g. termination of a pod).
     """
@@ -155,7 +155,7 @@ class Eviction(Object, ApiModel, kw_only=True):
     """status represents the most recently observed status of the eviction."""
 
 
-class EvictionRequest(Object, ApiModel, kw_only=True):
+class EvictionRequest(Object, ApiModel):
     """EvictionRequest defines a request that should ideally result in a graceful eviction of a .spec.target (e.g.
     termination of a pod).
     """
@@ -170,7 +170,7 @@ class EvictionRequest(Object, ApiModel, kw_only=True):
     """status represents the most recently observed status of the eviction request."""
 
 
-class EvictionList(ApiModel, kw_only=True):
+class EvictionList(ApiModel):
     """EvictionList contains a list of Eviction resources."""
 
     api_version: ClassVar[str] = "lifecycle.k8s.io/v1alpha1"
@@ -182,7 +182,7 @@ class EvictionList(ApiModel, kw_only=True):
     """metadata is the standard list metadata."""
 
 
-class EvictionRequestList(ApiModel, kw_only=True):
+class EvictionRequestList(ApiModel):
     """EvictionRequestList contains a list of EvictionRequests resources."""
 
     api_version: ClassVar[str] = "lifecycle.k8s.io/v1alpha1"

@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 
-class APIResource(ApiModel, kw_only=True):
+class APIResource(ApiModel):
     """APIResource specifies the name of a resource and whether it is namespaced."""
 
     categories: list[str] = []
@@ -77,7 +77,7 @@ class APIResource(ApiModel, kw_only=True):
     """version is the preferred version of the resource."""
 
 
-class FieldSelectorRequirement(ApiModel, kw_only=True):
+class FieldSelectorRequirement(ApiModel):
     """FieldSelectorRequirement is a selector that contains values, a key, and an operator that relates the key and
     values.
     """
@@ -92,7 +92,7 @@ class FieldSelectorRequirement(ApiModel, kw_only=True):
     """
 
 
-class GroupResource(ApiModel, kw_only=True):
+class GroupResource(ApiModel):
     """GroupResource specifies a Group and a Resource, but does not force a version. This is useful for identifying
     concepts during lookup stages without having partially valid types
     """
@@ -101,7 +101,7 @@ class GroupResource(ApiModel, kw_only=True):
     resource: str
 
 
-class GroupVersionForDiscovery(ApiModel, kw_only=True):
+class GroupVersionForDiscovery(ApiModel):
     """GroupVersion contains the "group/version" and "version" string of a version. It is made a struct to keep
     extensibility.
     """
@@ -112,7 +112,7 @@ class GroupVersionForDiscovery(ApiModel, kw_only=True):
     """version specifies the version in the form of "version"."""
 
 
-class Preconditions(ApiModel, kw_only=True):
+class Preconditions(ApiModel):
     """Preconditions must be fulfilled before an operation (update, delete, etc.) is carried out."""
 
     resource_version: str | None = None
@@ -121,7 +121,7 @@ class Preconditions(ApiModel, kw_only=True):
     """Specifies the target UID."""
 
 
-class ServerAddressByClientCIDR(ApiModel, kw_only=True):
+class ServerAddressByClientCIDR(ApiModel):
     """ServerAddressByClientCIDR helps the client to determine the server address that they should use, depending on the
     clientCIDR that they match.
     """
@@ -132,7 +132,7 @@ class ServerAddressByClientCIDR(ApiModel, kw_only=True):
     """Address of this server, suitable for a client that matches the above CIDR."""
 
 
-class ShardInfo(ApiModel, kw_only=True):
+class ShardInfo(ApiModel):
     """ShardInfo describes the shard selector that was applied to produce a list response. Its presence on a list
     response indicates the list is a filtered subset.
     """
@@ -143,7 +143,7 @@ class ShardInfo(ApiModel, kw_only=True):
     """
 
 
-class VersionInfo(ApiModel, kw_only=True):
+class VersionInfo(ApiModel):
     """Info contains versioning information. how we'll want to distribute that information."""
 
     build_date: str
@@ -167,7 +167,7 @@ class VersionInfo(ApiModel, kw_only=True):
     platform: str
 
 
-class APIGroup(ApiModel, kw_only=True):
+class APIGroup(ApiModel):
     """APIGroup contains the name, the supported versions, and the preferred version of a group."""
 
     api_version: ClassVar[str] = "v1"
@@ -183,7 +183,7 @@ class APIGroup(ApiModel, kw_only=True):
     """versions are the versions supported in this group."""
 
 
-class APIGroupList(ApiModel, kw_only=True):
+class APIGroupList(ApiModel):
     """APIGroupList is a list of APIGroup, to allow clients to discover the API at /apis."""
 
     api_version: ClassVar[str] = "v1"
@@ -193,7 +193,7 @@ class APIGroupList(ApiModel, kw_only=True):
     """groups is a list of APIGroup."""
 
 
-class APIResourceList(ApiModel, kw_only=True):
+class APIResourceList(ApiModel):
     """APIResourceList is a list of APIResource, it is used to expose the name of the resources supported in a specific
     group and version, and if the resource is namespaced.
     """
@@ -207,7 +207,7 @@ class APIResourceList(ApiModel, kw_only=True):
     """resources contains the name of the resources and if they are namespaced."""
 
 
-class APIVersions(ApiModel, kw_only=True):
+class APIVersions(ApiModel):
     """APIVersions lists the versions that are available, to allow clients to discover the API at /api, which is the
     root path of the legacy v1 API.
     """
@@ -221,7 +221,7 @@ class APIVersions(ApiModel, kw_only=True):
     """versions are the api versions that are available."""
 
 
-class DeleteOptions(ApiModel, kw_only=True):
+class DeleteOptions(ApiModel):
     """DeleteOptions may be provided when deleting an API object."""
 
     api_version: ClassVar[str] = "v1"
@@ -249,7 +249,7 @@ class DeleteOptions(ApiModel, kw_only=True):
     """
 
 
-class WatchEvent(ApiModel, kw_only=True):
+class WatchEvent(ApiModel):
     """Event represents a single event to a watched resource."""
 
     api_version: ClassVar[str] = "v1"

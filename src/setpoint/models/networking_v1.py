@@ -12,7 +12,7 @@ from setpoint.models import _table
 from setpoint.models.core_v1 import TypedLocalObjectReference
 
 
-class HTTPIngressPath(ApiModel, kw_only=True):
+class HTTPIngressPath(ApiModel):
     """HTTPIngressPath associates a path with a backend. Incoming urls matching the path are forwarded to the backend.
     """
 
@@ -24,7 +24,7 @@ class HTTPIngressPath(ApiModel, kw_only=True):
     """pathType determines the interpretation of the path matching."""
 
 
-class HTTPIngressRuleValue(ApiModel, kw_only=True):
+class HTTPIngressRuleValue(ApiModel):
     """HTTPIngressRuleValue is a list of http selectors pointing to backends. In the example:
     http://<host>/<path>?<searchpart> -> backend where where parts of the url correspond to RFC 3986, this resource will
     be used to match against everything after the last '/' and before the first '?' or '#'.
@@ -34,14 +34,14 @@ class HTTPIngressRuleValue(ApiModel, kw_only=True):
     """paths is a collection of paths that map requests to backends."""
 
 
-class IPAddressSpec(ApiModel, kw_only=True):
+class IPAddressSpec(ApiModel):
     """IPAddressSpec describe the attributes in an IP Address."""
 
     parent_ref: ParentReference
     """parentRef references the resource that an IPAddress is attached to."""
 
 
-class IPBlock(ApiModel, kw_only=True):
+class IPBlock(ApiModel):
     """IPBlock describes a particular CIDR (Ex. "192.168.1.0/24","2001:db8::/64") that is allowed to the pods matched by
     a NetworkPolicySpec's podSelector. The except entry describes CIDRs that should not be included within this rule.
     """
@@ -54,7 +54,7 @@ class IPBlock(ApiModel, kw_only=True):
     """
 
 
-class IngressBackend(ApiModel, kw_only=True):
+class IngressBackend(ApiModel):
     """IngressBackend describes all endpoints for a given service and port."""
 
     resource: TypedLocalObjectReference | None = None
@@ -63,7 +63,7 @@ class IngressBackend(ApiModel, kw_only=True):
     """service references a service as a backend."""
 
 
-class IngressClassParametersReference(ApiModel, kw_only=True):
+class IngressClassParametersReference(ApiModel):
     """IngressClassParametersReference identifies an API object. This can be used to specify a cluster or
     namespace-scoped resource.
     """
@@ -80,7 +80,7 @@ class IngressClassParametersReference(ApiModel, kw_only=True):
     """scope represents if this refers to a cluster or namespace scoped resource."""
 
 
-class IngressClassSpec(ApiModel, kw_only=True):
+class IngressClassSpec(ApiModel):
     """IngressClassSpec provides information about the class of an Ingress."""
 
     controller: str | None = None
@@ -89,7 +89,7 @@ class IngressClassSpec(ApiModel, kw_only=True):
     """parameters is a link to a custom resource containing additional configuration for the controller."""
 
 
-class IngressLoadBalancerIngress(ApiModel, kw_only=True):
+class IngressLoadBalancerIngress(ApiModel):
     """IngressLoadBalancerIngress represents the status of a load-balancer ingress point."""
 
     hostname: str | None = None
@@ -100,14 +100,14 @@ class IngressLoadBalancerIngress(ApiModel, kw_only=True):
     """ports provides information about the ports exposed by this LoadBalancer."""
 
 
-class IngressLoadBalancerStatus(ApiModel, kw_only=True):
+class IngressLoadBalancerStatus(ApiModel):
     """IngressLoadBalancerStatus represents the status of a load-balancer."""
 
     ingress: list[IngressLoadBalancerIngress] = []
     """ingress is a list containing ingress points for the load-balancer."""
 
 
-class IngressPortStatus(ApiModel, kw_only=True):
+class IngressPortStatus(ApiModel):
     """IngressPortStatus represents the error condition of a service port"""
 
     error: str | None = None
@@ -121,7 +121,7 @@ class IngressPortStatus(ApiModel, kw_only=True):
     """protocol is the protocol of the ingress port."""
 
 
-class IngressRule(ApiModel, kw_only=True):
+class IngressRule(ApiModel):
     """IngressRule represents the rules mapping the paths under a specified host to the related backend services.
     Incoming requests are first evaluated for a host match, then routed to the backend associated with the matching
     IngressRuleValue.
@@ -133,7 +133,7 @@ class IngressRule(ApiModel, kw_only=True):
     """http is a HTTP IngressRuleValue, which contains a list of http selectors"""
 
 
-class IngressServiceBackend(ApiModel, kw_only=True):
+class IngressServiceBackend(ApiModel):
     """IngressServiceBackend references a Kubernetes Service as a Backend."""
 
     name: str
@@ -142,7 +142,7 @@ class IngressServiceBackend(ApiModel, kw_only=True):
     """port of the referenced service. A port name or port number is required for a IngressServiceBackend."""
 
 
-class IngressSpec(ApiModel, kw_only=True):
+class IngressSpec(ApiModel):
     """IngressSpec describes the Ingress the user wishes to exist."""
 
     default_backend: IngressBackend | None = None
@@ -155,14 +155,14 @@ class IngressSpec(ApiModel, kw_only=True):
     """tls represents the TLS configuration. Currently the Ingress only supports a single TLS port, 443."""
 
 
-class IngressStatus(ApiModel, kw_only=True):
+class IngressStatus(ApiModel):
     """IngressStatus describe the current state of the Ingress."""
 
     load_balancer: IngressLoadBalancerStatus | None = None
     """loadBalancer contains the current status of the load-balancer."""
 
 
-class IngressTLS(ApiModel, kw_only=True):
+class IngressTLS(ApiModel):
     """IngressTLS describes the transport layer security associated with an ingress."""
 
     hosts: list[str] = []
@@ -173,7 +173,7 @@ class IngressTLS(ApiModel, kw_only=True):
     """secretName is the name of the secret used to terminate TLS traffic on port 443."""
 
 
-class NetworkPolicyEgressRule(ApiModel, kw_only=True):
+class NetworkPolicyEgressRule(ApiModel):
     """NetworkPolicyEgressRule describes a particular set of traffic that is allowed out of pods matched by a
     NetworkPolicySpec's podSelector. The traffic must match both ports and to. This type is beta-level in 1.8
     """
@@ -184,7 +184,7 @@ class NetworkPolicyEgressRule(ApiModel, kw_only=True):
     """to is a list of destinations for outgoing traffic of pods selected for this rule."""
 
 
-class NetworkPolicyIngressRule(ApiModel, kw_only=True):
+class NetworkPolicyIngressRule(ApiModel):
     """NetworkPolicyIngressRule describes a particular set of traffic that is allowed to the pods matched by a
     NetworkPolicySpec's podSelector. The traffic must match both ports and from.
     """
@@ -195,7 +195,7 @@ class NetworkPolicyIngressRule(ApiModel, kw_only=True):
     """ports is a list of ports which should be made accessible on the pods selected for this rule."""
 
 
-class NetworkPolicyPeer(ApiModel, kw_only=True):
+class NetworkPolicyPeer(ApiModel):
     """NetworkPolicyPeer describes a peer to allow traffic to/from. Only certain combinations of fields are allowed"""
 
     ip_block: IPBlock | None = None
@@ -206,7 +206,7 @@ class NetworkPolicyPeer(ApiModel, kw_only=True):
     """podSelector is a label selector which selects pods."""
 
 
-class NetworkPolicyPort(ApiModel, kw_only=True):
+class NetworkPolicyPort(ApiModel):
     """NetworkPolicyPort describes a port to allow traffic on"""
 
     end_port: int | None = None
@@ -219,7 +219,7 @@ class NetworkPolicyPort(ApiModel, kw_only=True):
     """protocol represents the protocol (TCP, UDP, or SCTP) which traffic must match."""
 
 
-class NetworkPolicySpec(ApiModel, kw_only=True):
+class NetworkPolicySpec(ApiModel):
     """NetworkPolicySpec provides the specification of a NetworkPolicy"""
 
     egress: list[NetworkPolicyEgressRule] = []
@@ -232,7 +232,7 @@ class NetworkPolicySpec(ApiModel, kw_only=True):
     """policyTypes is a list of rule types that the NetworkPolicy relates to."""
 
 
-class ParentReference(ApiModel, kw_only=True):
+class ParentReference(ApiModel):
     """ParentReference describes a reference to a parent object."""
 
     group: str | None = None
@@ -245,7 +245,7 @@ class ParentReference(ApiModel, kw_only=True):
     """resource is the resource of the object being referenced."""
 
 
-class ServiceBackendPort(ApiModel, kw_only=True):
+class ServiceBackendPort(ApiModel):
     """ServiceBackendPort is the service port being referenced."""
 
     name: str | None = None
@@ -254,7 +254,7 @@ class ServiceBackendPort(ApiModel, kw_only=True):
     """number is the numerical port number (e.g. 80) on the Service."""
 
 
-class ServiceCIDRSpec(ApiModel, kw_only=True):
+class ServiceCIDRSpec(ApiModel):
     """ServiceCIDRSpec define the CIDRs the user wants to use for allocating ClusterIPs for Services."""
 
     cidrs: list[str] = []
@@ -263,14 +263,14 @@ class ServiceCIDRSpec(ApiModel, kw_only=True):
     """
 
 
-class ServiceCIDRStatus(ApiModel, kw_only=True):
+class ServiceCIDRStatus(ApiModel):
     """ServiceCIDRStatus describes the current state of the ServiceCIDR."""
 
     conditions: list[Condition] = []
     """conditions holds an array of metav1.Condition that describe the state of the ServiceCIDR."""
 
 
-class IPAddress(Object, ApiModel, kw_only=True):
+class IPAddress(Object, ApiModel):
     """IPAddress represents a single IP of a single IP Family. The object is designed to be used by APIs that operate on
     IP addresses. The object is used by the Service core API for allocation of IP addresses.
     """
@@ -281,7 +281,7 @@ class IPAddress(Object, ApiModel, kw_only=True):
     """spec is the desired state of the IPAddress."""
 
 
-class Ingress(Object, ApiModel, kw_only=True):
+class Ingress(Object, ApiModel):
     """Ingress is a collection of rules that allow inbound connections to reach the endpoints defined by a backend. An
     Ingress can be configured to give services externally-reachable urls, load balance traffic, terminate SSL, offer
     name based virtual hosting etc.
@@ -295,7 +295,7 @@ class Ingress(Object, ApiModel, kw_only=True):
     """status is the current state of the Ingress."""
 
 
-class IngressClass(Object, ApiModel, kw_only=True):
+class IngressClass(Object, ApiModel):
     """IngressClass represents the class of the Ingress, referenced by the Ingress Spec. The
     `ingressclass.kubernetes.io/is-default-class` annotation can be used to indicate that an IngressClass should be
     considered default. When a single IngressClass resource has this annotation set to true, new Ingress resources
@@ -308,7 +308,7 @@ class IngressClass(Object, ApiModel, kw_only=True):
     """spec is the desired state of the IngressClass."""
 
 
-class NetworkPolicy(Object, ApiModel, kw_only=True):
+class NetworkPolicy(Object, ApiModel):
     """NetworkPolicy describes what network traffic is allowed for a set of Pods"""
 
     resource: ClassVar[Resource] = _table.NETWORKING_V1_NETWORK_POLICY
@@ -317,7 +317,7 @@ class NetworkPolicy(Object, ApiModel, kw_only=True):
     """spec represents the specification of the desired behavior for this NetworkPolicy."""
 
 
-class ServiceCIDR(Object, ApiModel, kw_only=True):
+class ServiceCIDR(Object, ApiModel):
     """ServiceCIDR defines a range of IP addresses using CIDR format (e.g. 192.168.0.0/24 or 2001:db2::/64). This range
     is used to allocate ClusterIPs to Service objects.
     """
@@ -330,7 +330,7 @@ class ServiceCIDR(Object, ApiModel, kw_only=True):
     """status represents the current state of the ServiceCIDR."""
 
 
-class IPAddressList(ApiModel, kw_only=True):
+class IPAddressList(ApiModel):
     """IPAddressList contains a list of IPAddress."""
 
     api_version: ClassVar[str] = "networking.k8s.io/v1"
@@ -342,7 +342,7 @@ class IPAddressList(ApiModel, kw_only=True):
     """Standard object's metadata."""
 
 
-class IngressClassList(ApiModel, kw_only=True):
+class IngressClassList(ApiModel):
     """IngressClassList is a collection of IngressClasses."""
 
     api_version: ClassVar[str] = "networking.k8s.io/v1"
@@ -354,7 +354,7 @@ class IngressClassList(ApiModel, kw_only=True):
     """Standard list metadata."""
 
 
-class IngressList(ApiModel, kw_only=True):
+class IngressList(ApiModel):
     """IngressList is a collection of Ingress."""
 
     api_version: ClassVar[str] = "networking.k8s.io/v1"
@@ -366,7 +366,7 @@ class IngressList(ApiModel, kw_only=True):
     """Standard object's metadata."""
 
 
-class NetworkPolicyList(ApiModel, kw_only=True):
+class NetworkPolicyList(ApiModel):
     """NetworkPolicyList is a list of NetworkPolicy objects."""
 
     api_version: ClassVar[str] = "networking.k8s.io/v1"
@@ -378,7 +378,7 @@ class NetworkPolicyList(ApiModel, kw_only=True):
     """Standard list metadata."""
 
 
-class ServiceCIDRList(ApiModel, kw_only=True):
+class ServiceCIDRList(ApiModel):
     """ServiceCIDRList contains a list of ServiceCIDR objects."""
 
     api_version: ClassVar[str] = "networking.k8s.io/v1"

@@ -12,14 +12,14 @@ from setpoint.models import _table
 from setpoint.models.core_v1 import Toleration
 
 
-class Overhead(ApiModel, kw_only=True):
+class Overhead(ApiModel):
     """Overhead structure represents the resource overhead associated with running a pod."""
 
     pod_fixed: dict[str, str] = {}
     """podFixed represents the fixed resource overhead associated with running a pod."""
 
 
-class Scheduling(ApiModel, kw_only=True):
+class Scheduling(ApiModel):
     """Scheduling specifies the scheduling constraints for nodes supporting a RuntimeClass."""
 
     node_selector: dict[str, str] = {}
@@ -30,7 +30,7 @@ class Scheduling(ApiModel, kw_only=True):
     """
 
 
-class RuntimeClass(Object, ApiModel, kw_only=True):
+class RuntimeClass(Object, ApiModel):
     """RuntimeClass defines a class of container runtime supported in the cluster. The RuntimeClass is used to determine
     which container runtime is used to run all containers in a pod. RuntimeClasses are manually defined by a user or
     cluster provisioner, and referenced in the PodSpec. The Kubelet is responsible for resolving the RuntimeClassName
@@ -52,7 +52,7 @@ class RuntimeClass(Object, ApiModel, kw_only=True):
     """
 
 
-class RuntimeClassList(ApiModel, kw_only=True):
+class RuntimeClassList(ApiModel):
     """RuntimeClassList is a list of RuntimeClass objects."""
 
     api_version: ClassVar[str] = "node.k8s.io/v1"

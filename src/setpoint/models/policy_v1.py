@@ -13,7 +13,7 @@ from setpoint.models import _table
 from setpoint.models.meta_v1 import DeleteOptions
 
 
-class PodDisruptionBudgetSpec(ApiModel, kw_only=True):
+class PodDisruptionBudgetSpec(ApiModel):
     """PodDisruptionBudgetSpec is a description of a PodDisruptionBudget."""
 
     max_unavailable: int | str | None = None
@@ -30,7 +30,7 @@ class PodDisruptionBudgetSpec(ApiModel, kw_only=True):
     """unhealthyPodEvictionPolicy defines the criteria for when unhealthy pods should be considered for eviction."""
 
 
-class PodDisruptionBudgetStatus(ApiModel, kw_only=True):
+class PodDisruptionBudgetStatus(ApiModel):
     """PodDisruptionBudgetStatus represents information about the status of a PodDisruptionBudget. Status may trail the
     actual state of a system.
     """
@@ -56,7 +56,7 @@ class PodDisruptionBudgetStatus(ApiModel, kw_only=True):
     """Most recent generation observed when updating this PDB status."""
 
 
-class Eviction(Object, ApiModel, kw_only=True):
+class Eviction(Object, ApiModel):
     """Eviction evicts a pod from its node subject to certain policies and safety constraints. This is a subresource of
     Pod. A request to cause such an eviction is created by POSTing to .../pods/<pod name>/evictions.
     """
@@ -67,7 +67,7 @@ class Eviction(Object, ApiModel, kw_only=True):
     """deleteOptions may be provided"""
 
 
-class PodDisruptionBudget(Object, ApiModel, kw_only=True):
+class PodDisruptionBudget(Object, ApiModel):
     """PodDisruptionBudget is an object to define the max disruption that can be caused to a collection of pods"""
 
     resource: ClassVar[Resource] = _table.POLICY_V1_POD_DISRUPTION_BUDGET
@@ -78,7 +78,7 @@ class PodDisruptionBudget(Object, ApiModel, kw_only=True):
     """status is the most recently observed status of the PodDisruptionBudget."""
 
 
-class PodDisruptionBudgetList(ApiModel, kw_only=True):
+class PodDisruptionBudgetList(ApiModel):
     """PodDisruptionBudgetList is a collection of PodDisruptionBudgets."""
 
     api_version: ClassVar[str] = "policy/v1"

@@ -11,14 +11,14 @@ from setpoint.meta import ApiModel, LabelSelector, ListMeta, Object, Resource
 from setpoint.models import _table
 
 
-class AggregationRule(ApiModel, kw_only=True):
+class AggregationRule(ApiModel):
     """AggregationRule describes how to locate ClusterRoles to aggregate into the ClusterRole"""
 
     cluster_role_selectors: list[LabelSelector] = []
     """clusterRoleSelectors holds a list of selectors which will be used to find ClusterRoles and create the rules."""
 
 
-class PolicyRule(ApiModel, kw_only=True):
+class PolicyRule(ApiModel):
     """PolicyRule holds information that describes a policy rule, but does not contain information about who the rule
     applies to or which namespace the rule applies to.
     """
@@ -38,7 +38,7 @@ class PolicyRule(ApiModel, kw_only=True):
     """verbs is a list of Verbs that apply to ALL the ResourceKinds contained in this rule."""
 
 
-class RoleRef(ApiModel, kw_only=True):
+class RoleRef(ApiModel):
     """RoleRef contains information that points to the role being used"""
 
     api_group: str | None = None
@@ -49,7 +49,7 @@ class RoleRef(ApiModel, kw_only=True):
     """name is the name of resource being referenced"""
 
 
-class Subject(ApiModel, kw_only=True):
+class Subject(ApiModel):
     """Subject contains a reference to the object or user identities a role binding applies to. This can either hold a
     direct API object reference, or a value for non-objects such as user and group names.
     """
@@ -70,7 +70,7 @@ class Subject(ApiModel, kw_only=True):
     """
 
 
-class ClusterRole(Object, ApiModel, kw_only=True):
+class ClusterRole(Object, ApiModel):
     """ClusterRole is a cluster level, logical grouping of PolicyRules that can be referenced as a unit by a RoleBinding
     or ClusterRoleBinding.
     """
@@ -83,7 +83,7 @@ class ClusterRole(Object, ApiModel, kw_only=True):
     """rules holds all the PolicyRules for this ClusterRole"""
 
 
-class ClusterRoleBinding(Object, ApiModel, kw_only=True):
+class ClusterRoleBinding(Object, ApiModel):
     """ClusterRoleBinding references a ClusterRole, but not contain it. It can reference a ClusterRole in the global
     namespace, and adds who information via Subject.
     """
@@ -96,7 +96,7 @@ class ClusterRoleBinding(Object, ApiModel, kw_only=True):
     """subjects holds references to the objects the role applies to."""
 
 
-class Role(Object, ApiModel, kw_only=True):
+class Role(Object, ApiModel):
     """Role is a namespaced, logical grouping of PolicyRules that can be referenced as a unit by a RoleBinding."""
 
     resource: ClassVar[Resource] = _table.RBAC_V1_ROLE
@@ -105,7 +105,7 @@ class Role(Object, ApiModel, kw_only=True):
     """rules holds all the PolicyRules for this Role"""
 
 
-class RoleBinding(Object, ApiModel, kw_only=True):
+class RoleBinding(Object, ApiModel):
     """RoleBinding references a role, but does not contain it. It can reference a Role in the same namespace or a
     ClusterRole in the global namespace. It adds who information via Subjects and namespace information by which
     namespace it exists in. RoleBindings in a given namespace only have effect in that namespace.
@@ -119,7 +119,7 @@ class RoleBinding(Object, ApiModel, kw_only=True):
     """subjects holds references to the objects the role applies to."""
 
 
-class ClusterRoleBindingList(ApiModel, kw_only=True):
+class ClusterRoleBindingList(ApiModel):
     """ClusterRoleBindingList is a collection of ClusterRoleBindings"""
 
     api_version: ClassVar[str] = "rbac.authorization.k8s.io/v1"
@@ -131,7 +131,7 @@ class ClusterRoleBindingList(ApiModel, kw_only=True):
     """Standard object's metadata."""
 
 
-class ClusterRoleList(ApiModel, kw_only=True):
+class ClusterRoleList(ApiModel):
     """ClusterRoleList is a collection of ClusterRoles"""
 
     api_version: ClassVar[str] = "rbac.authorization.k8s.io/v1"
@@ -143,7 +143,7 @@ class ClusterRoleList(ApiModel, kw_only=True):
     """Standard object's metadata."""
 
 
-class RoleBindingList(ApiModel, kw_only=True):
+class RoleBindingList(ApiModel):
     """RoleBindingList is a collection of RoleBindings"""
 
     api_version: ClassVar[str] = "rbac.authorization.k8s.io/v1"
@@ -155,7 +155,7 @@ class RoleBindingList(ApiModel, kw_only=True):
     """Standard object's metadata."""
 
 
-class RoleList(ApiModel, kw_only=True):
+class RoleList(ApiModel):
     """RoleList is a collection of Roles"""
 
     api_version: ClassVar[str] = "rbac.authorization.k8s.io/v1"

@@ -12,7 +12,7 @@ from setpoint.meta import ApiModel, Condition, ListMeta, Object, Resource
 from setpoint.models import _table
 
 
-class DeviceTaint(ApiModel, kw_only=True):
+class DeviceTaint(ApiModel):
     """The device this taint is attached to has the "effect" on any claim which does not tolerate the taint and, through
     the claim, to pods using the claim.
     """
@@ -30,7 +30,7 @@ class DeviceTaint(ApiModel, kw_only=True):
     """The taint value corresponding to the taint key. Must be a label value."""
 
 
-class DeviceTaintRuleSpec(ApiModel, kw_only=True):
+class DeviceTaintRuleSpec(ApiModel):
     """DeviceTaintRuleSpec specifies the selector and one taint."""
 
     device_selector: DeviceTaintSelector | None = None
@@ -39,7 +39,7 @@ class DeviceTaintRuleSpec(ApiModel, kw_only=True):
     """The taint that gets applied to matching devices."""
 
 
-class DeviceTaintRuleStatus(ApiModel, kw_only=True):
+class DeviceTaintRuleStatus(ApiModel):
     """DeviceTaintRuleStatus provides information about an on-going pod eviction."""
 
     conditions: list[Condition] = []
@@ -48,7 +48,7 @@ class DeviceTaintRuleStatus(ApiModel, kw_only=True):
     """
 
 
-class DeviceTaintSelector(ApiModel, kw_only=True):
+class DeviceTaintSelector(ApiModel):
     """DeviceTaintSelector defines which device(s) a DeviceTaintRule applies to. The empty selector matches all devices.
     Without a selector, no devices are matched.
     """
@@ -61,7 +61,7 @@ class DeviceTaintSelector(ApiModel, kw_only=True):
     """If pool is set, only devices in that pool are selected."""
 
 
-class PartitionTypeStatus(ApiModel, kw_only=True):
+class PartitionTypeStatus(ApiModel):
     """PartitionTypeStatus reports allocatability for a single partition type, identified by the value of a grouping
     attribute.
     """
@@ -78,7 +78,7 @@ class PartitionTypeStatus(ApiModel, kw_only=True):
     """Type is the partition type value (e.g. "Full" or "Half")."""
 
 
-class PoolStatus(ApiModel, kw_only=True):
+class PoolStatus(ApiModel):
     """PoolStatus contains status information for a single resource pool."""
 
     allocated_devices: int | None = None
@@ -111,7 +111,7 @@ class PoolStatus(ApiModel, kw_only=True):
     """ValidationError is set when the pool's data could not be fully validated (e.g., incomplete slice publication)."""
 
 
-class ResourcePoolStatusRequestSpec(ApiModel, kw_only=True):
+class ResourcePoolStatusRequestSpec(ApiModel):
     """ResourcePoolStatusRequestSpec defines the filters for the pool status request."""
 
     default_partition_type_attribute: str | None = None
@@ -127,7 +127,7 @@ class ResourcePoolStatusRequestSpec(ApiModel, kw_only=True):
     """PoolName optionally filters to a specific pool name."""
 
 
-class ResourcePoolStatusRequestStatus(ApiModel, kw_only=True):
+class ResourcePoolStatusRequestStatus(ApiModel):
     """ResourcePoolStatusRequestStatus contains the calculated pool status information."""
 
     conditions: list[Condition] = []
@@ -138,7 +138,7 @@ class ResourcePoolStatusRequestStatus(ApiModel, kw_only=True):
     """Pools contains the first `spec.limit` matching pools, sorted by driver then pool name."""
 
 
-class ShareableCapacityStatus(ApiModel, kw_only=True):
+class ShareableCapacityStatus(ApiModel):
     """ShareableCapacityStatus reports aggregate amounts for a single shareable capacity key."""
 
     available: str
@@ -151,7 +151,7 @@ class ShareableCapacityStatus(ApiModel, kw_only=True):
     """Total is the sum of this capacity across shareable devices in the pool."""
 
 
-class ShareableSummaryStatus(ApiModel, kw_only=True):
+class ShareableSummaryStatus(ApiModel):
     """ShareableSummaryStatus reports aggregate capacity for a pool that contains devices with AllowMultipleAllocations.
     """
 
@@ -163,7 +163,7 @@ class ShareableSummaryStatus(ApiModel, kw_only=True):
     """PartiallyAvailableDevices is the number of shareable devices with some but not all capacity consumed."""
 
 
-class DeviceTaintRule(Object, ApiModel, kw_only=True):
+class DeviceTaintRule(Object, ApiModel):
     """DeviceTaintRule adds one taint to all devices which match the selector. This has the same effect as if the taint
     was specified directly in the ResourceSlice by the DRA driver.
     """
@@ -176,7 +176,7 @@ class DeviceTaintRule(Object, ApiModel, kw_only=True):
     """Status provides information about what was requested in the spec."""
 
 
-class ResourcePoolStatusRequest(Object, ApiModel, kw_only=True):
+class ResourcePoolStatusRequest(Object, ApiModel):
     """ResourcePoolStatusRequest triggers a one-time calculation of resource pool status based on the provided filters.
     Once status is set, the request is considered complete and will not be reprocessed. Users should delete and recreate
     requests to get updated information.
@@ -190,7 +190,7 @@ class ResourcePoolStatusRequest(Object, ApiModel, kw_only=True):
     """Status is populated by the controller with the calculated pool status."""
 
 
-class DeviceTaintRuleList(ApiModel, kw_only=True):
+class DeviceTaintRuleList(ApiModel):
     """DeviceTaintRuleList is a collection of DeviceTaintRules."""
 
     api_version: ClassVar[str] = "resource.k8s.io/v1alpha3"
@@ -202,7 +202,7 @@ class DeviceTaintRuleList(ApiModel, kw_only=True):
     """Standard list metadata"""
 
 
-class ResourcePoolStatusRequestList(ApiModel, kw_only=True):
+class ResourcePoolStatusRequestList(ApiModel):
     """ResourcePoolStatusRequestList is a collection of ResourcePoolStatusRequests."""
 
     api_version: ClassVar[str] = "resource.k8s.io/v1alpha3"

@@ -13,7 +13,7 @@ from setpoint.models import _table
 from setpoint.models.core_v1 import NodeSelector
 
 
-class AllocatedDeviceStatus(ApiModel, kw_only=True):
+class AllocatedDeviceStatus(ApiModel):
     """AllocatedDeviceStatus contains the status of an allocated device, if the driver chooses to report it. This may
     include driver-specific information.
     """
@@ -38,7 +38,7 @@ class AllocatedDeviceStatus(ApiModel, kw_only=True):
     """ShareID uniquely identifies an individual allocation share of the device."""
 
 
-class AllocationResult(ApiModel, kw_only=True):
+class AllocationResult(ApiModel):
     """AllocationResult contains attributes of an allocated resource."""
 
     allocation_timestamp: datetime | None = None
@@ -49,7 +49,7 @@ class AllocationResult(ApiModel, kw_only=True):
     """NodeSelector defines where the allocated resources are available."""
 
 
-class BasicDevice(ApiModel, kw_only=True):
+class BasicDevice(ApiModel):
     """BasicDevice defines one device instance."""
 
     all_nodes: bool | None = None
@@ -84,14 +84,14 @@ class BasicDevice(ApiModel, kw_only=True):
     """If specified, these are the driver-defined taints."""
 
 
-class CELDeviceSelector(ApiModel, kw_only=True):
+class CELDeviceSelector(ApiModel):
     """CELDeviceSelector contains a CEL expression for selecting a device."""
 
     expression: str
     """Expression is a CEL expression which evaluates a single device."""
 
 
-class CapacityRequestPolicy(ApiModel, kw_only=True):
+class CapacityRequestPolicy(ApiModel):
     """CapacityRequestPolicy defines how requests consume device capacity."""
 
     default: str | None = None
@@ -104,7 +104,7 @@ class CapacityRequestPolicy(ApiModel, kw_only=True):
     """ValidValues defines a set of acceptable quantity values in consuming requests."""
 
 
-class CapacityRequestPolicyRange(ApiModel, kw_only=True):
+class CapacityRequestPolicyRange(ApiModel):
     """CapacityRequestPolicyRange defines a valid range for consumable capacity values."""
 
     max: str | None = None
@@ -115,7 +115,7 @@ class CapacityRequestPolicyRange(ApiModel, kw_only=True):
     """Step defines the step size between valid capacity amounts within the range."""
 
 
-class CapacityRequirements(ApiModel, kw_only=True):
+class CapacityRequirements(ApiModel):
     """CapacityRequirements defines the capacity requirements for a specific device request."""
 
     requests: dict[str, str] = {}
@@ -124,14 +124,14 @@ class CapacityRequirements(ApiModel, kw_only=True):
     """
 
 
-class Counter(ApiModel, kw_only=True):
+class Counter(ApiModel):
     """Counter describes a quantity associated with a device."""
 
     value: str
     """Value defines how much of a certain device counter is available."""
 
 
-class CounterSet(ApiModel, kw_only=True):
+class CounterSet(ApiModel):
     """CounterSet defines a named set of counters that are available to be used by devices defined in the ResourcePool.
     """
 
@@ -143,7 +143,7 @@ class CounterSet(ApiModel, kw_only=True):
     """Name defines the name of the counter set."""
 
 
-class Device(ApiModel, kw_only=True):
+class Device(ApiModel):
     """Device represents one individual hardware instance that can be selected based on its attributes. Besides the
     name, exactly one field must be set.
     """
@@ -154,7 +154,7 @@ class Device(ApiModel, kw_only=True):
     """Name is unique identifier among all devices managed by the driver in the pool."""
 
 
-class DeviceAllocationConfiguration(ApiModel, kw_only=True):
+class DeviceAllocationConfiguration(ApiModel):
     """DeviceAllocationConfiguration gets embedded in an AllocationResult."""
 
     opaque: OpaqueDeviceConfiguration | None = None
@@ -167,7 +167,7 @@ class DeviceAllocationConfiguration(ApiModel, kw_only=True):
     """
 
 
-class DeviceAllocationResult(ApiModel, kw_only=True):
+class DeviceAllocationResult(ApiModel):
     """DeviceAllocationResult is the result of allocating devices."""
 
     config: list[DeviceAllocationConfiguration] = []
@@ -176,7 +176,7 @@ class DeviceAllocationResult(ApiModel, kw_only=True):
     """Results lists all allocated devices."""
 
 
-class DeviceAttribute(ApiModel, kw_only=True):
+class DeviceAttribute(ApiModel):
     """DeviceAttribute must have exactly one field set."""
 
     bool_: bool | None = None
@@ -197,7 +197,7 @@ class DeviceAttribute(ApiModel, kw_only=True):
     """VersionValues is a non-empty list of semantic versions according to semver.org spec 2.0.0."""
 
 
-class DeviceCapacity(ApiModel, kw_only=True):
+class DeviceCapacity(ApiModel):
     """DeviceCapacity describes a quantity associated with a device."""
 
     request_policy: CapacityRequestPolicy | None = None
@@ -208,7 +208,7 @@ class DeviceCapacity(ApiModel, kw_only=True):
     """Value defines how much of a certain capacity that device has."""
 
 
-class DeviceClaim(ApiModel, kw_only=True):
+class DeviceClaim(ApiModel):
     """DeviceClaim defines how to request devices with a ResourceClaim."""
 
     config: list[DeviceClaimConfiguration] = []
@@ -219,7 +219,7 @@ class DeviceClaim(ApiModel, kw_only=True):
     """Requests represent individual requests for distinct devices which must all be satisfied."""
 
 
-class DeviceClaimConfiguration(ApiModel, kw_only=True):
+class DeviceClaimConfiguration(ApiModel):
     """DeviceClaimConfiguration is used for configuration parameters in DeviceClaim."""
 
     opaque: OpaqueDeviceConfiguration | None = None
@@ -228,14 +228,14 @@ class DeviceClaimConfiguration(ApiModel, kw_only=True):
     """Requests lists the names of requests where the configuration applies."""
 
 
-class DeviceClassConfiguration(ApiModel, kw_only=True):
+class DeviceClassConfiguration(ApiModel):
     """DeviceClassConfiguration is used in DeviceClass."""
 
     opaque: OpaqueDeviceConfiguration | None = None
     """Opaque provides driver-specific configuration parameters."""
 
 
-class DeviceClassSpec(ApiModel, kw_only=True):
+class DeviceClassSpec(ApiModel):
     """DeviceClassSpec is used in a [DeviceClass] to define what can be allocated and how to configure it."""
 
     config: list[DeviceClassConfiguration] = []
@@ -246,7 +246,7 @@ class DeviceClassSpec(ApiModel, kw_only=True):
     """Each selector must be satisfied by a device which is claimed via this class."""
 
 
-class DeviceConstraint(ApiModel, kw_only=True):
+class DeviceConstraint(ApiModel):
     """DeviceConstraint must have exactly one field set besides Requests."""
 
     distinct_attribute: str | None = None
@@ -261,7 +261,7 @@ class DeviceConstraint(ApiModel, kw_only=True):
     """Requests is a list of the one or more requests in this claim which must co-satisfy this constraint."""
 
 
-class DeviceCounterConsumption(ApiModel, kw_only=True):
+class DeviceCounterConsumption(ApiModel):
     """DeviceCounterConsumption defines a set of counters that a device will consume from a CounterSet."""
 
     compatibility_groups: list[str] = []
@@ -272,7 +272,7 @@ class DeviceCounterConsumption(ApiModel, kw_only=True):
     """Counters defines the counters that will be consumed by the device."""
 
 
-class DeviceDerivedAttribute(ApiModel, kw_only=True):
+class DeviceDerivedAttribute(ApiModel):
     """DeviceDerivedAttribute defines a derived attribute computed via CEL."""
 
     expression: str
@@ -281,7 +281,7 @@ class DeviceDerivedAttribute(ApiModel, kw_only=True):
     """Name is the identifier for this derived attribute, used in constraints."""
 
 
-class DeviceRequest(ApiModel, kw_only=True):
+class DeviceRequest(ApiModel):
     """DeviceRequest is a request for devices required for a claim. This is typically a request for a single resource
     like a device, but can also ask for several identical devices.
     """
@@ -316,7 +316,7 @@ class DeviceRequest(ApiModel, kw_only=True):
     """If specified, the request's tolerations."""
 
 
-class DeviceRequestAllocationResult(ApiModel, kw_only=True):
+class DeviceRequestAllocationResult(ApiModel):
     """DeviceRequestAllocationResult contains the allocation result for one request."""
 
     admin_access: bool | None = None
@@ -355,14 +355,14 @@ class DeviceRequestAllocationResult(ApiModel, kw_only=True):
     """A copy of all tolerations specified in the request at the time when the device got allocated."""
 
 
-class DeviceSelector(ApiModel, kw_only=True):
+class DeviceSelector(ApiModel):
     """DeviceSelector must have exactly one field set."""
 
     cel: CELDeviceSelector | None = None
     """CEL contains a CEL expression for selecting a device."""
 
 
-class DeviceSubRequest(ApiModel, kw_only=True):
+class DeviceSubRequest(ApiModel):
     """DeviceSubRequest describes a request for device provided in the claim.spec.devices.requests[].firstAvailable
     array. Each is typically a request for a single resource like a device, but can also ask for several identical
     devices.
@@ -392,7 +392,7 @@ class DeviceSubRequest(ApiModel, kw_only=True):
     """If specified, the request's tolerations."""
 
 
-class DeviceTaint(ApiModel, kw_only=True):
+class DeviceTaint(ApiModel):
     """The device this taint is attached to has the "effect" on any claim which does not tolerate the taint and, through
     the claim, to pods using the claim.
     """
@@ -410,7 +410,7 @@ class DeviceTaint(ApiModel, kw_only=True):
     """The taint value corresponding to the taint key. Must be a label value."""
 
 
-class DeviceToleration(ApiModel, kw_only=True):
+class DeviceToleration(ApiModel):
     """The ResourceClaim this DeviceToleration is attached to tolerates any taint that matches the triple
     <key,value,effect> using the matching operator <operator>.
     """
@@ -429,7 +429,7 @@ class DeviceToleration(ApiModel, kw_only=True):
     """Value is the taint value the toleration matches to. Must be a label value."""
 
 
-class NetworkDeviceData(ApiModel, kw_only=True):
+class NetworkDeviceData(ApiModel):
     """NetworkDeviceData provides network-related details for the allocated device. This information may be filled by
     drivers or other components to configure or identify the device within a network context.
     """
@@ -442,7 +442,7 @@ class NetworkDeviceData(ApiModel, kw_only=True):
     """IPs lists the network addresses assigned to the device's network interface."""
 
 
-class NodeAllocatableMapping(ApiModel, kw_only=True):
+class NodeAllocatableMapping(ApiModel):
     """NodeAllocatableMapping defines how a DRA allocation directly translates into a node allocatable resource
     quantity. The mapping can be derived from either the count of allocated devices or the specific capacity consumed.
     These options are mutually exclusive. Kubelet adds this mapped resource quantity from claim to both requests and
@@ -458,7 +458,7 @@ class NodeAllocatableMapping(ApiModel, kw_only=True):
     """DeviceMultiplier is used as a multiplier for the allocated device count in the claim."""
 
 
-class NodeAllocatableOverhead(ApiModel, kw_only=True):
+class NodeAllocatableOverhead(ApiModel):
     """NodeAllocatableOverhead defines auxiliary resource overheads incurred when allocating a device. Overheads can be
     specified as a fixed cost per pod referencing the claim, a variable cost per container reference, or both. Kubelet
     accounts for this overhead by adding it to both the pod-level and container-level cgroups of referencing containers.
@@ -470,7 +470,7 @@ class NodeAllocatableOverhead(ApiModel, kw_only=True):
     """PerPod is overhead applied once per pod referencing the claim on this node."""
 
 
-class NodeAllocatableResource(ApiModel, kw_only=True):
+class NodeAllocatableResource(ApiModel):
     """NodeAllocatableResource defines the translation between the DRA device/capacity units requested to the
     corresponding quantity of the node allocatable resource. At least one of Mapping or Overhead must be specified. Not
     specifying either is an invalid configuration.
@@ -486,7 +486,7 @@ class NodeAllocatableResource(ApiModel, kw_only=True):
     """
 
 
-class OpaqueDeviceConfiguration(ApiModel, kw_only=True):
+class OpaqueDeviceConfiguration(ApiModel):
     """OpaqueDeviceConfiguration contains configuration parameters for a driver in a format defined by the driver
     vendor.
     """
@@ -499,7 +499,7 @@ class OpaqueDeviceConfiguration(ApiModel, kw_only=True):
     """
 
 
-class ResourceClaimConsumerReference(ApiModel, kw_only=True):
+class ResourceClaimConsumerReference(ApiModel):
     """ResourceClaimConsumerReference contains enough information to let you locate the consumer of a ResourceClaim. The
     user must be a resource in the same namespace as the ResourceClaim.
     """
@@ -514,14 +514,14 @@ class ResourceClaimConsumerReference(ApiModel, kw_only=True):
     """UID identifies exactly one incarnation of the resource."""
 
 
-class ResourceClaimSpec(ApiModel, kw_only=True):
+class ResourceClaimSpec(ApiModel):
     """ResourceClaimSpec defines what is being requested in a ResourceClaim and how to configure it."""
 
     devices: DeviceClaim | None = None
     """Devices defines how to request devices."""
 
 
-class ResourceClaimStatus(ApiModel, kw_only=True):
+class ResourceClaimStatus(ApiModel):
     """ResourceClaimStatus tracks whether the resource has been allocated and what the result of that was."""
 
     allocation: AllocationResult | None = None
@@ -532,7 +532,7 @@ class ResourceClaimStatus(ApiModel, kw_only=True):
     """ReservedFor indicates which entities are currently allowed to use the claim."""
 
 
-class ResourceClaimTemplateSpec(ApiModel, kw_only=True):
+class ResourceClaimTemplateSpec(ApiModel):
     """ResourceClaimTemplateSpec contains the metadata and fields for a ResourceClaim."""
 
     metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
@@ -543,7 +543,7 @@ class ResourceClaimTemplateSpec(ApiModel, kw_only=True):
     """
 
 
-class ResourcePool(ApiModel, kw_only=True):
+class ResourcePool(ApiModel):
     """ResourcePool describes the pool that ResourceSlices belong to."""
 
     generation: int
@@ -558,7 +558,7 @@ class ResourcePool(ApiModel, kw_only=True):
     """
 
 
-class ResourceSliceSpec(ApiModel, kw_only=True):
+class ResourceSliceSpec(ApiModel):
     """ResourceSliceSpec contains the information published by the driver in one ResourceSlice."""
 
     all_nodes: bool | None = None
@@ -591,7 +591,7 @@ class ResourceSliceSpec(ApiModel, kw_only=True):
     """
 
 
-class DeviceClass(Object, ApiModel, kw_only=True):
+class DeviceClass(Object, ApiModel):
     """DeviceClass is a vendor- or admin-provided resource that contains device configuration and selectors. It can be
     referenced in the device requests of a claim to apply these presets. Cluster scoped.
     """
@@ -602,7 +602,7 @@ class DeviceClass(Object, ApiModel, kw_only=True):
     """Spec defines what can be allocated and how to configure it."""
 
 
-class ResourceClaim(Object, ApiModel, kw_only=True):
+class ResourceClaim(Object, ApiModel):
     """ResourceClaim describes a request for access to resources in the cluster, for use by workloads. For example, if a
     workload needs an accelerator device with specific properties, this is how that request is expressed. The status
     stanza tracks whether this claim has been satisfied and what specific resources have been allocated.
@@ -616,7 +616,7 @@ class ResourceClaim(Object, ApiModel, kw_only=True):
     """Status describes whether the claim is ready to use and what has been allocated."""
 
 
-class ResourceClaimTemplate(Object, ApiModel, kw_only=True):
+class ResourceClaimTemplate(Object, ApiModel):
     """ResourceClaimTemplate is used to produce ResourceClaim objects."""
 
     resource: ClassVar[Resource] = _table.RESOURCE_V1BETA1_RESOURCE_CLAIM_TEMPLATE
@@ -625,7 +625,7 @@ class ResourceClaimTemplate(Object, ApiModel, kw_only=True):
     """Describes the ResourceClaim that is to be generated."""
 
 
-class ResourceSlice(Object, ApiModel, kw_only=True):
+class ResourceSlice(Object, ApiModel):
     """ResourceSlice represents one or more resources in a pool of similar resources, managed by a common driver. A pool
     may span more than one ResourceSlice, and exactly how many ResourceSlices comprise a pool is determined by the
     driver.
@@ -637,7 +637,7 @@ class ResourceSlice(Object, ApiModel, kw_only=True):
     """Contains the information published by the driver."""
 
 
-class DeviceClassList(ApiModel, kw_only=True):
+class DeviceClassList(ApiModel):
     """DeviceClassList is a collection of classes."""
 
     api_version: ClassVar[str] = "resource.k8s.io/v1beta1"
@@ -649,7 +649,7 @@ class DeviceClassList(ApiModel, kw_only=True):
     """Standard list metadata"""
 
 
-class ResourceClaimList(ApiModel, kw_only=True):
+class ResourceClaimList(ApiModel):
     """ResourceClaimList is a collection of claims."""
 
     api_version: ClassVar[str] = "resource.k8s.io/v1beta1"
@@ -661,7 +661,7 @@ class ResourceClaimList(ApiModel, kw_only=True):
     """Standard list metadata"""
 
 
-class ResourceClaimTemplateList(ApiModel, kw_only=True):
+class ResourceClaimTemplateList(ApiModel):
     """ResourceClaimTemplateList is a collection of claim templates."""
 
     api_version: ClassVar[str] = "resource.k8s.io/v1beta1"
@@ -673,7 +673,7 @@ class ResourceClaimTemplateList(ApiModel, kw_only=True):
     """Standard list metadata"""
 
 
-class ResourceSliceList(ApiModel, kw_only=True):
+class ResourceSliceList(ApiModel):
     """ResourceSliceList is a collection of ResourceSlices."""
 
     api_version: ClassVar[str] = "resource.k8s.io/v1beta1"

@@ -11,7 +11,7 @@ from setpoint.meta import ApiModel, ListMeta, Object, Resource
 from setpoint.models import _table
 
 
-class PriorityClass(Object, ApiModel, kw_only=True):
+class PriorityClass(Object, ApiModel):
     """PriorityClass defines mapping from a priority class name to the priority integer value. The value can be any
     valid integer.
     """
@@ -33,7 +33,7 @@ class PriorityClass(Object, ApiModel, kw_only=True):
     """value represents the integer value of this priority class."""
 
 
-class PriorityClassList(ApiModel, kw_only=True):
+class PriorityClassList(ApiModel):
     """PriorityClassList is a collection of priority classes."""
 
     api_version: ClassVar[str] = "scheduling.k8s.io/v1"

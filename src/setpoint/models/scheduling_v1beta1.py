@@ -11,27 +11,27 @@ from setpoint.meta import ApiModel, Condition, ListMeta, Object, Resource
 from setpoint.models import _table
 
 
-class AllCompositeDisruptionMode(ApiModel, kw_only=True):
+class AllCompositeDisruptionMode(ApiModel):
     """AllCompositeDisruptionMode means that children of a CompositePodGroup can only be disrupted or preempted
     together.
     """
 
 
-class AllDisruptionMode(ApiModel, kw_only=True):
+class AllDisruptionMode(ApiModel):
     """AllDisruptionMode specifies that children can only be disrupted together."""
 
 
-class BasicSchedulingPolicy(ApiModel, kw_only=True):
+class BasicSchedulingPolicy(ApiModel):
     """BasicSchedulingPolicy indicates that standard Kubernetes scheduling behavior should be used."""
 
 
-class CompositeBasicSchedulingPolicy(ApiModel, kw_only=True):
+class CompositeBasicSchedulingPolicy(ApiModel):
     """CompositeBasicSchedulingPolicy indicates that the groups belonging to the composite group should be scheduled
     independently.
     """
 
 
-class CompositeDisruptionMode(ApiModel, kw_only=True):
+class CompositeDisruptionMode(ApiModel):
     """CompositeDisruptionMode defines how individual entities within a composite pod group can be disrupted. Exactly
     one mode must be set.
     """
@@ -42,7 +42,7 @@ class CompositeDisruptionMode(ApiModel, kw_only=True):
     """single specifies that children groups can be disrupted independently from each other."""
 
 
-class CompositeGangSchedulingPolicy(ApiModel, kw_only=True):
+class CompositeGangSchedulingPolicy(ApiModel):
     """CompositeGangSchedulingPolicy indicates that the groups belonging to the composite group should be scheduled
     using all-or-nothing semantics.
     """
@@ -53,14 +53,14 @@ class CompositeGangSchedulingPolicy(ApiModel, kw_only=True):
     """
 
 
-class CompositePodGroupSchedulingConstraints(ApiModel, kw_only=True):
+class CompositePodGroupSchedulingConstraints(ApiModel):
     """CompositePodGroupSchedulingConstraints defines scheduling constraints (e.g. topology) for a CompositePodGroup."""
 
     topology: list[TopologyConstraint] = []
     """topology defines the topology constraints for the composite pod group."""
 
 
-class CompositePodGroupSchedulingPolicy(ApiModel, kw_only=True):
+class CompositePodGroupSchedulingPolicy(ApiModel):
     """CompositePodGroupSchedulingPolicy defines the scheduling configuration for a CompositePodGroup. Exactly one
     policy must be set.
     """
@@ -71,7 +71,7 @@ class CompositePodGroupSchedulingPolicy(ApiModel, kw_only=True):
     """gang specifies that the groups of this composite group should be scheduled using all-or-nothing semantics."""
 
 
-class CompositePodGroupTemplate(ApiModel, kw_only=True):
+class CompositePodGroupTemplate(ApiModel):
     """CompositePodGroupTemplate represents a template for a CompositePodGroup with a scheduling policy."""
 
     composite_pod_group_templates: list[CompositePodGroupTemplate] = []
@@ -97,7 +97,7 @@ class CompositePodGroupTemplate(ApiModel, kw_only=True):
     """schedulingPolicy defines the scheduling policy for this template."""
 
 
-class DisruptionMode(ApiModel, kw_only=True):
+class DisruptionMode(ApiModel):
     """DisruptionMode defines how individual entities within a group can be disrupted. Exactly one mode can be set."""
 
     all: AllDisruptionMode | None = None
@@ -106,7 +106,7 @@ class DisruptionMode(ApiModel, kw_only=True):
     """single specifies that children can be disrupted independently from each other."""
 
 
-class GangSchedulingPolicy(ApiModel, kw_only=True):
+class GangSchedulingPolicy(ApiModel):
     """GangSchedulingPolicy defines the parameters for gang scheduling."""
 
     min_count: int
@@ -115,7 +115,7 @@ class GangSchedulingPolicy(ApiModel, kw_only=True):
     """
 
 
-class PodGroupResourceClaim(ApiModel, kw_only=True):
+class PodGroupResourceClaim(ApiModel):
     """PodGroupResourceClaim references exactly one ResourceClaim, either directly or by naming a ResourceClaimTemplate
     which is then turned into a ResourceClaim for the PodGroup.
     """
@@ -129,7 +129,7 @@ class PodGroupResourceClaim(ApiModel, kw_only=True):
     """
 
 
-class PodGroupResourceClaimStatus(ApiModel, kw_only=True):
+class PodGroupResourceClaimStatus(ApiModel):
     """PodGroupResourceClaimStatus is stored in the PodGroupStatus for each PodGroupResourceClaim which references a
     ResourceClaimTemplate. It stores the generated name for the corresponding ResourceClaim.
     """
@@ -142,14 +142,14 @@ class PodGroupResourceClaimStatus(ApiModel, kw_only=True):
     """
 
 
-class PodGroupSchedulingConstraints(ApiModel, kw_only=True):
+class PodGroupSchedulingConstraints(ApiModel):
     """PodGroupSchedulingConstraints defines scheduling constraints (e.g. topology) for a PodGroup."""
 
     topology: list[TopologyConstraint] = []
     """topology defines the topology constraints for the pod group."""
 
 
-class PodGroupSchedulingPolicy(ApiModel, kw_only=True):
+class PodGroupSchedulingPolicy(ApiModel):
     """PodGroupSchedulingPolicy defines the scheduling configuration for a PodGroup. Exactly one policy must be set. The
     policy is chosen at creation time by setting either the Basic or Gang field. The PodGroup may not change policy
     after creation. Fields within chosen policy may be updated after creation when their individual fields allow it.
@@ -161,7 +161,7 @@ class PodGroupSchedulingPolicy(ApiModel, kw_only=True):
     """gang specifies that the pods in this group should be scheduled using all-or-nothing semantics."""
 
 
-class PodGroupSpec(ApiModel, kw_only=True):
+class PodGroupSpec(ApiModel):
     """PodGroupSpec defines the desired state of a PodGroup."""
 
     disruption_mode: DisruptionMode | None = None
@@ -190,7 +190,7 @@ class PodGroupSpec(ApiModel, kw_only=True):
     """
 
 
-class PodGroupStatus(ApiModel, kw_only=True):
+class PodGroupStatus(ApiModel):
     """PodGroupStatus represents information about the status of a pod group."""
 
     conditions: list[Condition] = []
@@ -199,7 +199,7 @@ class PodGroupStatus(ApiModel, kw_only=True):
     """resourceClaimStatuses is status of resource claims."""
 
 
-class PodGroupTemplate(ApiModel, kw_only=True):
+class PodGroupTemplate(ApiModel):
     """PodGroupTemplate represents a template for a set of pods with a scheduling policy."""
 
     disruption_mode: DisruptionMode | None = None
@@ -222,24 +222,24 @@ class PodGroupTemplate(ApiModel, kw_only=True):
     """schedulingPolicy defines the scheduling policy for this PodGroupTemplate."""
 
 
-class SingleCompositeDisruptionMode(ApiModel, kw_only=True):
+class SingleCompositeDisruptionMode(ApiModel):
     """SingleCompositeDisruptionMode means that individual children of a CompositePodGroup can be disrupted or preempted
     independently.
     """
 
 
-class SingleDisruptionMode(ApiModel, kw_only=True):
+class SingleDisruptionMode(ApiModel):
     """SingleDisruptionMode specifies that children can be disrupted independently."""
 
 
-class TopologyConstraint(ApiModel, kw_only=True):
+class TopologyConstraint(ApiModel):
     """TopologyConstraint defines a topology constraint for a PodGroup."""
 
     key: str
     """key specifies the key of the node label representing the topology domain."""
 
 
-class TypedLocalObjectReference(ApiModel, kw_only=True):
+class TypedLocalObjectReference(ApiModel):
     """TypedLocalObjectReference allows to reference typed object inside the same namespace."""
 
     api_group: str | None = None
@@ -250,7 +250,7 @@ class TypedLocalObjectReference(ApiModel, kw_only=True):
     """name is the name of resource being referenced."""
 
 
-class WorkloadReference(ApiModel, kw_only=True):
+class WorkloadReference(ApiModel):
     """WorkloadReference references the Workload object together with the template that was used to create a particular
     PodGroup.
     """
@@ -262,7 +262,7 @@ class WorkloadReference(ApiModel, kw_only=True):
     """
 
 
-class WorkloadSpec(ApiModel, kw_only=True):
+class WorkloadSpec(ApiModel):
     """WorkloadSpec defines the desired state of a Workload."""
 
     composite_pod_group_templates: list[CompositePodGroupTemplate] = []
@@ -273,7 +273,7 @@ class WorkloadSpec(ApiModel, kw_only=True):
     """podGroupTemplates is the list of templates that make up the Workload."""
 
 
-class PodGroup(Object, ApiModel, kw_only=True):
+class PodGroup(Object, ApiModel):
     """PodGroup represents a runtime instance of pods grouped together. PodGroups are created by workload controllers
     (Job, LWS, JobSet, etc...) from Workload.podGroupTemplates. PodGroup API enablement is toggled by the
     GenericWorkload feature gate.
@@ -287,7 +287,7 @@ class PodGroup(Object, ApiModel, kw_only=True):
     """status represents the current observed state of the PodGroup."""
 
 
-class Workload(Object, ApiModel, kw_only=True):
+class Workload(Object, ApiModel):
     """Workload allows for expressing scheduling constraints that should be used when managing the lifecycle of
     workloads from the scheduling perspective, including scheduling, preemption, eviction and other phases. Workload API
     enablement is toggled by the GenericWorkload feature gate.
@@ -299,7 +299,7 @@ class Workload(Object, ApiModel, kw_only=True):
     """spec defines the desired behavior of a Workload."""
 
 
-class PodGroupList(ApiModel, kw_only=True):
+class PodGroupList(ApiModel):
     """PodGroupList contains a list of PodGroup resources."""
 
     api_version: ClassVar[str] = "scheduling.k8s.io/v1beta1"
@@ -311,7 +311,7 @@ class PodGroupList(ApiModel, kw_only=True):
     """Standard list metadata."""
 
 
-class WorkloadList(ApiModel, kw_only=True):
+class WorkloadList(ApiModel):
     """WorkloadList contains a list of Workload resources."""
 
     api_version: ClassVar[str] = "scheduling.k8s.io/v1beta1"

@@ -13,7 +13,7 @@ from setpoint.models import _table
 from setpoint.models.core_v1 import PersistentVolumeSpec, TopologySelectorTerm
 
 
-class CSIDriverSpec(ApiModel, kw_only=True):
+class CSIDriverSpec(ApiModel):
     """CSIDriverSpec is the specification of a CSIDriver."""
 
     attach_required: bool | None = None
@@ -63,7 +63,7 @@ class CSIDriverSpec(ApiModel, kw_only=True):
     """
 
 
-class CSINodeDriver(ApiModel, kw_only=True):
+class CSINodeDriver(ApiModel):
     """CSINodeDriver holds information about the specification of one CSI driver installed on a node"""
 
     allocatable: VolumeNodeResources | None = None
@@ -76,21 +76,21 @@ class CSINodeDriver(ApiModel, kw_only=True):
     """topologyKeys is the list of keys supported by the driver."""
 
 
-class CSINodeSpec(ApiModel, kw_only=True):
+class CSINodeSpec(ApiModel):
     """CSINodeSpec holds information about the specification of all CSI drivers installed on a node"""
 
     drivers: list[CSINodeDriver]
     """drivers is a list of information of all CSI Drivers existing on a node."""
 
 
-class CSINodeStatus(ApiModel, kw_only=True):
+class CSINodeStatus(ApiModel):
     """CSINodeStatus contains health and status information for storage on a node."""
 
     storage_health: list[StorageHealth] = []
     """storageHealth contains backend health reports for CSI drivers registered on the node."""
 
 
-class StorageHealth(ApiModel, kw_only=True):
+class StorageHealth(ApiModel):
     """StorageHealth contains storage backend health reported by a CSI driver on a node."""
 
     health_conditions: list[StorageHealthCondition] = []
@@ -99,7 +99,7 @@ class StorageHealth(ApiModel, kw_only=True):
     """name is the CSI driver name, matching CSINodeDriver.name."""
 
 
-class StorageHealthCondition(ApiModel, kw_only=True):
+class StorageHealthCondition(ApiModel):
     """StorageHealthCondition represents an adverse health condition reported by a CSI driver for its storage backend on
     a node.
     """
@@ -118,7 +118,7 @@ class StorageHealthCondition(ApiModel, kw_only=True):
     """volumeMode is the volume mode affected. Nil means both are affected."""
 
 
-class TokenRequest(ApiModel, kw_only=True):
+class TokenRequest(ApiModel):
     """TokenRequest contains parameters of a service account token."""
 
     audience: str
@@ -127,7 +127,7 @@ class TokenRequest(ApiModel, kw_only=True):
     """expirationSeconds is the duration of validity of the token in "TokenRequestSpec"."""
 
 
-class VolumeAttachmentSource(ApiModel, kw_only=True):
+class VolumeAttachmentSource(ApiModel):
     """VolumeAttachmentSource represents a volume that should be attached. Right now only PersistentVolumes can be
     attached via external attacher, in the future we may allow also inline volumes in pods. Exactly one member can be
     set.
@@ -141,7 +141,7 @@ class VolumeAttachmentSource(ApiModel, kw_only=True):
     """persistentVolumeName represents the name of the persistent volume to attach."""
 
 
-class VolumeAttachmentSpec(ApiModel, kw_only=True):
+class VolumeAttachmentSpec(ApiModel):
     """VolumeAttachmentSpec is the specification of a VolumeAttachment request."""
 
     attacher: str
@@ -152,7 +152,7 @@ class VolumeAttachmentSpec(ApiModel, kw_only=True):
     """source represents the volume that should be attached."""
 
 
-class VolumeAttachmentStatus(ApiModel, kw_only=True):
+class VolumeAttachmentStatus(ApiModel):
     """VolumeAttachmentStatus is the status of a VolumeAttachment request."""
 
     attach_error: VolumeError | None = None
@@ -167,7 +167,7 @@ class VolumeAttachmentStatus(ApiModel, kw_only=True):
     """detachError represents the last error encountered during detach operation, if any."""
 
 
-class VolumeError(ApiModel, kw_only=True):
+class VolumeError(ApiModel):
     """VolumeError captures an error encountered during a volume operation."""
 
     error_code: int | None = None
@@ -178,14 +178,14 @@ class VolumeError(ApiModel, kw_only=True):
     """time represents the time the error was encountered."""
 
 
-class VolumeNodeResources(ApiModel, kw_only=True):
+class VolumeNodeResources(ApiModel):
     """VolumeNodeResources is a set of resource limits for scheduling of volumes."""
 
     count: int | None = None
     """count indicates the maximum number of unique volumes managed by the CSI driver that can be used on a node."""
 
 
-class CSIDriver(Object, ApiModel, kw_only=True):
+class CSIDriver(Object, ApiModel):
     """CSIDriver captures information about a Container Storage Interface (CSI) volume driver deployed on the cluster.
     Kubernetes attach detach controller uses this object to determine whether attach is required. Kubelet uses this
     object to determine whether pod information needs to be passed on mount. CSIDriver objects are non-namespaced.
@@ -197,7 +197,7 @@ class CSIDriver(Object, ApiModel, kw_only=True):
     """spec represents the specification of the CSI Driver."""
 
 
-class CSINode(Object, ApiModel, kw_only=True):
+class CSINode(Object, ApiModel):
     """CSINode holds information about all CSI drivers installed on a node. CSI drivers do not need to create the
     CSINode object directly. As long as they use the node-driver-registrar sidecar container, the kubelet will
     automatically populate the CSINode object for the CSI driver as part of kubelet plugin registration. CSINode has the
@@ -212,7 +212,7 @@ class CSINode(Object, ApiModel, kw_only=True):
     """status contains health and status information for the node's storage."""
 
 
-class CSIStorageCapacity(Object, ApiModel, kw_only=True):
+class CSIStorageCapacity(Object, ApiModel):
     """CSIStorageCapacity stores the result of one CSI GetCapacity call. For a given StorageClass, this describes the
     available capacity in a particular topology segment. This can be used when considering where to instantiate new
     PersistentVolumes.
@@ -234,7 +234,7 @@ class CSIStorageCapacity(Object, ApiModel, kw_only=True):
     """storageClassName represents the name of the StorageClass that the reported capacity applies to."""
 
 
-class StorageClass(Object, ApiModel, kw_only=True):
+class StorageClass(Object, ApiModel):
     """StorageClass describes the parameters for a class of storage for which PersistentVolumes can be dynamically
     provisioned.
     """
@@ -261,7 +261,7 @@ class StorageClass(Object, ApiModel, kw_only=True):
     """volumeBindingMode indicates how PersistentVolumeClaims should be provisioned and bound."""
 
 
-class VolumeAttachment(Object, ApiModel, kw_only=True):
+class VolumeAttachment(Object, ApiModel):
     """VolumeAttachment captures the intent to attach or detach the specified volume to/from the specified node."""
 
     resource: ClassVar[Resource] = _table.STORAGE_V1_VOLUME_ATTACHMENT
@@ -272,7 +272,7 @@ class VolumeAttachment(Object, ApiModel, kw_only=True):
     """status represents status of the VolumeAttachment request."""
 
 
-class VolumeAttributesClass(Object, ApiModel, kw_only=True):
+class VolumeAttributesClass(Object, ApiModel):
     """VolumeAttributesClass represents a specification of mutable volume attributes defined by the CSI driver. The
     class can be specified during dynamic provisioning of PersistentVolumeClaims, and changed in the
     PersistentVolumeClaim spec after provisioning.
@@ -286,7 +286,7 @@ class VolumeAttributesClass(Object, ApiModel, kw_only=True):
     """parameters hold volume attributes defined by the CSI driver."""
 
 
-class CSIDriverList(ApiModel, kw_only=True):
+class CSIDriverList(ApiModel):
     """CSIDriverList is a collection of CSIDriver objects."""
 
     api_version: ClassVar[str] = "storage.k8s.io/v1"
@@ -300,7 +300,7 @@ class CSIDriverList(ApiModel, kw_only=True):
     """
 
 
-class CSINodeList(ApiModel, kw_only=True):
+class CSINodeList(ApiModel):
     """CSINodeList is a collection of CSINode objects."""
 
     api_version: ClassVar[str] = "storage.k8s.io/v1"
@@ -314,7 +314,7 @@ class CSINodeList(ApiModel, kw_only=True):
     """
 
 
-class CSIStorageCapacityList(ApiModel, kw_only=True):
+class CSIStorageCapacityList(ApiModel):
     """CSIStorageCapacityList is a collection of CSIStorageCapacity objects."""
 
     api_version: ClassVar[str] = "storage.k8s.io/v1"
@@ -328,7 +328,7 @@ class CSIStorageCapacityList(ApiModel, kw_only=True):
     """
 
 
-class StorageClassList(ApiModel, kw_only=True):
+class StorageClassList(ApiModel):
     """StorageClassList is a collection of storage classes."""
 
     api_version: ClassVar[str] = "storage.k8s.io/v1"
@@ -342,7 +342,7 @@ class StorageClassList(ApiModel, kw_only=True):
     """
 
 
-class VolumeAttachmentList(ApiModel, kw_only=True):
+class VolumeAttachmentList(ApiModel):
     """VolumeAttachmentList is a collection of VolumeAttachment objects."""
 
     api_version: ClassVar[str] = "storage.k8s.io/v1"
@@ -356,7 +356,7 @@ class VolumeAttachmentList(ApiModel, kw_only=True):
     """
 
 
-class VolumeAttributesClassList(ApiModel, kw_only=True):
+class VolumeAttributesClassList(ApiModel):
     """VolumeAttributesClassList is a collection of VolumeAttributesClass objects."""
 
     api_version: ClassVar[str] = "storage.k8s.io/v1"

@@ -12,7 +12,7 @@ from setpoint.models import _table
 from setpoint.models.meta_v1 import GroupResource
 
 
-class StorageVersionMigrationSpec(ApiModel, kw_only=True):
+class StorageVersionMigrationSpec(ApiModel):
     """Spec of the storage version migration."""
 
     resource: GroupResource
@@ -20,7 +20,7 @@ class StorageVersionMigrationSpec(ApiModel, kw_only=True):
     """
 
 
-class StorageVersionMigrationStatus(ApiModel, kw_only=True):
+class StorageVersionMigrationStatus(ApiModel):
     """Status of the storage version migration."""
 
     conditions: list[Condition] = []
@@ -29,7 +29,7 @@ class StorageVersionMigrationStatus(ApiModel, kw_only=True):
     """ResourceVersion to compare with the GC cache for performing the migration."""
 
 
-class StorageVersionMigration(Object, ApiModel, kw_only=True):
+class StorageVersionMigration(Object, ApiModel):
     """StorageVersionMigration represents a migration of stored data to the latest storage version."""
 
     resource: ClassVar[Resource] = _table.STORAGEMIGRATION_V1_STORAGE_VERSION_MIGRATION
@@ -40,7 +40,7 @@ class StorageVersionMigration(Object, ApiModel, kw_only=True):
     """Status of the migration."""
 
 
-class StorageVersionMigrationList(ApiModel, kw_only=True):
+class StorageVersionMigrationList(ApiModel):
     """StorageVersionMigrationList is a collection of storage version migrations."""
 
     api_version: ClassVar[str] = "storagemigration.k8s.io/v1"

@@ -1,0 +1,70 @@
+"""Whatever a server may send comes back as it was: random documents, valid by the schema, for the big kinds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.models.documents import documents
+
+from setpoint.meta import Object, decode, to_wire
+from setpoint.models import BUILTIN, definition_name, kind_for
+
+BIG = {
+    "pods",
+    "services",
+    "nodes",
+    "events",
+    "persistentvolumes",
+    "deployments",
+    "cronjobs",
+    "customresourcedefinitions",
+    "horizontalpodautoscalers",
+    "ingresses",
+    "networkpolicies",
+    "resourceslices",
+    "validatingadmissionpolicies",
+    "leases",
+    "secrets",
+}
+KINDS = [kind_for(resource.gvk) for resource in BUILTIN]
+
+
+def expected(kind: type[Object], document: dict[str, Any]) -> dict[str, Any]:
+    """The document with the names of its kind, without what says nothing."""
+    nothing = {
+        item.encode_name: to_wire(item.default_factory())
+        for item in msgspec.structs.fields(kind)
+        if item.default_factory is not msgspec.NODEFAULT and item.name in ("metadata", "spec", "status")
+    }
+    said = {name: value for name, value in document.items() if name not in nothing or value != nothing[name]}
+    return {"apiVersion": kind.resource.api_version, "kind": kind.resource.kind, **said}
+
+
+def check(kind: type[Object], document: dict[str, Any]) -> None:
+    made = decode(kind, msgspec.json.encode(document))
+    assert to_wire(made) == expected(kind, document)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [kind for kind in KINDS if kind.resource.plural in BIG and "beta" not in kind.resource.version],
+    ids=lambda kind: str(kind.resource.gvr),
+)
+def test_a_big_kind_comes_back_as_it_was(kind: type[Object]) -> None:
+    @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @given(documents(definition_name(kind.resource.gvk)))
+    def run(document: dict[str, Any]) -> None:
+        check(kind, document)
+
+    run()
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@given(st.data())
+def test_any_kind_comes_back_as_it_was(data: st.DataObject) -> None:
+    kind = data.draw(st.sampled_from(KINDS))
+    check(kind, data.draw(documents(definition_name(kind.resource.gvk))))
