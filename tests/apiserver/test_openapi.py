@@ -48,6 +48,7 @@ MYKIND = Resource(
     },
 )
 REGISTRY = [*map(Described, BUILTIN), Described(MYKIND, SCHEMA, (".spec.numpods",))]
+ROOTS = sorted({described.resource.root for described in REGISTRY})
 META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 
 
@@ -85,7 +86,7 @@ def test_the_index_names_a_document_for_every_group_version() -> None:
 @pytest.mark.parametrize(
     ("path", "prefix", "place"),
     [
-        *((f"/openapi/v3{root}", "#/components/schemas/", ("components", "schemas")) for root in sorted({s.resource.root for s in REGISTRY})),
+        *((f"/openapi/v3{root}", "#/components/schemas/", ("components", "schemas")) for root in ROOTS),
         ("/openapi/v2", "#/definitions/", ("definitions",)),
     ],
 )  # fmt: skip

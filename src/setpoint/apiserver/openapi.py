@@ -1,8 +1,8 @@
 """OpenAPI documents: ``/openapi/v3`` for each group version, ``/openapi/v2`` for all in one.
 
-They are built when they are first asked for. What a document holds follows from the resources alone, so it is remembered
-by their digest: two servers in one process share the documents of the built-in groups, and a CRD that
-changes makes new documents for its own group version only.
+They are built when they are first asked for. What a document holds follows from the resources alone, so it is
+remembered by their digest: two servers in one process share the documents of the built-in groups, and a CRD that
+changes makes a new document for its own group version only.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _INFO: Final = {"title": "Kubernetes", "version": "v1.37.0"}
 def respond(path: str, registry: Iterable[DescribedResource]) -> tuple[bytes, str, str] | None:
     """The answer to a GET of ``path``: body, entity tag (quoted) and content type; None when there is no such document.
 
-    Only JSON is spoken. A client that insists on protobuf (kubectl does for version 2, which it needs only where version
-    3 is missing) is to be told 406.
+    Only JSON is spoken. A client that insists on protobuf (kubectl does for version 2, which it needs only where
+    version 3 is missing) is to be told 406.
     """
     path = "/" + path.strip("/")
     if path == "/openapi/v3":
