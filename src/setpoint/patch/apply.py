@@ -160,7 +160,9 @@ def apply(
         if last and last.api_version == api_version
         else Owner(own.manager, "Apply", api_version, subresource, time=last.time if last else None, fields=fields)
     )
-    if last is not None:
+    owned = fields - _NEVER_OWNED
+    same = last is not None and last.api_version == api_version and last.fields == owned
+    if last is not None and not same:
         merged = context.prune(merged, managed, last)
     comparison = compare(schema, before, merged)
     conflicts = context.take(managed, own.identity, comparison, before, merged)
@@ -171,14 +173,12 @@ def apply(
         if conflicts:
             raise ApplyConflict(conflicts)
     mine = managed.owners[own.identity]
-    owned = mine.fields - _NEVER_OWNED
-    same = last is not None and last.api_version == api_version and last.fields == owned
     if last is not None and same and not comparison:
         managed.owners[own.identity] = last
     else:
         managed.owners[own.identity] = mine.with_fields(owned).at(now)
     managed.drop_empty()
-    changed = bool(comparison) or not live or not json_equal(before, merged) or managed.owners != original
+    changed = not live or managed.owners != original or (merged is not before and not json_equal(before, merged))
     if not changed:
         return ApplyResult(live, [dict(entry) for entry in managers], False)  # type: ignore[arg-type]
     entries = managed.encode()

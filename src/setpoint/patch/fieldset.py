@@ -12,6 +12,7 @@ Semantics are those of structured-merge-diff's ``fieldpath``: a member is a path
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
@@ -25,7 +26,10 @@ Path: TypeAlias = tuple[str, ...]
 
 _encode: Final = msgspec.json.Encoder(order="sorted").encode
 _decode: Final = msgspec.json.decode
-_RANK: Final = {"f": 0, "k": 1, "v": 2, "i": 3}
+_KINDS: Final = frozenset("fkvi")
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_./:-]*").fullmatch
+# Elements that can be written in one way only.
+_CANONICAL: Final = re.compile(r'v:"[A-Za-z0-9_./:-]*"|k:\{"\w+":(?:"[A-Za-z0-9_./:-]*"|0|[1-9][0-9]*)\}', re.ASCII).fullmatch
 
 
 def field(name: str) -> str:
@@ -35,12 +39,16 @@ def field(name: str) -> str:
 
 def key(keys: Mapping[str, Any]) -> str:
     """The element of a list item that is told apart by some of its fields."""
+    if len(keys) == 1:
+        ((name, item),) = keys.items()
+        if isinstance(item, str) and _PLAIN(item):
+            return f'k:{{"{name}":"{item}"}}'
     return "k:" + _json(keys)
 
 
 def value(item: Any) -> str:
     """The element of a list item that is told apart by its whole (scalar) value."""
-    return "v:" + _json(item)
+    return f'v:"{item}"' if isinstance(item, str) and _PLAIN(item) else "v:" + _json(item)
 
 
 def index(position: int) -> str:
@@ -78,9 +86,9 @@ class FieldSet:
         for element, inner in fields.items():
             if element == ".":
                 continue
-            if not element.startswith("f:"):
+            if not element.startswith("f:") and _CANONICAL(element) is None:
                 element = _canonical(element)
-            if not isinstance(inner, Mapping):
+            if not isinstance(inner, dict):
                 raise ValueError(f"managed fields: {element!r} must hold an object, not {inner!r}")
             if not inner:
                 members.add(element)
@@ -96,7 +104,7 @@ class FieldSet:
         """The JSON form, in the order servers write it."""
         result: dict[str, Any] = {}
         members, children = self.members, self.children
-        for element in sorted(members | children.keys() if children else members, key=_order):
+        for element in sorted(members | children.keys() if children else members):
             child = children.get(element)
             if child is None:
                 result[element] = {}
@@ -141,9 +149,9 @@ class FieldSet:
 
     def __iter__(self) -> Iterator[Path]:
         """All members in the order servers report them: own elements first, then what is below."""
-        for element in sorted(self.members, key=_order):
+        for element in sorted(self.members):
             yield (element,)
-        for element in sorted(self.children, key=_order):
+        for element in sorted(self.children):
             for path in self.children[element]:
                 yield (element, *path)
 
@@ -154,6 +162,8 @@ class FieldSet:
             return True
         if self.members != other.members:
             return False
+        if self.children == other.children:
+            return True
         mine = {element: child for element, child in self.children.items() if child}
         return mine == {element: child for element, child in other.children.items() if child}
 
@@ -225,7 +235,7 @@ def _json(item: Any) -> str:
 
 def _canonical(element: str) -> str:
     kind, separator, rest = element.partition(":")
-    if not separator or kind not in _RANK:
+    if not separator or kind not in _KINDS:
         raise ValueError(f"managed fields: {element!r} is not a path element")
     if kind == "i":
         return f"i:{int(rest)}"
@@ -236,10 +246,6 @@ def _canonical(element: str) -> str:
     if kind == "k" and not isinstance(item, dict):
         raise ValueError(f"managed fields: {element!r} must hold an object")
     return f"{kind}:{_json(item)}"
-
-
-def _order(element: str) -> tuple[int, str]:
-    return _RANK[element[0]], element
 
 
 def _element_text(element: str) -> str:

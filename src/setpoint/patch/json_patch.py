@@ -191,7 +191,7 @@ class _Run:
     def own(self, node: Any, path: list[str], depth: int) -> dict[str, Any] | list[Any]:
         if id(node) in self.owned:
             return node  # type: ignore[no-any-return]
-        if not isinstance(node, dict | list):
+        if not isinstance(node, (dict, list)):
             raise PatchError(f"{_join(path[:depth])!r} is neither an object nor a list")
         copy: dict[str, Any] | list[Any] = node.copy()
         self.owned[id(copy)] = copy

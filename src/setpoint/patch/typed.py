@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import msgspec
+
 from setpoint.schema.node import ANYTHING, UNSET, Schema
 from setpoint.schema.values import json_equal
 
@@ -28,6 +30,9 @@ __all__ = [
     "remove",
     "type_errors",
 ]
+
+_GRANULAR: Final = frozenset({"set", "map"})
+_encode: Final = msgspec.json.Encoder().encode
 
 
 class TypedError(ValueError):
@@ -59,9 +64,6 @@ def field_set(schema: Schema, value: Any) -> FieldSet:
     if isinstance(value, list) and schema.list_type in _GRANULAR:
         return _list_fields(schema, value)
     return FieldSet()
-
-
-_GRANULAR: Final = frozenset({"set", "map"})
 
 
 def _map_fields(schema: Schema, value: dict[str, Any]) -> FieldSet:
@@ -107,7 +109,7 @@ def _list_fields(schema: Schema, value: list[Any]) -> FieldSet:
 def _item_element(schema: Schema, item: Any, position: int) -> str:
     """How an item of a set or map-list is told apart from the others. Raises TypedError if it can't be."""
     if schema.list_type == "set":
-        if isinstance(item, dict | list) or item is None:
+        if isinstance(item, (dict, list)) or item is None:
             what = "an explicit null" if item is None else "a map type" if isinstance(item, dict) else "a list type"
             raise TypedError(f"element {position}: associative list without keys has an element that's {what}")
         return value_element(item)
@@ -116,7 +118,8 @@ def _item_element(schema: Schema, item: Any, position: int) -> str:
             f"element {position}: associative list with keys may not have {'a null' if item is None else 'non-map'} element"
         )
     keys: dict[str, Any] = {}
-    for name in schema.list_map_keys:
+    names = schema.list_map_keys
+    for name in names:
         found = item.get(name, UNSET)
         if found is UNSET and schema.items is not None:
             declared = schema.items.properties.get(name)
@@ -124,9 +127,9 @@ def _item_element(schema: Schema, item: Any, position: int) -> str:
         if found is not UNSET:
             keys[name] = found
     if not keys:
-        names = " ".join(f'"{name}"' for name in schema.list_map_keys)
+        listed = " ".join(f'"{name}"' for name in names)
         raise TypedError(
-            f"element {position}: associative list with keys has an element that omits all key fields [{names}]"
+            f"element {position}: associative list with keys has an element that omits all key fields [{listed}]"
             " (and doesn't have default values for any key fields)"
         )
     return key_element(keys)
@@ -143,13 +146,19 @@ def _compare_maps(schema: Schema, old: dict[str, Any], new: dict[str, Any], resu
     properties, additional = schema.properties, schema.additional
     for name, after in new.items():
         before = old.get(name, UNSET)
-        if before is after:
+        if before is after or (type(before) is type(after) and _same(before, after)):
             continue
-        child = properties.get(name)
-        _compare("f:" + name, child or additional or ANYTHING, before, after, result)
+        _compare("f:" + name, properties.get(name) or additional or ANYTHING, before, after, result)
     for name, before in old.items():
         if name not in new:
             _compare("f:" + name, properties.get(name) or additional or ANYTHING, before, UNSET, result)
+
+
+def _same(old: Any, new: Any) -> bool:
+    """True only if two values of one type are equal; quick, and not deterred by depth."""
+    if isinstance(old, (dict, list)):
+        return _encode(old) == _encode(new)  # tells true from 1, which == does not
+    return bool(old == new)
 
 
 def _compare(element: str, schema: Schema, old: Any, new: Any, result: Comparison) -> None:
@@ -201,7 +210,7 @@ def _compare_lists(schema: Schema, old: list[Any], new: list[Any], result: Compa
         olds, news = before.get(element, []), after.get(element, [])
         if len(olds) <= 1 and len(news) <= 1:
             one, other = olds[0] if olds else UNSET, news[0] if news else UNSET
-            if one is not other:
+            if one is not other and not (type(one) is type(other) and _same(one, other)):
                 _compare(element, items, one, other, result)
         elif len(olds) > 1 and len(news) > 1:
             if not json_equal(olds, news):
@@ -224,31 +233,33 @@ def _grouped(schema: Schema, value: list[Any]) -> dict[str, list[Any]]:
 
 
 def merge(schema: Schema, live: Any, applied: Any) -> Any:
-    """``applied`` merged over ``live``. Neither is changed; the result shares parts with both.
+    """``applied`` merged over ``live``. Neither is changed; the result shares parts with both, and is ``live`` if nothing changes.
 
     Items of map-lists and sets keep the order of ``applied``, with the items only ``live`` has between them where they were.
     """
-    if applied is UNSET:
-        return live
     if live is UNSET or live is applied:
         return applied
     if isinstance(applied, dict):
         if not isinstance(live, dict) or not live or schema.map_type == "atomic":
-            return applied
-        if not applied:
-            return live
+            return live if type(live) is dict and _same(live, applied) else applied
         properties, additional = schema.properties, schema.additional
-        result = dict(live)
+        result = live
         for name, item in applied.items():
             before = live.get(name, UNSET)
-            if before is UNSET or not isinstance(item, dict | list) or before is None:
-                result[name] = before if item is None and before and _has_structure(schema, name, before) else item
+            if isinstance(item, (dict, list)) and before is not UNSET and before is not None:
+                after = merge(properties.get(name) or additional or ANYTHING, before, item)
+            elif type(item) is type(before) and item == before:
+                continue
             else:
-                result[name] = merge(properties.get(name) or additional or ANYTHING, before, item)
+                after = before if item is None and before and _has_structure(schema, name, before) else item
+            if after is not before:
+                if result is live:
+                    result = dict(live)
+                result[name] = after
         return result
     if isinstance(applied, list):
         if not isinstance(live, list) or schema.list_type not in _GRANULAR or not live:
-            return applied
+            return live if type(live) is list and _same(live, applied) else applied
         return _merge_lists(schema, live, applied) if applied else live
     return applied
 
@@ -298,6 +309,8 @@ def _merge_lists(schema: Schema, live: list[Any], applied: list[Any]) -> list[An
             j += 1
             if next_shared == element:
                 next_shared = next(shared, None)
+    if len(result) == len(live) and all(one is other for one, other in zip(result, live, strict=True)):
+        return live
     return result
 
 
@@ -377,57 +390,60 @@ def reconcile(schema: Schema, fields: FieldSet) -> FieldSet:
     return fields if changed is None else FieldSet(members, changed)
 
 
-_KINDS: Final[dict[str, tuple[type, ...]]] = {
-    "string": (str,),
-    "boolean": (bool,),
-    "integer": (int, float),
-    "number": (int, float),
-    "object": (dict,),
-    "array": (list,),
-}
-_EXPECTED: Final = {
-    "string": "string",
-    "boolean": "boolean",
-    "integer": "numeric (int or float)",
-    "number": "numeric (int or float)",
-    "object": "map",
-    "array": "list",
+_EXPECTED: Final[dict[str, tuple[type | tuple[type, ...], str]]] = {
+    "string": (str, "string"),
+    "boolean": (bool, "boolean"),
+    "integer": ((int, float), "numeric (int or float)"),
+    "number": ((int, float), "numeric (int or float)"),
+    "object": (dict, "map"),
+    "array": (list, "list"),
 }
 
 
-def type_errors(schema: Schema, value: Any, path: str = "") -> list[str]:
+def type_errors(schema: Schema, value: Any) -> list[str]:
     """Why ``value`` can't be applied: wrong types, undeclared fields, list items that can't be told apart; as ``path: reason``."""
+    return [f"{path}: {reason}" for path, reason in _type_errors(schema, value) or ()]
+
+
+def _type_errors(schema: Schema, value: Any) -> list[tuple[str, str]] | None:
+    # Paths are put together on the way up from an error only.
     if value is None:
-        return []
-    kinds = _KINDS.get(schema.type)
-    if kinds is not None and (
-        not isinstance(value, kinds) or (isinstance(value, bool) and schema.type in ("integer", "number"))
-    ):
-        return [f"{path or '.'}: expected {_EXPECTED[schema.type]}, got {value!r}"]
-    errors: list[str] = []
+        return None
+    if schema.type:
+        kinds, expected = _EXPECTED[schema.type]
+        if not isinstance(value, kinds) or (value.__class__ is bool and schema.type in ("integer", "number")):
+            return [("", f"expected {expected}, got {value!r}")]
+    errors: list[tuple[str, str]] = []
     if isinstance(value, dict):
-        free = schema.preserve_unknown or not schema.properties
+        properties, additional = schema.properties, schema.additional
         for name, item in value.items():
-            child = schema.field(name)
-            if child is not None:
-                if not isinstance(item, str) or child.type != "string":
-                    errors += type_errors(child, item, f"{path}.{name}")
-            elif not free:
-                errors.append(f"{path}.{name}: field not declared in schema")
+            child = properties.get(name)
+            if child is None:
+                child = additional
+                if child is None:
+                    if properties and not schema.preserve_unknown:
+                        errors.append((f".{name}", "field not declared in schema"))
+                    continue
+            if item.__class__ is str and child.type == "string":
+                continue
+            inner = _type_errors(child, item)
+            if inner:
+                errors += [(f".{name}{path}", reason) for path, reason in inner]
     elif isinstance(value, list):
+        granular, items = schema.list_type in _GRANULAR, schema.items
         seen: set[str] = set()
         for position, item in enumerate(value):
-            here = f"{path}[{position}]"
-            if schema.list_type in _GRANULAR:
+            element = f"i:{position}"
+            if granular:
                 try:
                     element = _item_element(schema, item, position)
                 except TypedError as error:
-                    errors.append(f"{path}: {error}")
+                    errors.append(("", str(error)))
                     continue
-                here = path + path_text((element,))
                 if element in seen:
-                    errors.append(f"{path}: duplicate entries for key {path_text((element,))}")
+                    errors.append(("", f"duplicate entries for key {path_text((element,))}"))
                 seen.add(element)
-            if schema.items is not None:
-                errors += type_errors(schema.items, item, here)
+            inner = None if items is None else _type_errors(items, item)
+            if inner:
+                errors += [(path_text((element,)) + path, reason) for path, reason in inner]
     return errors

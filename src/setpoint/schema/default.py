@@ -27,7 +27,7 @@ def drop_nulls(schema: Schema | None, value: JSON) -> None:
                 child = None if schema is None else schema.field(key)
                 if child is not None and not child.nullable and child.default is UNSET:
                     doomed = [key] if doomed is None else [*doomed, key]
-            elif isinstance(item, dict | list) and schema is not None:
+            elif isinstance(item, (dict, list)) and schema is not None:
                 child = schema.field(key)
                 if child is not None:
                     drop_nulls(child, item)
@@ -35,7 +35,7 @@ def drop_nulls(schema: Schema | None, value: JSON) -> None:
             del value[key]
     elif isinstance(value, list) and schema is not None and schema.items is not None:
         for item in value:
-            if isinstance(item, dict | list):
+            if isinstance(item, (dict, list)):
                 drop_nulls(schema.items, item)
 
 
@@ -52,8 +52,8 @@ def _default(schema: Schema, value: JSON) -> None:
             if field is None:
                 continue
             if item is None and not field.nullable and field.default is not UNSET:
-                item = value[key] = copy_json(field.default)  # noqa: PLW2901
-            if isinstance(item, dict | list):
+                item = value[key] = copy_json(field.default)
+            if isinstance(item, (dict, list)):
                 _default(field, item)
     elif isinstance(value, list):
         items = schema.items
@@ -61,6 +61,6 @@ def _default(schema: Schema, value: JSON) -> None:
             return
         for index, item in enumerate(value):
             if item is None and not items.nullable and items.default is not UNSET:
-                value[index] = item = copy_json(items.default)  # noqa: PLW2901
-            if isinstance(item, dict | list):
+                value[index] = item = copy_json(items.default)
+            if isinstance(item, (dict, list)):
                 _default(items, item)

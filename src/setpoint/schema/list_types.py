@@ -20,7 +20,7 @@ def list_type_errors(schema: Schema, value: JSON, path: str = "") -> list[FieldE
 def _walk(schema: Schema, value: JSON, path: str, errors: list[FieldError]) -> None:
     if isinstance(value, dict):
         for key, item in value.items():
-            if isinstance(item, dict | list):
+            if isinstance(item, (dict, list)):
                 child = schema.properties.get(key)
                 if child is not None:
                     _walk(child, item, f"{path}.{key}" if path else key, errors)
@@ -33,7 +33,7 @@ def _walk(schema: Schema, value: JSON, path: str, errors: list[FieldError]) -> N
             _map_errors(schema, value, path, errors)
         if schema.items is not None:
             for index, item in enumerate(value):
-                if isinstance(item, dict | list):
+                if isinstance(item, (dict, list)):
                     _walk(schema.items, item, f"{path}[{index}]", errors)
 
 

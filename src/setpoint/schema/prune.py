@@ -47,7 +47,7 @@ def _walk(schema: Schema | None, value: JSON, remove: bool, preserve: bool = Fal
                     if not preserve:
                         unknown = [key] if unknown is None else [*unknown, key]
                     continue
-            if isinstance(item, dict | list):
+            if isinstance(item, (dict, list)):
                 inner = _walk(child, item, remove)
                 if inner:
                     found = (found or []) + [f".{key}{path}" for path in inner]
@@ -62,7 +62,7 @@ def _walk(schema: Schema | None, value: JSON, remove: bool, preserve: bool = Fal
         if items is None and preserve:
             return None
         for index, item in enumerate(value):
-            if isinstance(item, dict | list):
+            if isinstance(item, (dict, list)):
                 inner = _walk(items, item, remove, preserve)
                 if inner:
                     found = (found or []) + [f"[{index}]{path}" for path in inner]

@@ -80,7 +80,7 @@ class _Checker:
             self._text(schema, value, path)
         elif isinstance(value, bool):
             pass
-        elif isinstance(value, int | float):
+        elif isinstance(value, (int, float)):
             self._number(schema, value, path)
         elif isinstance(value, list):
             count += self._list(schema, value, path, old)

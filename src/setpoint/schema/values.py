@@ -15,9 +15,9 @@ MIN_INT64: Final = -(2**63)
 def copy_json(value: JSON) -> JSON:
     """A copy that shares nothing mutable with ``value``; several times faster than ``copy.deepcopy``."""
     if isinstance(value, dict):
-        return {key: copy_json(item) if isinstance(item, dict | list) else item for key, item in value.items()}
+        return {key: copy_json(item) if isinstance(item, (dict, list)) else item for key, item in value.items()}
     if isinstance(value, list):
-        return [copy_json(item) if isinstance(item, dict | list) else item for item in value]
+        return [copy_json(item) if isinstance(item, (dict, list)) else item for item in value]
     return value
 
 
