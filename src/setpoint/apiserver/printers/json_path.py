@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -102,7 +102,7 @@ def _parse(path: str, whole: str) -> Iterator[Step]:
 
 def _field(name: str) -> Step:
     def step(value: Any) -> Iterator[Any]:
-        if isinstance(value, Mapping) and name in value:
+        if isinstance(value, dict) and name in value:
             yield value[name]
 
     return step
@@ -119,7 +119,7 @@ def _item(index: int) -> Step:
 def _every(value: Any) -> Iterator[Any]:
     if isinstance(value, list):
         yield from value
-    elif isinstance(value, Mapping):
+    elif isinstance(value, dict):
         yield from value.values()
 
 
