@@ -90,7 +90,7 @@ def test_categories_name_what_kubectl_get_all_shows() -> None:
     ],
 )
 def test_an_unknown_kind_is_said_plainly(gvk: GroupVersionKind, message: str) -> None:
-    with pytest.raises(UnknownKindError, match="^no model of") as caught:
+    with pytest.raises(UnknownKindError, match=r"^no model of") as caught:
         kind_for(gvk)
     assert message in str(caught.value)
 

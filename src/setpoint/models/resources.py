@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from importlib.resources import files
-from importlib.util import find_spec
 from typing import Any
 
 from setpoint.meta import GroupVersionKind, Object
@@ -57,6 +55,8 @@ def schemas() -> dict[str, Any]:
 
     Read on the first call and kept: everyone shares it, so treat it as constant.
     """
+    from importlib.resources import files  # noqa: PLC0415 - most programs never need these three
+
     import msgspec  # noqa: PLC0415
     import zstandard  # noqa: PLC0415
 
@@ -70,6 +70,10 @@ def _module(gvk: GroupVersionKind) -> Any:
     if package is None:
         raise UnknownKindError(f"no model of {gvk}: Kubernetes 1.37 has no group {gvk.group!r}")
     name = f"setpoint.models.{package.rpartition('.')[2]}_{gvk.version}"
-    if not gvk.version.isidentifier() or find_spec(name) is None:
-        raise UnknownKindError(f"no model of {gvk}: group {gvk.group or 'core'!r} has no version {gvk.version!r}")
-    return import_module(name)
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as missing:
+        if missing.name is None or not name.startswith(missing.name):
+            raise
+        problem = f"no model of {gvk}: group {gvk.group or 'core'!r} has no version {gvk.version!r}"
+        raise UnknownKindError(problem) from None

@@ -25,10 +25,10 @@ Pod.named("x", spce=pod.spec)  # E: basedpyright
 Pod.named("x", spec=main)  # E: basedpyright
 Pod.named(1, spec=pod.spec)  # E:
 
-pod.spec.node_nam  # E:
-pod.spec.nodeName  # E:
+_ = pod.spec.node_nam  # E:
+_ = pod.spec.nodeName  # E:
 pod.status.pod_ip.strip()  # E:
-pod.is_available  # E:
+_ = pod.is_available  # E:
 pod.spec.containers[0].image = 3  # E:
 pod.spec.container = []  # E:
 pod.metadata = None  # E:
