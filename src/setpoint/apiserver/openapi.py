@@ -119,6 +119,18 @@ def _common(operation: Operation) -> dict[str, Any]:
     }
 
 
+def _produced(operation: Operation) -> tuple[str, ...]:
+    if operation.response is None:
+        return ("text/plain",)
+    return (*JSON_TYPES, "application/json;stream=watch") if operation.action == "list" else JSON_TYPES
+
+
+def _response(operation: Operation, form: Form) -> dict[str, str]:
+    return (
+        {"type": "string"} if operation.response is None else {"$ref": PREFIX[form] + schema_name(operation.response)}
+    )
+
+
 def _kind(kind: GroupVersionKind) -> dict[str, str]:
     return {"group": kind.group, "kind": kind.kind, "version": kind.version}
 
@@ -153,8 +165,7 @@ def _operation_v3(operation: Operation) -> dict[str, Any]:
             "content": {type_: {"schema": schema} for type_ in operation.consumes},
             **({"required": True} if operation.method != "delete" else {}),
         }
-    produced = (*JSON_TYPES, "application/json;stream=watch") if operation.action == "list" else JSON_TYPES
-    content = {type_: {"schema": {"$ref": PREFIX["v3"] + schema_name(operation.response)}} for type_ in produced}
+    content = {type_: {"schema": _response(operation, "v3")} for type_ in _produced(operation)}
     made["responses"] = {
         **{str(code): {"description": text, "content": content} for code, text in operation.codes.items()},
         "401": {"description": "Unauthorized"},
@@ -194,11 +205,11 @@ def _operation_v2(operation: Operation) -> dict[str, Any]:
             "schema": {"$ref": PREFIX["v2"] + schema_name(operation.request)},
         }
         parameters.append({**body, "required": True} if operation.method != "delete" else body)
-    response = {"$ref": PREFIX["v2"] + schema_name(operation.response)}
+    response = _response(operation, "v2")
     return {
         **made,
         "consumes": list(operation.consumes) or ["*/*"],
-        "produces": list(JSON_TYPES),
+        "produces": list(_produced(operation)),
         "schemes": ["https"],
         "parameters": parameters,
         "responses": {

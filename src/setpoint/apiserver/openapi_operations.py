@@ -38,7 +38,7 @@ class Operation:
     """One method on one path.
 
     ``kind`` is what the operation is about and what clients find it by; ``request`` and ``response`` are the kinds of
-    the bodies. A response of kind ``Status`` may also be the deleted object.
+    the bodies. A response of kind ``Status`` may also be the deleted object; None is plain text.
     """
 
     method: Method
@@ -50,7 +50,7 @@ class Operation:
     parameters: tuple[Parameter, ...]
     request: GroupVersionKind | None
     consumes: tuple[str, ...]
-    response: GroupVersionKind
+    response: GroupVersionKind | None
     codes: Mapping[int, str]
 
 
@@ -62,6 +62,7 @@ _QUERY: Final = {
     parameter.name: parameter
     for parameter in (
         Parameter("allowWatchBookmarks", "boolean", "Whether a watch may send events of type BOOKMARK."),
+        Parameter("container", "string", "Which container's log; may be left out where there is only one."),
         Parameter("continue", "string", "Where the previous page of this list ended, as that page said."),
         Parameter("dryRun", "string", "'All' does everything but store the result."),
         Parameter("fieldManager", "string", "Who makes this change; at most 128 printable characters."),
@@ -72,11 +73,14 @@ _QUERY: Final = {
             "What to do about unknown and duplicate fields: 'Ignore' drops them, 'Warn' drops them and says so in a "
             "warning, 'Strict' refuses the request.",
         ),
+        Parameter("follow", "boolean", "Go on as the log grows."),
         Parameter("force", "boolean", "Take over fields that other managers own. For apply requests only."),
         Parameter("gracePeriodSeconds", "integer", "Seconds until the object is deleted; 0 deletes it at once."),
         Parameter("labelSelector", "string", "Only objects whose labels match, such as app=web,tier in (a,b)."),
+        Parameter("limitBytes", "integer", "At most so many bytes of the log."),
         Parameter("limit", "integer", "At most so many objects; the answer says how to continue."),
         Parameter("orphanDependents", "boolean", "Deprecated: use propagationPolicy."),
+        Parameter("previous", "boolean", "The log of the container that ran before the last restart."),
         Parameter(
             "propagationPolicy",
             "string",
@@ -85,7 +89,10 @@ _QUERY: Final = {
         Parameter("resourceVersion", "string", "Which state to read or to watch from."),
         Parameter("resourceVersionMatch", "string", "How resourceVersion is meant: 'Exact' or 'NotOlderThan'."),
         Parameter("sendInitialEvents", "boolean", "Whether a watch begins with the objects that are there."),
+        Parameter("sinceSeconds", "integer", "Only lines that are not older than this."),
+        Parameter("tailLines", "integer", "Only so many lines at the end."),
         Parameter("timeoutSeconds", "integer", "When the server ends the request, whatever is under way."),
+        Parameter("timestamps", "boolean", "Begin each line with its time."),
         Parameter("watch", "boolean", "Send changes as they come instead of a list."),
     )
 }
@@ -99,6 +106,7 @@ _DELETE_COLLECTION: Final = (
     *_DELETE,
     *("continue", "fieldSelector", "labelSelector", "limit", "resourceVersion", "resourceVersionMatch"),
 )
+_LOG: Final = ("container", "follow", "limitBytes", "previous", "sinceSeconds", "tailLines", "timestamps")
 _OK: Final = {200: "OK"}
 _CREATED: Final = {200: "OK", 201: "Created"}
 _POSTED: Final = {200: "OK", 201: "Created", 202: "Accepted"}
@@ -137,7 +145,7 @@ def operations(resource: Resource, *, custom: bool) -> Iterator[tuple[str, Opera
 
 def _subresource(make: _Maker, name: str, kind: GroupVersionKind) -> Iterator[Operation]:
     if name == "log":
-        yield make("get", "connect", "read", (), kind, _OK, subresource=name, named=True)
+        yield make("get", "get", "read", _LOG, None, _OK, subresource=name, kind=kind, named=True)
     elif name in _CREATE_ONLY:
         yield make("post", "post", "create", _WRITE, kind, _POSTED, subresource=name, kind=kind, named=True)
     else:
@@ -166,7 +174,7 @@ class _Maker:
         action: str,
         verb: str,
         query: tuple[str, ...],
-        response: GroupVersionKind,
+        response: GroupVersionKind | None,
         codes: Mapping[int, str],
         *,
         kind: GroupVersionKind | None = None,
