@@ -17,7 +17,7 @@ _WIDTH = 120
 
 def class_doc(description: str, *, limit: int = 480) -> str:
     """The first paragraph, at most ``limit`` characters of whole sentences."""
-    sentences = [sentence for sentence in _sentences(description) if not _MORE_INFO.match(sentence)]
+    sentences = _useful(description)
     kept = sentences[:1]
     for sentence in sentences[1:]:
         if len(" ".join((*kept, sentence))) > limit:
@@ -28,12 +28,18 @@ def class_doc(description: str, *, limit: int = 480) -> str:
 
 def field_doc(description: str, *, limit: int = 260) -> str:
     """The first sentence, and the later ones that tell of a default, a deprecation or what is allowed."""
-    sentences = [sentence for sentence in _sentences(description) if not _MORE_INFO.match(sentence)]
+    sentences = _useful(description)
     kept = sentences[:1]
     for sentence in sentences[1:]:
         if (_SAYS_MORE.match(sentence) or len(kept[0]) < 40) and len(" ".join((*kept, sentence))) <= limit:
             kept.append(sentence)
     return " ".join(kept)
+
+
+def _useful(description: str) -> list[str]:
+    """Without pointers to elsewhere, and without the head of a list that is not shown."""
+    sentences = [sentence for sentence in _sentences(description) if not _MORE_INFO.match(sentence)]
+    return [sentence for place, sentence in enumerate(sentences) if place == 0 or not sentence.endswith(":")]
 
 
 def _sentences(description: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tools.models.inputs import Served
+from tools.models.inputs import MINOR, Served
 from tools.models.names import EXTRAS, Extra
 from tools.models.naming import constant_name
 from tools.models.types import Role, Types, kinds
@@ -29,6 +29,8 @@ def render_table(types: Types, served: list[Served], header: str) -> str:
         "from typing import Final",
         "",
         "from setpoint.meta import GroupVersionKind, Resource",
+        "",
+        f"KUBERNETES: Final = {_text(MINOR)}",
         "",
     ]
     names = []

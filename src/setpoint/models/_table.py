@@ -7,6 +7,8 @@ from typing import Final
 
 from setpoint.meta import GroupVersionKind, Resource
 
+KUBERNETES: Final = "1.37"
+
 CORE_V1_BINDING: Final = Resource(
     group="",
     version="v1",

@@ -209,7 +209,7 @@ class JSONSchemaProps(ApiModel):
     exclusive_minimum: bool | None = None
     external_docs: ExternalDocumentation | None = None
     format: str | None = None
-    """format is an OpenAPI v3 format string. Unknown formats are ignored. The following formats are validated:"""
+    """format is an OpenAPI v3 format string. Unknown formats are ignored."""
     id: str | None = None
     items: JSONSchemaProps | list[JSONSchemaProps] | None = None
     max_items: int | None = None

@@ -24,7 +24,7 @@ class CronJobSpec(ApiModel):
     """CronJobSpec describes how the job execution will look like and when it will actually run."""
 
     concurrency_policy: str | None = None
-    """Specifies how to treat concurrent executions of a Job. Valid values are:"""
+    """Specifies how to treat concurrent executions of a Job."""
     failed_jobs_history_limit: int | None = None
     """The number of failed finished jobs to retain. Defaults to 1."""
     job_template: JobTemplateSpec

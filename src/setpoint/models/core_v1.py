@@ -700,7 +700,7 @@ class EndpointPort(ApiModel):
 
     app_protocol: str | None = None
     """The application protocol for this port. This is used as a hint for implementations to offer richer behavior for
-    protocols that they understand. This field follows standard Kubernetes label syntax. Valid values are either:
+    protocols that they understand. This field follows standard Kubernetes label syntax.
     """
     name: str | None = None
     """The name of this port. This must match the 'name' field in the corresponding ServicePort. Must be a DNS_LABEL.
@@ -714,7 +714,7 @@ class EndpointPort(ApiModel):
 
 class EndpointSubset(ApiModel):
     """EndpointSubset is a group of addresses with a common set of ports. The expanded set of endpoints is the Cartesian
-    product of Addresses x Ports. For example, given:
+    product of Addresses x Ports.
     """
 
     addresses: list[EndpointAddress] = []
@@ -2867,7 +2867,7 @@ class ServicePort(ApiModel):
 
     app_protocol: str | None = None
     """The application protocol for this port. This is used as a hint for implementations to offer richer behavior for
-    protocols that they understand. This field follows standard Kubernetes label syntax. Valid values are either:
+    protocols that they understand. This field follows standard Kubernetes label syntax.
     """
     name: str | None = None
     """The name of this port within the service."""
@@ -3448,7 +3448,7 @@ class ConfigMap(Object, ApiModel):
 
 
 class Endpoints(Object, ApiModel):
-    """Endpoints is a collection of endpoints that implement the actual service. Example:"""
+    """Endpoints is a collection of endpoints that implement the actual service."""
 
     resource: ClassVar[Resource] = _table.CORE_V1_ENDPOINTS
 

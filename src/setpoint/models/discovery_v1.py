@@ -68,7 +68,7 @@ class EndpointPort(ApiModel):
 
     app_protocol: str | None = None
     """The application protocol for this port. This is used as a hint for implementations to offer richer behavior for
-    protocols that they understand. This field follows standard Kubernetes label syntax. Valid values are either:
+    protocols that they understand. This field follows standard Kubernetes label syntax.
     """
     name: str | None = None
     """name represents the name of this port. All ports in an EndpointSlice must have a unique name. If the

@@ -615,7 +615,7 @@ class ResourceSliceSpec(ApiModel):
     """SharedCounters defines a list of counter sets, each of which has a name and a list of counters available."""
     skip_node_operations: list[str] = []
     """SkipNodeOperations lists node-local resource operations (gRPC calls) that will be skipped for the devices in this
-    slice when determining whether operations are necessary on the node. Valid values are:
+    slice when determining whether operations are necessary on the node.
     """
 
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from setpoint.meta import GroupVersionKind, Object
-from setpoint.models._table import BUILTIN, PACKAGES
+from setpoint.models._table import BUILTIN, KUBERNETES, PACKAGES
 
 __all__ = ["BUILTIN", "UnknownKindError", "definition_name", "kind_for", "schemas"]
 
@@ -31,7 +31,7 @@ def kind_for(gvk: GroupVersionKind) -> type[Object]:
     made = getattr(_module(gvk), gvk.kind, None)
     if isinstance(made, type) and issubclass(made, Object) and made is not Object:
         return made
-    raise UnknownKindError(f"no model of {gvk}: {gvk.api_version} has no such kind in Kubernetes 1.37")
+    raise UnknownKindError(f"no model of {gvk}: {gvk.api_version} has no such kind in Kubernetes {KUBERNETES}")
 
 
 def definition_name(gvk: GroupVersionKind) -> str:
@@ -46,7 +46,7 @@ def definition_name(gvk: GroupVersionKind) -> str:
         return name
     if gvk.kind in _META_KINDS:  # every group has its own name for these
         return f"{_META_V1}.{gvk.kind}"
-    raise UnknownKindError(f"no definition of {gvk} in Kubernetes 1.37")
+    raise UnknownKindError(f"no definition of {gvk} in Kubernetes {KUBERNETES}")
 
 
 @cache
@@ -68,7 +68,7 @@ def schemas() -> dict[str, Any]:
 def _module(gvk: GroupVersionKind) -> Any:
     package = PACKAGES.get(gvk.group)
     if package is None:
-        raise UnknownKindError(f"no model of {gvk}: Kubernetes 1.37 has no group {gvk.group!r}")
+        raise UnknownKindError(f"no model of {gvk}: Kubernetes {KUBERNETES} has no group {gvk.group!r}")
     name = f"setpoint.models.{package.rpartition('.')[2]}_{gvk.version}"
     try:
         return import_module(name)
