@@ -4,6 +4,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from setpoint.apiserver.printers import _PRINTERS, printer_of
 from setpoint.apiserver.printers.cells import human_duration
@@ -470,6 +472,20 @@ def test_paths_find_what_kubectl_finds(path: str, found: list[Any]) -> None:
 def test_a_path_that_cannot_be_read_names_itself(path: str) -> None:
     with pytest.raises(JsonPathError, match=r"JSONPath|filter"):
         JsonPath(path)
+
+
+KEYS = st.text("abz09./-_:~", min_size=1, max_size=6)
+
+
+@given(st.lists(KEYS | st.integers(0, 2), min_size=1, max_size=5))
+def test_any_place_can_be_named_with_escapes_or_quotes(place: list[str | int]) -> None:
+    document: Any = "here"
+    for step in reversed(place):
+        document = {step: document} if isinstance(step, str) else [None] * step + [document]
+    escaped = "".join(f"[{step}]" if isinstance(step, int) else "." + step.replace(".", "\\.") for step in place)
+    quoted = "".join(f"[{step}]" if isinstance(step, int) else f"['{step}']" for step in place)
+    assert list(JsonPath(escaped).find(document)) == ["here"]
+    assert list(JsonPath(quoted).find(document)) == ["here"]
 
 
 def test_printers_are_found_by_group_and_resource() -> None:
