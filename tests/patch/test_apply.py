@@ -22,12 +22,16 @@ NOW = "2024-01-01T00:00:00Z"
 LATER = "2024-01-02T00:00:00Z"
 
 
-def apply(live: Any, applied: Any, manager: str = "m", *, now: str = NOW, schema: Schema = THING, **options: Any) -> ApplyResult:
+def apply(
+    live: Any, applied: Any, manager: str = "m", *, now: str = NOW, schema: Schema = THING, **options: Any
+) -> ApplyResult:
     managers = ((live or {}).get("metadata") or {}).get("managedFields") or []
     return ssa.apply(schema, live, applied, managers, manager, api_version="t/v1", now=now, **options)
 
 
-def update(live: Any, new: Any, manager: str = "m", *, now: str = NOW, schema: Schema = THING, **options: Any) -> dict[str, Any]:
+def update(
+    live: Any, new: Any, manager: str = "m", *, now: str = NOW, schema: Schema = THING, **options: Any
+) -> dict[str, Any]:
     managers = ((live or {}).get("metadata") or {}).get("managedFields") or []
     entries = ssa.update(schema, live, new, managers, manager, api_version="t/v1", now=now, **options)
     return with_entries(new, entries)
@@ -57,7 +61,9 @@ def owners(value: dict[str, Any]) -> list[tuple[str, str]]:
 
 def test_creating_by_apply_owns_what_was_applied() -> None:
     result = apply(None, thing({"replicas": 3, "containers": [{"name": "c", "image": "i"}]}, {"labels": {"a": "b"}}))
-    assert plain(result.object) == thing({"replicas": 3, "containers": [{"name": "c", "image": "i"}]}, {"labels": {"a": "b"}})
+    assert plain(result.object) == thing(
+        {"replicas": 3, "containers": [{"name": "c", "image": "i"}]}, {"labels": {"a": "b"}}
+    )
     assert result.managed_fields == [
         {
             "manager": "m",
@@ -67,7 +73,10 @@ def test_creating_by_apply_owns_what_was_applied() -> None:
             "fieldsType": "FieldsV1",
             "fieldsV1": {
                 "f:metadata": {"f:labels": {"f:a": {}}},
-                "f:spec": {"f:containers": {'k:{"name":"c"}': {".": {}, "f:image": {}, "f:name": {}}}, "f:replicas": {}},
+                "f:spec": {
+                    "f:containers": {'k:{"name":"c"}': {".": {}, "f:image": {}, "f:name": {}}},
+                    "f:replicas": {},
+                },
             },
         }
     ]
@@ -188,7 +197,7 @@ def test_time_moves_with_the_value_and_with_the_set() -> None:
 
 def test_fields_from_before_the_first_apply_belong_to_nobody_in_particular() -> None:
     live = {**thing({"replicas": 3}), "metadata": {"name": "x", "uid": "u"}}
-    with pytest.raises(ApplyConflict, match='"before-first-apply" using t/v1: .spec.replicas'):
+    with pytest.raises(ApplyConflict, match=r'"before-first-apply" using t/v1: \.spec\.replicas'):
         apply(live, thing({"replicas": 4}))
     result = apply(live, thing({"paused": True})).object
     assert owners(result) == [("m", "Apply"), ("before-first-apply", "Update")]
@@ -214,7 +223,10 @@ def test_kubectl_takes_over_what_it_applied_from_the_client_side() -> None:
         (thing({"frob": 1}), r"\.spec\.frob: field not declared in schema"),
         (thing({"replicas": "x"}), r"\.spec\.replicas: expected numeric"),
         (thing({"replicas": True}), r"\.spec\.replicas: expected numeric"),
-        (thing({"containers": [{"name": "a"}, {"name": "a"}]}), r'\.spec\.containers: duplicate entries for key \[name="a"\]'),
+        (
+            thing({"containers": [{"name": "a"}, {"name": "a"}]}),
+            r'\.spec\.containers: duplicate entries for key \[name="a"\]',
+        ),
         (thing({"containers": [{"image": "a"}]}), r'omits all key fields \["name"\]'),
         (thing({"containers": {"name": "a"}}), r"\.spec\.containers: expected list"),
         (thing({}, {"finalizers": ["a", "a"]}), r"\.metadata\.finalizers: duplicate entries"),
@@ -352,7 +364,9 @@ def test_versions_with_other_names_convert() -> None:
 
 
 steps = st.lists(
-    st.tuples(st.sampled_from(["apply", "force", "update"]), st.sampled_from(["a", "b", "c"]), things), min_size=1, max_size=4
+    st.tuples(st.sampled_from(["apply", "force", "update"]), st.sampled_from(["a", "b", "c"]), things),
+    min_size=1,
+    max_size=4,
 )
 
 
@@ -386,7 +400,9 @@ def test_nobody_owns_what_is_not_there(history: list[tuple[str, str, dict[str, A
 
 @settings(deadline=None, max_examples=50)
 @given(steps, things)
-def test_applying_twice_is_applying_once(history: list[tuple[str, str, dict[str, Any]]], applied: dict[str, Any]) -> None:
+def test_applying_twice_is_applying_once(
+    history: list[tuple[str, str, dict[str, Any]]], applied: dict[str, Any]
+) -> None:
     live = run(history)
     before = copy.deepcopy((live, applied))
     once = apply(live, applied, force=True)
@@ -426,7 +442,9 @@ def test_two_managers_of_disjoint_fields_commute(value: dict[str, Any]) -> None:
 
 @settings(deadline=None, max_examples=50)
 @given(things, things)
-def test_applying_nothing_removes_exactly_what_only_that_manager_owned(mine: dict[str, Any], theirs: dict[str, Any]) -> None:
+def test_applying_nothing_removes_exactly_what_only_that_manager_owned(
+    mine: dict[str, Any], theirs: dict[str, Any]
+) -> None:
     alone = apply(None, theirs, "them").object
     both = apply(alone, mine, "me", force=True).object
     after = apply(both, NOTHING, "me").object

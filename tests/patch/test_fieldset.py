@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from setpoint.patch.fieldset import EMPTY, FieldSet, Path, field, index, key, path_text, value
 
-elements = st.sampled_from([field("a"), field("b"), key({"name": "x"}), key({"name": "y", "n": 1}), value("s"), value(1), index(0)])
+elements = st.sampled_from(
+    [field("a"), field("b"), key({"name": "x"}), key({"name": "y", "n": 1}), value("s"), value(1), index(0)]
+)
 paths = st.lists(elements, min_size=1, max_size=3).map(tuple)
 sets = st.sets(paths, max_size=12)
 
@@ -77,7 +79,7 @@ def test_paths_print_as_in_conflicts() -> None:
 
 @pytest.mark.parametrize("bad", [{"x": {}}, {"q:1": {}}, {"k:[1]": {}}, {"v:{": {}}, {"i:x": {}}, {"f:a": 1}])
 def test_malformed_fields_are_refused(bad: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match="managed fields|invalid literal"):
+    with pytest.raises(ValueError, match=r"managed fields|invalid literal"):
         FieldSet.from_fields_v1(bad)
 
 

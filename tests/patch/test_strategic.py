@@ -101,7 +101,9 @@ def test_retain_keys_drops_the_other_member_of_a_union() -> None:
     live = {"spec": {"volumes": [{"name": "v", "secret": "s"}]}}
     want = {"spec": {"volumes": [{"name": "v", "configMap": "c"}]}}
     patch = strategic.diff(THING, live, want)
-    assert patch["spec"]["volumes"] == [{"name": "v", "secret": None, "configMap": "c", "$retainKeys": ["configMap", "name"]}]
+    assert patch["spec"]["volumes"] == [
+        {"name": "v", "secret": None, "configMap": "c", "$retainKeys": ["configMap", "name"]}
+    ]
     other = {"spec": {"volumes": [{"name": "v", "disk": "d"}]}}  # somebody was quicker
     assert strategic.apply(THING, other, patch) == want
 

@@ -42,7 +42,11 @@ DEFINITIONS: dict[str, Any] = {
             "replicas": {"type": "integer"},
             "paused": {"type": "boolean"},
             "args": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "atomic"},
-            "selector": {"type": "object", "additionalProperties": {"type": "string"}, "x-kubernetes-map-type": "atomic"},
+            "selector": {
+                "type": "object",
+                "additionalProperties": {"type": "string"},
+                "x-kubernetes-map-type": "atomic",
+            },
             "containers": {
                 "type": "array",
                 "items": {"$ref": "Container"},
@@ -107,7 +111,9 @@ def _fields(**parts: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]
     return st.fixed_dictionaries({}, optional=parts)
 
 
-def _keyed(parts: st.SearchStrategy[dict[str, Any]], key: str, values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+def _keyed(
+    parts: st.SearchStrategy[dict[str, Any]], key: str, values: st.SearchStrategy[Any]
+) -> st.SearchStrategy[Any]:
     item = st.builds(lambda value, rest: {key: value, **rest}, values, parts)
     return st.lists(item, max_size=4, unique_by=lambda entry: entry[key])
 

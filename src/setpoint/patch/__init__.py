@@ -10,7 +10,7 @@ Each is a module of pure functions over plain JSON values::
 
 from __future__ import annotations
 
-from . import apply, fieldset, json_patch, managed, merge_patch, strategic, typed
+from . import apply, compare, fieldset, json_patch, managed, merge_patch, strategic, typed
 from .apply import ApplyConflict, ApplyResult, Conflict, InvalidApply
 from .fieldset import FieldSet
 from .json_patch import PatchError, TestFailed, TooManyOperations
@@ -30,6 +30,7 @@ __all__ = [
     "TooManyOperations",
     "TypedError",
     "apply",
+    "compare",
     "fieldset",
     "json_patch",
     "managed",

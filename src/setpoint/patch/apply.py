@@ -1,8 +1,8 @@
 """Server-side apply (KEP-555): ownership of fields, conflicts, and what an applied configuration makes of an object.
 
-``apply`` serves an apply request, ``update`` keeps the books for every other write. Both are pure: they take the live object and
-its ``managedFields`` and give what is to be stored. Semantics: structured-merge-diff's ``merge`` and apimachinery's
-``managedfields``.
+``apply`` serves an apply request, ``update`` keeps the books for every other write. Both are pure: they take the live
+object and its ``managedFields`` and give what is to be stored. Semantics: structured-merge-diff's ``merge`` and
+apimachinery's ``managedfields``.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import Any, Final, TypeAlias
 from setpoint.schema.node import Schema
 from setpoint.schema.values import json_equal
 
+from .compare import Comparison, compare
 from .fieldset import EMPTY, FieldSet, Path, path_text
 from .managed import Identity, Managed, Owner
-from .typed import Comparison, TypedError, compare, ensure_named, field_set, merge, remove, type_errors
+from .typed import TypedError, ensure_named, field_set, merge, remove, type_errors
 
 __all__ = ["ApplyConflict", "ApplyResult", "Conflict", "Convert", "InvalidApply", "apply", "update"]
 
@@ -89,7 +90,8 @@ class ApplyConflict(Exception):
 
 
 class InvalidApply(ValueError):
-    """The configuration can't be applied as it is. ``errors`` holds texts like ``.spec.foo: field not declared in schema``."""
+    """The configuration can't be applied as it is. ``errors`` holds texts like ``.spec.foo: field not declared in
+    schema``."""
 
     def __init__(self, errors: Sequence[str]) -> None:
         self.errors = list(errors)
@@ -127,12 +129,13 @@ def apply(
     - What ``manager`` applied before and leaves out now is removed, unless another manager owns it.
     - A different value owned by another manager is a conflict; ``force`` takes the field over.
 
-    ``managers``: the live object's managedFields. ``api_version``: that of ``applied``. ``now``: RFC 3339 in seconds; the entry's
-    time moves only if the object or what the manager owns changes. ``ignored``: fields that requests to this endpoint can't set
-    (``status`` for the main resource), neither owned nor in conflict. ``convert``: for objects served in several versions with
-    different schemas; without it all entries are taken to be of one version.
+    ``managers``: the live object's managedFields. ``api_version``: that of ``applied``. ``now``: RFC 3339 in seconds;
+    the entry's time moves only if the object or what the manager owns changes. ``ignored``: fields that requests to
+    this endpoint can't set (``status`` for the main resource), neither owned nor in conflict. ``convert``: for objects
+    served in several versions with different schemas; without it all entries are taken to be of one version.
 
-    Inputs are never changed; the result shares parts with them. Defaulting and validation are the caller's, before storing.
+    Inputs are never changed; the result shares parts with them. Defaulting and validation are the caller's, before
+    storing.
 
     Raises ApplyConflict, InvalidApply (``applied`` does not fit the schema), ValueError (malformed managedFields).
     """
@@ -200,13 +203,14 @@ def update(
 ) -> list[dict[str, Any]]:
     """The managedFields after a create (``old`` is None), update or patch that turns ``old`` into ``new``.
 
-    Fields that changed are owned by ``manager``'s Update entry and by nobody else, fields that went are owned by nobody. At most
-    ten Update entries remain. An existing object without managedFields stays without (nobody tracked it so far).
+    Fields that changed are owned by ``manager``'s Update entry and by nobody else, fields that went are owned by
+    nobody. At most ten Update entries remain. An existing object without managedFields stays without (nobody tracked it
+    so far).
 
     ``managers``: what `managers_of_request` gives. Other parameters as for `apply`. Inputs are never changed.
 
-    For kinds whose ``spec``, ``status`` and ``metadata`` always exist on the server, pass an ``old`` with these empty on create,
-    and nobody owns them as such.
+    For kinds whose ``spec``, ``status`` and ``metadata`` always exist on the server, pass an ``old`` with these empty
+    on create, and nobody owns them as such.
 
     Raises ValueError for malformed managedFields, TypedError for objects that don't fit the schema.
     """
@@ -253,7 +257,8 @@ class _Context:
         before: dict[str, Any],
         after: dict[str, Any],
     ) -> list[Conflict]:
-        """Take from all other owners what changed and what went; what they lost by change, in the order of their names."""
+        """Take from all other owners what changed and what went; what they lost by change, in the order of their
+        names."""
         comparisons: dict[str, Comparison | None] = {self.api_version: comparison.without(self.ignored)}
         conflicts: list[Conflict] = []
         for identity in sorted(managed.owners):
@@ -329,7 +334,8 @@ def _removed(schema: Schema, value: dict[str, Any], fields: FieldSet) -> dict[st
 
 
 def _last_applied_fields(schema: Schema, live: dict[str, Any], api_version: str) -> FieldSet:
-    """Fields a client-side ``kubectl apply`` set and nobody changed since: server-side apply by kubectl may take these over."""
+    """Fields a client-side ``kubectl apply`` set and nobody changed since: server-side apply by kubectl may take these
+    over."""
     text = ((live.get("metadata") or {}).get("annotations") or {}).get(LAST_APPLIED)
     if not text:
         return EMPTY

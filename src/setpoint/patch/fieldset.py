@@ -7,7 +7,8 @@ A path is a tuple of elements, each written as FieldsV1 writes it:
 * ``v:"x"`` the item of a list with this value,
 * ``i:0`` the item of a list at this index.
 
-Semantics are those of structured-merge-diff's ``fieldpath``: a member is a path; a parent is a member only if it was put in itself.
+Semantics are those of structured-merge-diff's ``fieldpath``: a member is a path; a parent is a member only if it was
+put in itself.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ _decode: Final = msgspec.json.decode
 _KINDS: Final = frozenset("fkvi")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_./:-]*").fullmatch
 # Elements that can be written in one way only.
-_CANONICAL: Final = re.compile(r'v:"[A-Za-z0-9_./:-]*"|k:\{"\w+":(?:"[A-Za-z0-9_./:-]*"|0|[1-9][0-9]*)\}', re.ASCII).fullmatch
+_CANONICAL: Final = re.compile(
+    r'v:"[A-Za-z0-9_./:-]*"|k:\{"\w+":(?:"[A-Za-z0-9_./:-]*"|0|[1-9][0-9]*)\}', re.ASCII
+).fullmatch
 
 
 def field(name: str) -> str:

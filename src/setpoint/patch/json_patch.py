@@ -13,6 +13,7 @@ __all__ = ["MAX_OPERATIONS", "PatchError", "TestFailed", "TooManyOperations", "a
 MAX_OPERATIONS: Final = 10_000
 _MAX_COPIED_BYTES: Final = 3 * 1024 * 1024
 _MISSING: Final = object()
+_END: Final = "-"
 
 
 class PatchError(ValueError):
@@ -37,7 +38,8 @@ class TooManyOperations(PatchError):
 
 
 def parse_pointer(pointer: str) -> list[str]:
-    """The reference tokens of a JSON pointer; ``""`` is the whole document. Raises ValueError if it does not start with ``/``."""
+    """The reference tokens of a JSON pointer; ``""`` is the whole document. Raises ValueError if it does not start with
+    ``/``."""
     if pointer == "":
         return []
     if not pointer.startswith("/"):
@@ -46,10 +48,11 @@ def parse_pointer(pointer: str) -> list[str]:
 
 
 def apply(document: Any, operations: Sequence[Mapping[str, Any]], *, max_copied_bytes: int = _MAX_COPIED_BYTES) -> Any:
-    """``document`` after all operations; ``document`` itself is never changed, and if one operation fails, none has happened.
+    """``document`` after all operations; ``document`` itself is never changed, and if one operation fails, none has
+    happened.
 
-    As API servers do beyond the RFC: a negative array index counts from the end (``-1`` is the last item), a ``test`` of a
-    missing object member against null holds, what ``copy`` operations add is limited to ``max_copied_bytes``.
+    As API servers do beyond the RFC: a negative array index counts from the end (``-1`` is the last item), a ``test``
+    of a missing object member against null holds, what ``copy`` operations add is limited to ``max_copied_bytes``.
 
     Raises TestFailed, TooManyOperations or another PatchError.
     """
@@ -148,7 +151,7 @@ class _Run:
             parent[token] = value
         else:
             length = len(parent)
-            index = length if token == "-" else _index(token, length + 1)
+            index = length if token == _END else _index(token, length + 1)
             parent.insert(index, value)
 
     def put(self, path: list[str], value: Any) -> None:
@@ -208,7 +211,7 @@ def _child(node: Any, token: str) -> Any:
 
 def _index(token: str, length: int) -> int:
     digits = token.removeprefix("-")
-    if not (digits.isascii() and digits.isdecimal()) or (digits[0] == "0" and token != "0"):
+    if not (digits.isascii() and digits.isdecimal()) or (digits[0] == "0" and len(token) > 1):
         raise PatchError(f"{token!r} is not an array index")
     index = int(token)
     if not -length <= index < length:

@@ -19,7 +19,8 @@ MAX_UPDATE_MANAGERS: Final = 10
 _ANCIENT: Final = "ancient-changes"
 
 Identity: TypeAlias = tuple[str, str, str, str]
-"""(manager, operation, apiVersion, subresource); apiVersion is empty for Apply, whose entry moves from version to version."""
+"""(manager, operation, apiVersion, subresource); apiVersion is empty for Apply, whose entry moves from version to
+version."""
 
 
 class Owner:
@@ -144,7 +145,8 @@ class Managed:
             del self.owners[identity]
 
     def cap(self, maximum: int = MAX_UPDATE_MANAGERS) -> None:
-        """Merge the oldest Update entries, per API version, until there are at most ``maximum`` (or nothing is left to merge)."""
+        """Merge the oldest Update entries, per API version, until there are at most ``maximum`` (or nothing is left to
+        merge)."""
         updates = [owner for owner in self.owners.values() if not owner.applied]
         excess = len(updates) - maximum
         if excess <= 0:
@@ -166,7 +168,8 @@ class Managed:
             excess -= 1
 
     def encode(self) -> list[dict[str, Any]]:
-        """The entries in the order servers keep: Apply before Update, then by time, manager, version and subresource."""
+        """The entries in the order servers keep: Apply before Update, then by time, manager, version and
+        subresource."""
         ordered = sorted(
             self.owners.values(),
             key=lambda owner: (owner.operation, owner.time or "", owner.manager, owner.api_version, owner.subresource),
@@ -179,8 +182,8 @@ def managers_of_request(
 ) -> list[Mapping[str, Any]]:
     """Which managedFields an ordinary write starts from.
 
-    Those of the request, so that they can be edited; ``[]`` or ``[{}]`` there resets them. Those of the live object if the request
-    has none or malformed ones, or is to a subresource.
+    Those of the request, so that they can be edited; ``[]`` or ``[{}]`` there resets them. Those of the live object if
+    the request has none or malformed ones, or is to a subresource.
     """
     if subresource:
         return _valid(live)

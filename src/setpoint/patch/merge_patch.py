@@ -1,7 +1,7 @@
 """JSON merge patch (RFC 7386).
 
-A merge patch can't express everything: null means *remove*, so a document that holds a null in an object can't be the result of
-a patch that sets it, and lists are replaced as a whole.
+A merge patch can't express everything: null means *remove*, so a document that holds a null in an object can't be the
+result of a patch that sets it, and lists are replaced as a whole.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def apply(document: Any, patch: Any) -> Any:
 def diff(original: Any, modified: Any) -> Any:
     """The smallest patch with ``apply(original, patch) == modified``, if no object in ``modified`` holds a null.
 
-    Nulls in ``modified`` that replace something become removals; nulls inside lists are kept, because lists are replaced whole.
-    The result shares parts with ``modified``.
+    Nulls in ``modified`` that replace something become removals; nulls inside lists are kept, because lists are
+    replaced whole. The result shares parts with ``modified``.
     """
     if not isinstance(original, dict) or not isinstance(modified, dict):
         return modified

@@ -2,14 +2,15 @@
 
 Directives in patches:
 
-* ``$patch: replace`` in an object: take this object instead of merging; in a list item: take this list instead of merging;
+* ``$patch: replace`` in an object: take this object instead of merging; in a list item: take this list instead of
+  merging;
 * ``$patch: delete`` in an object: empty it; in an item of a list with merge key: delete the item with that key;
 * ``$retainKeys: [names]``: drop all fields not named;
 * ``$setElementOrder/LIST: [...]``: the order of the items (keys only) of LIST;
 * ``$deleteFromPrimitiveList/LIST: [...]``: values to delete from LIST.
 
-What merges how is said by ``patch_strategy`` and ``patch_merge_key`` of `Schema`. Custom resources have no strategic merge patch:
-API servers answer 415 for them.
+What merges how is said by ``patch_strategy`` and ``patch_merge_key`` of `Schema`. Custom resources have no strategic
+merge patch: API servers answer 415 for them.
 """
 
 from __future__ import annotations
@@ -227,7 +228,8 @@ def _contains(items: Sequence[Any], item: Any) -> bool:
 
 
 def _interleave(others: list[Any], mine: list[Any], order: list[Any], before: list[Any], key: str) -> list[Any]:
-    """``mine`` in the order of ``order``, with ``others`` (in the order of ``before``) put where ``before`` had them."""
+    """``mine`` in the order of ``order``, with ``others`` (in the order of ``before``) put where ``before`` had
+    them."""
     mine = sorted(mine, key=lambda item: _position(order, item, key))
     others = sorted(others, key=lambda item: _position(before, item, key))
     result: list[Any] = []
@@ -246,8 +248,8 @@ def _interleave(others: list[Any], mine: list[Any], order: list[Any], before: li
 def diff(schema: Schema, original: Mapping[str, Any], modified: Mapping[str, Any]) -> dict[str, Any]:
     """The two-way patch with ``apply(schema, original, patch) == modified`` (client-go's CreateTwoWayMergePatch).
 
-    This holds if no object in ``modified`` holds a null and the items of lists that merge have different keys. The result shares
-    parts with ``modified``. Raises StrategicPatchError if items lack their merge key.
+    This holds if no object in ``modified`` holds a null and the items of lists that merge have different keys. The
+    result shares parts with ``modified``. Raises StrategicPatchError if items lack their merge key.
     """
     return _diff_maps(schema, original, modified, False)
 

@@ -1,33 +1,32 @@
 """Values seen through their schema: the walks that server-side apply is made of.
 
-What a value is for merging follows from its schema: objects merge field by field unless ``map_type`` is atomic; lists are replaced
-as a whole unless ``list_type`` is ``set`` or ``map``; everything else is a leaf. Where the schema says nothing, objects merge by
-field and lists are atomic. Semantics: structured-merge-diff's ``typed``.
+What a value is for merging follows from its schema: objects merge field by field unless ``map_type`` is atomic; lists
+are replaced as a whole unless ``list_type`` is ``set`` or ``map``; everything else is a leaf. Where the schema says
+nothing, objects merge by field and lists are atomic. Semantics: structured-merge-diff's ``typed``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
 
 from setpoint.schema.node import ANYTHING, UNSET, Schema
-from setpoint.schema.values import json_equal
 
 from .fieldset import EMPTY, FieldSet, path_text
 from .fieldset import key as key_element
 from .fieldset import value as value_element
 
 __all__ = [
-    "Comparison",
     "TypedError",
-    "compare",
     "ensure_named",
     "field_set",
+    "is_granular",
+    "item_element",
     "merge",
     "reconcile",
     "remove",
+    "same",
     "type_errors",
 ]
 
@@ -36,25 +35,8 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 class TypedError(ValueError):
-    """A value that can't be seen through its schema: a field that is not declared, items without or with the same keys."""
-
-
-@dataclass(slots=True)
-class Comparison:
-    """What happened from one value to another; no path is in two of the sets."""
-
-    removed: FieldSet = field(default_factory=FieldSet)
-    modified: FieldSet = field(default_factory=FieldSet)
-    added: FieldSet = field(default_factory=FieldSet)
-
-    def __bool__(self) -> bool:
-        return bool(self.removed) or bool(self.modified) or bool(self.added)
-
-    def without(self, ignored: FieldSet) -> Comparison:
-        """The same without the fields in ``ignored`` and everything below them."""
-        if not ignored:
-            return self
-        return Comparison(self.removed.without(ignored), self.modified.without(ignored), self.added.without(ignored))
+    """A value that can't be seen through its schema: a field that is not declared, items without or with the same
+    keys."""
 
 
 def field_set(schema: Schema, value: Any) -> FieldSet:
@@ -94,7 +76,7 @@ def _list_fields(schema: Schema, value: list[Any]) -> FieldSet:
     children: dict[str, FieldSet] = {}
     items = schema.items or ANYTHING
     for position, item in enumerate(value):
-        element = _item_element(schema, item, position)
+        element = item_element(schema, item, position)
         if element in members:
             children.pop(element, None)  # items that can't be told apart are owned together, as one leaf
             continue
@@ -106,7 +88,7 @@ def _list_fields(schema: Schema, value: list[Any]) -> FieldSet:
     return FieldSet(members, children)
 
 
-def _item_element(schema: Schema, item: Any, position: int) -> str:
+def item_element(schema: Schema, item: Any, position: int) -> str:
     """How an item of a set or map-list is told apart from the others. Raises TypedError if it can't be."""
     if schema.list_type == "set":
         if isinstance(item, (dict, list)) or item is None:
@@ -114,9 +96,8 @@ def _item_element(schema: Schema, item: Any, position: int) -> str:
             raise TypedError(f"element {position}: associative list without keys has an element that's {what}")
         return value_element(item)
     if not isinstance(item, dict):
-        raise TypedError(
-            f"element {position}: associative list with keys may not have {'a null' if item is None else 'non-map'} element"
-        )
+        what = "a null element" if item is None else "non-map elements"
+        raise TypedError(f"element {position}: associative list with keys may not have {what}")
     keys: dict[str, Any] = {}
     names = schema.list_map_keys
     for name in names:
@@ -135,113 +116,32 @@ def _item_element(schema: Schema, item: Any, position: int) -> str:
     return key_element(keys)
 
 
-def compare(schema: Schema, old: Any, new: Any) -> Comparison:
-    """Which fields were removed, modified and added from ``old`` to ``new`` (two objects)."""
-    result = Comparison()
-    _compare_maps(schema, old if isinstance(old, dict) else {}, new if isinstance(new, dict) else {}, result)
-    return result
+def is_granular(schema: Schema, value: Any) -> bool:
+    """Whether ``value`` merges by its parts: an object by field, a set or map-list by item."""
+    if isinstance(value, dict):
+        return schema.map_type != "atomic"
+    return isinstance(value, list) and schema.list_type in _GRANULAR
 
 
-def _compare_maps(schema: Schema, old: dict[str, Any], new: dict[str, Any], result: Comparison) -> None:
-    properties, additional = schema.properties, schema.additional
-    for name, after in new.items():
-        before = old.get(name, UNSET)
-        if before is after or (type(before) is type(after) and _same(before, after)):
-            continue
-        _compare("f:" + name, properties.get(name) or additional or ANYTHING, before, after, result)
-    for name, before in old.items():
-        if name not in new:
-            _compare("f:" + name, properties.get(name) or additional or ANYTHING, before, UNSET, result)
-
-
-def _same(old: Any, new: Any) -> bool:
+def same(old: Any, new: Any) -> bool:
     """True only if two values of one type are equal; quick, and not deterred by depth."""
     if isinstance(old, (dict, list)):
         return _encode(old) == _encode(new)  # tells true from 1, which == does not
     return bool(old == new)
 
 
-def _compare(element: str, schema: Schema, old: Any, new: Any, result: Comparison) -> None:
-    old_full = bool(old) and _is_granular(schema, old)
-    new_full = bool(new) and _is_granular(schema, new)
-    if not old_full and not new_full:  # a leaf, or both are empty
-        if old is UNSET:
-            result.added.members.add(element)
-        elif new is UNSET:
-            result.removed.members.add(element)
-        elif not json_equal(old, new):
-            result.modified.members.add(element)
-        return
-    if old is UNSET:
-        result.added.members.add(element)
-    elif new is UNSET:
-        result.removed.members.add(element)
-    elif (old_full and not new_full and not _is_empty(schema, new)) or (
-        new_full and not old_full and not _is_empty(schema, old)
-    ):
-        result.modified.members.add(element)  # from a leaf to a tree or back
-    inner = Comparison()
-    if isinstance(old if old_full else new, dict):
-        _compare_maps(schema, old if old_full else {}, new if new_full and isinstance(new, dict) else {}, inner)
-    else:
-        _compare_lists(schema, old if old_full else [], new if new_full and isinstance(new, list) else [], inner)
-    if inner.removed:
-        result.removed.children[element] = inner.removed
-    if inner.modified:
-        result.modified.children[element] = inner.modified
-    if inner.added:
-        result.added.children[element] = inner.added
-
-
-def _is_granular(schema: Schema, value: Any) -> bool:
-    if isinstance(value, dict):
-        return schema.map_type != "atomic"
-    return isinstance(value, list) and schema.list_type in _GRANULAR
-
-
-def _is_empty(schema: Schema, value: Any) -> bool:
-    return value is None or (not value and _is_granular(schema, value))
-
-
-def _compare_lists(schema: Schema, old: list[Any], new: list[Any], result: Comparison) -> None:
-    items = schema.items or ANYTHING
-    before, after = _grouped(schema, old), _grouped(schema, new)
-    for element in before | after:
-        olds, news = before.get(element, []), after.get(element, [])
-        if len(olds) <= 1 and len(news) <= 1:
-            one, other = olds[0] if olds else UNSET, news[0] if news else UNSET
-            if one is not other and not (type(one) is type(other) and _same(one, other)):
-                _compare(element, items, one, other, result)
-        elif len(olds) > 1 and len(news) > 1:
-            if not json_equal(olds, news):
-                result.modified.members.add(element)
-        elif len(olds) > 1:
-            if news:
-                _compare(element, items, UNSET, news[0], result)
-            result.removed.members.add(element)
-        else:
-            if olds:
-                _compare(element, items, olds[0], UNSET, result)
-            result.added.members.add(element)
-
-
-def _grouped(schema: Schema, value: list[Any]) -> dict[str, list[Any]]:
-    groups: dict[str, list[Any]] = {}
-    for position, item in enumerate(value):
-        groups.setdefault(_item_element(schema, item, position), []).append(item)
-    return groups
-
-
 def merge(schema: Schema, live: Any, applied: Any) -> Any:
-    """``applied`` merged over ``live``. Neither is changed; the result shares parts with both, and is ``live`` if nothing changes.
+    """``applied`` merged over ``live``. Neither is changed; the result shares parts with both, and is ``live`` if
+    nothing changes.
 
-    Items of map-lists and sets keep the order of ``applied``, with the items only ``live`` has between them where they were.
+    Items of map-lists and sets keep the order of ``applied``, with the items only ``live`` has between them where they
+    were.
     """
     if live is UNSET or live is applied:
         return applied
     if isinstance(applied, dict):
         if not isinstance(live, dict) or not live or schema.map_type == "atomic":
-            return live if type(live) is dict and _same(live, applied) else applied
+            return live if type(live) is dict and same(live, applied) else applied
         properties, additional = schema.properties, schema.additional
         result = live
         for name, item in applied.items():
@@ -259,20 +159,20 @@ def merge(schema: Schema, live: Any, applied: Any) -> Any:
         return result
     if isinstance(applied, list):
         if not isinstance(live, list) or schema.list_type not in _GRANULAR or not live:
-            return live if type(live) is list and _same(live, applied) else applied
+            return live if type(live) is list and same(live, applied) else applied
         return _merge_lists(schema, live, applied) if applied else live
     return applied
 
 
 def _has_structure(schema: Schema, name: str, value: Any) -> bool:
     """A null merged over a value with granular content changes nothing."""
-    return _is_granular(schema.field(name) or ANYTHING, value)
+    return is_granular(schema.field(name) or ANYTHING, value)
 
 
 def _merge_lists(schema: Schema, live: list[Any], applied: list[Any]) -> list[Any]:
     items = schema.items or ANYTHING
-    left = [_item_element(schema, item, position) for position, item in enumerate(live)]
-    right = [_item_element(schema, item, position) for position, item in enumerate(applied)]
+    left = [item_element(schema, item, position) for position, item in enumerate(live)]
+    right = [item_element(schema, item, position) for position, item in enumerate(applied)]
     theirs: dict[str, Any] = {}
     for element, item in zip(left, live, strict=True):
         theirs[element] = None if element in theirs else item  # items that can't be told apart are replaced, not merged
@@ -315,8 +215,8 @@ def _merge_lists(schema: Schema, live: list[Any], applied: list[Any]) -> list[An
 
 
 def remove(schema: Schema, value: Any, fields: FieldSet, *, leave_empty: bool = False) -> Any:
-    """``value`` without the members of ``fields``. Objects and lists that lose their last content become null, or stay as empty
-    ones with ``leave_empty``.
+    """``value`` without the members of ``fields``. Objects and lists that lose their last content become null, or stay
+    as empty ones with ``leave_empty``.
 
     ``value`` is not changed; what is not touched is shared.
     """
@@ -331,7 +231,7 @@ def remove(schema: Schema, value: Any, fields: FieldSet, *, leave_empty: bool = 
                 continue
             below = children.get(element)
             if below is not None:
-                item = remove(schema.field(name) or ANYTHING, item, below, leave_empty=leave_empty)  # noqa: PLW2901
+                item = remove(schema.field(name) or ANYTHING, item, below, leave_empty=leave_empty)
             result[name] = item
         return result if result or leave_empty else None
     if isinstance(value, list):
@@ -339,12 +239,12 @@ def remove(schema: Schema, value: Any, fields: FieldSet, *, leave_empty: bool = 
             return value
         kept: list[Any] = []
         for position, item in enumerate(value):
-            element = _item_element(schema, item, position)
+            element = item_element(schema, item, position)
             if element in fields.members:
                 continue
             below = fields.children.get(element)
             if below is not None:
-                item = remove(schema.items or ANYTHING, item, below, leave_empty=leave_empty)  # noqa: PLW2901
+                item = remove(schema.items or ANYTHING, item, below, leave_empty=leave_empty)
             kept.append(item)
         return kept if kept or leave_empty else None
     return value
@@ -372,7 +272,8 @@ def ensure_named(schema: Schema | None, fields: FieldSet) -> FieldSet:
 
 
 def reconcile(schema: Schema, fields: FieldSet) -> FieldSet:
-    """``fields`` written under an older schema, seen under this one: where something became atomic, its parts are owned as one."""
+    """``fields`` written under an older schema, seen under this one: where something became atomic, its parts are owned
+    as one."""
     changed: dict[str, FieldSet] | None = None
     members = fields.members
     for element, below in fields.children.items():
@@ -401,7 +302,8 @@ _EXPECTED: Final[dict[str, tuple[type | tuple[type, ...], str]]] = {
 
 
 def type_errors(schema: Schema, value: Any) -> list[str]:
-    """Why ``value`` can't be applied: wrong types, undeclared fields, list items that can't be told apart; as ``path: reason``."""
+    """Why ``value`` can't be applied: wrong types, undeclared fields, list items that can't be told apart; as ``path:
+    reason``."""
     return [f"{path}: {reason}" for path, reason in _type_errors(schema, value) or ()]
 
 
@@ -436,7 +338,7 @@ def _type_errors(schema: Schema, value: Any) -> list[tuple[str, str]] | None:
             element = f"i:{position}"
             if granular:
                 try:
-                    element = _item_element(schema, item, position)
+                    element = item_element(schema, item, position)
                 except TypedError as error:
                     errors.append(("", str(error)))
                     continue

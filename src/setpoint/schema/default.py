@@ -11,8 +11,9 @@ __all__ = ["apply_defaults", "drop_nulls"]
 def apply_defaults(schema: Schema, value: JSON) -> None:
     """Fill ``value`` (in place) with the schema's defaults.
 
-    A null where null is not allowed counts as absent: it is removed, or replaced by the default if there is one. Defaults are
-    applied inside values that exist or were defaulted themselves, never by creating a parent that has no default of its own.
+    A null where null is not allowed counts as absent: it is removed, or replaced by the default if there is one.
+    Defaults are applied inside values that exist or were defaulted themselves, never by creating a parent that has no
+    default of its own.
     """
     drop_nulls(schema, value)
     _default(schema, value)

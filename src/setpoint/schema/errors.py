@@ -1,4 +1,5 @@
-"""Errors about single fields, typed and worded as Kubernetes API servers do (apimachinery's ``util/validation/field``)."""
+"""Errors about single fields, typed and worded as Kubernetes API servers do (apimachinery's
+``util/validation/field``)."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import Final
 
 from .node import JSON
@@ -31,7 +32,7 @@ __all__ = [
 ]
 
 
-class ErrorType(str, Enum):
+class ErrorType(StrEnum):
     """Why a field is refused: the value is the ``reason`` of a ``StatusCause``."""
 
     NOT_FOUND = "FieldValueNotFound"

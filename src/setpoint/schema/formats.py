@@ -16,7 +16,8 @@ __all__ = ["FORMATS", "matches_format"]
 _TIME: Final = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})")
 _DURATION: Final = re.compile(r"[-+]?(?:0|(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)")
 _DURATION_WORDS: Final = re.compile(
-    r"(?:[0-9]+ *(?:ns|nanos?|us|µs|micros?|milli|ms|s|secs?|seconds?|m|mins?|minutes?|h|hr|hours?|d|days?|w|wks?|weeks?))+",
+    r"(?:[0-9]+ *(?:ns|nanos?|us|µs|micros?|milli|ms|s|secs?|seconds?|m|mins?|minutes?|h|hr|hours?"
+    r"|d|days?|w|wks?|weeks?))+",
     re.I,
 )
 _EMAIL: Final = re.compile(r"(?:[^<>]* )?<?[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*>?")

@@ -1,8 +1,8 @@
 """One node of a schema: what a field may hold, and how two values of it merge.
 
-The same immutable type describes built-in kinds (read from OpenAPI definitions, see ``openapi.py``) and custom resources (read from
-a CustomResourceDefinition, see ``structural.py``), so that validation, pruning, defaulting, strategic merge patch and server-side
-apply have one description to follow.
+The same immutable type describes built-in kinds (read from OpenAPI definitions, see ``openapi.py``) and custom
+resources (read from a CustomResourceDefinition, see ``structural.py``), so that validation, pruning, defaulting,
+strategic merge patch and server-side apply have one description to follow.
 """
 
 from __future__ import annotations
@@ -47,11 +47,12 @@ _NOTHING: Final[Mapping[str, Any]] = {}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Schema:
-    """What a value may hold and how it merges. Immutable; compared by identity, because schemas may refer to themselves.
+    """What a value may hold and how it merges. Immutable; compared by identity, because schemas may refer to
+    themselves.
 
     ``type == ""`` means that any JSON value is allowed unless another keyword says otherwise. An object schema without
-    ``properties`` and without ``additional`` is a free-form object for merging; whether its fields survive pruning is decided by
-    ``preserve_unknown``.
+    ``properties`` and without ``additional`` is a free-form object for merging; whether its fields survive pruning is
+    decided by ``preserve_unknown``.
     """
 
     type: Type = ""
@@ -60,7 +61,8 @@ class Schema:
     properties: Mapping[str, Schema] = field(default_factory=lambda: _NOTHING)
     required: tuple[str, ...] = ()
     additional: Schema | None = None
-    """What every field not in ``properties`` holds (OpenAPI's additionalProperties): set for maps from names to values."""
+    """What every field not in ``properties`` holds (OpenAPI's additionalProperties): set for maps from names to
+    values."""
     items: Schema | None = None
     nullable: bool = False
     default: JSON = UNSET
@@ -100,7 +102,8 @@ class Schema:
         return self.additional if found is None else found
 
     def at(self, *path: str | int) -> Schema | None:
-        """The schema at ``path`` (names of fields; any int stands for a list's items), or None if nothing is said about it."""
+        """The schema at ``path`` (names of fields; any int stands for a list's items), or None if nothing is said about
+        it."""
         node: Schema | None = self
         for step in path:
             if node is None:
@@ -113,7 +116,7 @@ class Schema:
         return dataclasses.replace(self, **changes)
 
     def __repr__(self) -> str:
-        parts = [self.type or "any"]
+        parts: list[str] = [self.type or "any"]
         if self.properties:
             parts.append(f"{len(self.properties)} properties")
         if self.list_type or self.map_type:
@@ -122,4 +125,5 @@ class Schema:
 
 
 ANYTHING: Final = Schema(preserve_unknown=True)
-"""A value about which nothing is known: everything is allowed, nothing is pruned, lists merge atomically and objects by field."""
+"""A value about which nothing is known: everything is allowed, nothing is pruned, lists merge atomically and objects by
+field."""

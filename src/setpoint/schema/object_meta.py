@@ -74,7 +74,8 @@ META_FIELDS: Final = {"apiVersion": _TEXT, "kind": _TEXT, "metadata": OBJECT_MET
 
 
 def with_object_meta(schema: Schema) -> Schema:
-    """``schema`` of a whole object with apiVersion, kind and metadata as every object has them; its own limits on a name are kept."""
+    """``schema`` of a whole object with apiVersion, kind and metadata as every object has them; its own limits on a
+    name are kept."""
     properties = dict(schema.properties) | {"apiVersion": _TEXT, "kind": _TEXT}
     own = schema.properties.get("metadata")
     if own is None or not own.properties:

@@ -1,7 +1,8 @@
 """Schemas of built-in kinds, read on demand from OpenAPI definitions.
 
-Definitions refer to each other (``PodSpec`` is reached from a dozen kinds) and to themselves (``JSONSchemaProps``). A definition is
-turned into a `Schema` when it is first asked for or first referred to, once; self-reference becomes a cycle of nodes.
+Definitions refer to each other (``PodSpec`` is reached from a dozen kinds) and to themselves (``JSONSchemaProps``). A
+definition is turned into a `Schema` when it is first asked for or first referred to, once; self-reference becomes a
+cycle of nodes.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ _TYPES: Final = frozenset({"object", "array", "string", "integer", "number", "bo
 class Schemas(Mapping[str, Schema]):
     """All definitions of an OpenAPI document by name, as in ``schemas["io.k8s.api.core.v1.Pod"]``.
 
-    ``$ref`` may be a bare name or end in one (``#/definitions/NAME``, ``#/$defs/NAME``, ``#/components/schemas/NAME``). A field
-    that is a reference with hints beside it gets the referred node's content with these hints.
+    ``$ref`` may be a bare name or end in one (``#/definitions/NAME``, ``#/$defs/NAME``, ``#/components/schemas/NAME``).
+    A field that is a reference with hints beside it gets the referred node's content with these hints.
 
     Raises KeyError for an unknown definition, ValueError for a definition that is not a schema.
     """
@@ -170,7 +171,8 @@ class Schemas(Mapping[str, Schema]):
 
 
 def load_openapi(document: Mapping[str, JSON]) -> Schemas:
-    """The definitions of a whole OpenAPI document, version 2 (``definitions``), 3 (``components.schemas``) or JSON schema (``$defs``)."""
+    """The definitions of a whole OpenAPI document, version 2 (``definitions``), 3 (``components.schemas``) or JSON
+    schema (``$defs``)."""
     for part in (document.get("definitions"), document.get("$defs"), document.get("components", {}).get("schemas")):
         if isinstance(part, Mapping):
             return Schemas(cast("Mapping[str, Mapping[str, JSON]]", part))

@@ -1,7 +1,8 @@
 """Regular expressions as API servers understand them (RE2), run with Python's engine.
 
-The two languages agree on nearly everything schemas use. Where they differ this file translates (``$`` means the very end of the
-text, ``\\z``, ``\\Q...\\E``, POSIX classes, ``\\d`` is ASCII) or refuses (look-around, back-references: RE2 has none).
+The two languages agree on nearly everything schemas use. Where they differ this file translates (``$`` means the very
+end of the text, ``\\z``, ``\\Q...\\E``, POSIX classes, ``\\d`` is ASCII) or refuses (look-around, back-references: RE2
+has none).
 """
 
 from __future__ import annotations

@@ -14,8 +14,9 @@ _META: Final = frozenset({"apiVersion", "kind", "metadata"})
 def prune(schema: Schema, value: JSON) -> list[str]:
     """Remove every field of ``value`` (in place) that ``schema`` does not know, and return their paths, sorted.
 
-    Kept: everything under ``preserve_unknown`` except what is wrong inside its known properties; ``apiVersion``, ``kind`` and
-    ``metadata`` of embedded resources. Paths read like ``spec.containers[0].foo``; a removed field is named once, not its content.
+    Kept: everything under ``preserve_unknown`` except what is wrong inside its known properties; ``apiVersion``,
+    ``kind`` and ``metadata`` of embedded resources. Paths read like ``spec.containers[0].foo``; a removed field is
+    named once, not its content.
     """
     return sorted(path.removeprefix(".") for path in _walk(schema, value, True) or ())
 

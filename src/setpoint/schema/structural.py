@@ -22,8 +22,9 @@ __all__ = ["check", "load"]
 
 # As the API server's message lists them.
 _ALLOWED_ROOT_FIELDS: Final = (
-    "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems"
-    " UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations"
+    "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern"
+    " MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields"
+    " XValidations"
 )
 _ROOT_KEYWORDS: Final = frozenset(
     {name[0].lower() + name[1:] for name in _ALLOWED_ROOT_FIELDS.split() if not name.startswith("X")}
@@ -34,7 +35,8 @@ _ROOT_KEYWORDS: Final = frozenset(
 def load(definition: Mapping[str, JSON]) -> Schema:
     """The schema of a custom resource: ``definition`` plus apiVersion, kind and metadata as every object has them.
 
-    Embedded resources get these too. Expects a definition that `check` accepts; raises KeyError for one that refers to others.
+    Embedded resources get these too. Expects a definition that `check` accepts; raises KeyError for one that refers to
+    others.
     """
     return with_object_meta(Schemas({}).parse(definition))
 
@@ -47,8 +49,8 @@ def check(
 ) -> list[FieldError]:
     """What an API server would refuse about a CRD version's schema; an empty list if it would accept it.
 
-    ``path`` stands before the errors' field paths. ``status_subresource``: the version has ``subresources.status``, which limits
-    what the root of the schema may say. CEL rules are checked for form, not compiled.
+    ``path`` stands before the errors' field paths. ``status_subresource``: the version has ``subresources.status``,
+    which limits what the root of the schema may say. CEL rules are checked for form, not compiled.
     """
     errors = _root_errors(definition, path) if status_subresource else []
     if definition.get("nullable"):
@@ -67,7 +69,8 @@ def _root_errors(definition: Mapping[str, JSON], path: str) -> list[FieldError]:
         return [invalid(f"{path}.type", definition["type"], reason)]
     if all(key in _ROOT_KEYWORDS or not value for key, value in definition.items()):
         return []
-    reason = f"only [{_ALLOWED_ROOT_FIELDS}] fields are allowed at the root of the schema if the status subresource is enabled"
+    only = f"only [{_ALLOWED_ROOT_FIELDS}] fields are allowed"
+    reason = f"{only} at the root of the schema if the status subresource is enabled"
     return [invalid(path, dict(definition), reason)]
 
 

@@ -1,4 +1,5 @@
-"""What makes a schema structural: every field's type is told outside of the logic that restricts its value (KEP-2335)."""
+"""What makes a schema structural: every field's type is told outside of the logic that restricts its value
+(KEP-2335)."""
 
 from __future__ import annotations
 
@@ -68,7 +69,7 @@ def _structure(node: _Definition, level: str, path: str, errors: list[FieldError
         for flag in (_PRESERVE, _EMBEDDED):
             if node.get(flag):
                 errors.append(invalid(f"{path}.{flag}", True, f"must be false if {_INT_OR_STRING_FLAG} is true"))
-    all_of = node.get("allOf") or ()
+    all_of: Sequence[_Definition] = node.get("allOf") or ()
     _values(
         node,
         node.get("anyOf") == _INT_OR_STRING,

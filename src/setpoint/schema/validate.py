@@ -34,9 +34,9 @@ _INT64: Final = (MIN_INT64, MAX_INT64)
 def validate(schema: Schema, value: JSON, path: str = "", *, old: JSON = UNSET) -> list[FieldError]:
     """Everything that is wrong with ``value``; an empty list if nothing is.
 
-    ``path`` stands before every field path of the errors (a schema's default is checked at its place, for example). ``old`` is the
-    value before an update: what did not change is not held against the update (CRD validation ratcheting, KEP-4008), where fields
-    and items of map-lists correspond by name and key.
+    ``path`` stands before every field path of the errors (a schema's default is checked at its place, for example).
+    ``old`` is the value before an update: what did not change is not held against the update (CRD validation
+    ratcheting, KEP-4008), where fields and items of map-lists correspond by name and key.
 
     CEL rules (``validations``) and the names of embedded resources' metadata are not evaluated here.
     """
@@ -65,7 +65,8 @@ class _Checker:
         self.errors.append(invalid(self.prefix, "", text))
 
     def check(self, schema: Schema, value: JSON, path: str, old: JSON) -> int:
-        """Append what is wrong; the count of checks made, which tells how far an alternative of anyOf or oneOf matched."""
+        """Append what is wrong; the count of checks made, which tells how far an alternative of anyOf or oneOf
+        matched."""
         if old is not UNSET and json_equal(old, value):
             return 1
         count = 1

@@ -1,0 +1,116 @@
+"""What changed from one value to another, as sets of fields (structured-merge-diff's ``typed.Compare``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from setpoint.schema.node import ANYTHING, UNSET, Schema
+from setpoint.schema.values import json_equal
+
+from .fieldset import FieldSet
+from .typed import is_granular, item_element, same
+
+__all__ = ["Comparison", "compare"]
+
+
+@dataclass(slots=True)
+class Comparison:
+    """What happened from one value to another; no path is in two of the sets."""
+
+    removed: FieldSet = field(default_factory=FieldSet)
+    modified: FieldSet = field(default_factory=FieldSet)
+    added: FieldSet = field(default_factory=FieldSet)
+
+    def __bool__(self) -> bool:
+        return bool(self.removed) or bool(self.modified) or bool(self.added)
+
+    def without(self, ignored: FieldSet) -> Comparison:
+        """The same without the fields in ``ignored`` and everything below them."""
+        if not ignored:
+            return self
+        return Comparison(self.removed.without(ignored), self.modified.without(ignored), self.added.without(ignored))
+
+
+def compare(schema: Schema, old: Any, new: Any) -> Comparison:
+    """Which fields were removed, modified and added from ``old`` to ``new`` (two objects)."""
+    result = Comparison()
+    _compare_maps(schema, old if isinstance(old, dict) else {}, new if isinstance(new, dict) else {}, result)
+    return result
+
+
+def _compare_maps(schema: Schema, old: dict[str, Any], new: dict[str, Any], result: Comparison) -> None:
+    properties, additional = schema.properties, schema.additional
+    for name, after in new.items():
+        before = old.get(name, UNSET)
+        if before is after or (type(before) is type(after) and same(before, after)):
+            continue
+        _compare("f:" + name, properties.get(name) or additional or ANYTHING, before, after, result)
+    for name, before in old.items():
+        if name not in new:
+            _compare("f:" + name, properties.get(name) or additional or ANYTHING, before, UNSET, result)
+
+
+def _compare(element: str, schema: Schema, old: Any, new: Any, result: Comparison) -> None:
+    old_full = bool(old) and is_granular(schema, old)
+    new_full = bool(new) and is_granular(schema, new)
+    if not old_full and not new_full:  # a leaf, or both are empty
+        if old is UNSET:
+            result.added.members.add(element)
+        elif new is UNSET:
+            result.removed.members.add(element)
+        elif not json_equal(old, new):
+            result.modified.members.add(element)
+        return
+    if old is UNSET:
+        result.added.members.add(element)
+    elif new is UNSET:
+        result.removed.members.add(element)
+    elif (old_full and not new_full and not _is_empty(schema, new)) or (
+        new_full and not old_full and not _is_empty(schema, old)
+    ):
+        result.modified.members.add(element)  # from a leaf to a tree or back
+    inner = Comparison()
+    if isinstance(old if old_full else new, dict):
+        _compare_maps(schema, old if old_full else {}, new if new_full and isinstance(new, dict) else {}, inner)
+    else:
+        _compare_lists(schema, old if old_full else [], new if new_full and isinstance(new, list) else [], inner)
+    if inner.removed:
+        result.removed.children[element] = inner.removed
+    if inner.modified:
+        result.modified.children[element] = inner.modified
+    if inner.added:
+        result.added.children[element] = inner.added
+
+
+def _is_empty(schema: Schema, value: Any) -> bool:
+    return value is None or (not value and is_granular(schema, value))
+
+
+def _compare_lists(schema: Schema, old: list[Any], new: list[Any], result: Comparison) -> None:
+    items = schema.items or ANYTHING
+    before, after = _grouped(schema, old), _grouped(schema, new)
+    for element in before | after:
+        olds, news = before.get(element, []), after.get(element, [])
+        if len(olds) <= 1 and len(news) <= 1:
+            one, other = olds[0] if olds else UNSET, news[0] if news else UNSET
+            if one is not other and not (type(one) is type(other) and same(one, other)):
+                _compare(element, items, one, other, result)
+        elif len(olds) > 1 and len(news) > 1:
+            if not json_equal(olds, news):
+                result.modified.members.add(element)
+        elif len(olds) > 1:
+            if news:
+                _compare(element, items, UNSET, news[0], result)
+            result.removed.members.add(element)
+        else:
+            if olds:
+                _compare(element, items, olds[0], UNSET, result)
+            result.added.members.add(element)
+
+
+def _grouped(schema: Schema, value: list[Any]) -> dict[str, list[Any]]:
+    groups: dict[str, list[Any]] = {}
+    for position, item in enumerate(value):
+        groups.setdefault(item_element(schema, item, position), []).append(item)
+    return groups
