@@ -63,7 +63,7 @@ def test_a_big_kind_comes_back_as_it_was(kind: type[Object]) -> None:
     run()
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 @given(st.data())
 def test_any_kind_comes_back_as_it_was(data: st.DataObject) -> None:
     kind = data.draw(st.sampled_from(KINDS))
