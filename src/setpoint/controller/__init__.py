@@ -1,0 +1,57 @@
+"""One reconcile loop: sources, predicates, handlers, workers, outcomes, context, status, finalizers, events."""
+
+from setpoint.controller.barriers import Barriers
+from setpoint.controller.cause import Cause
+from setpoint.controller.context import Context, UndeclaredRead
+from setpoint.controller.controller import Controller, watched_kinds
+from setpoint.controller.failures import Outdated, ReconcileTimeout
+from setpoint.controller.log import BoundLogger
+from setpoint.controller.metrics import ControllerMetrics, LoopMetrics
+from setpoint.controller.outcome import After, Done, Outcome, Retry, TerminalError, after, done, retry
+from setpoint.controller.owner import (
+    OwnerError,
+    is_owned_by,
+    remove_owner_reference,
+    set_controller_reference,
+    set_owner_reference,
+)
+from setpoint.controller.predicates import Predicate
+from setpoint.controller.running import RunningController
+from setpoint.controller.sync_context import SyncContext
+from setpoint.controller.timeline import Attempt, Timeline, Write
+from setpoint.controller.work_loop import End, WorkLoop
+
+__all__ = [
+    "After",
+    "Attempt",
+    "Barriers",
+    "BoundLogger",
+    "Cause",
+    "Context",
+    "Controller",
+    "ControllerMetrics",
+    "Done",
+    "End",
+    "LoopMetrics",
+    "Outcome",
+    "Outdated",
+    "OwnerError",
+    "Predicate",
+    "ReconcileTimeout",
+    "Retry",
+    "RunningController",
+    "SyncContext",
+    "TerminalError",
+    "Timeline",
+    "UndeclaredRead",
+    "WorkLoop",
+    "Write",
+    "after",
+    "done",
+    "is_owned_by",
+    "remove_owner_reference",
+    "retry",
+    "set_controller_reference",
+    "set_owner_reference",
+    "watched_kinds",
+]

@@ -1,0 +1,103 @@
+"""Barriers: a key's next reconcile sees what its last one wrote.
+
+Every write of a reconcile is answered with the resource version that it led to. Before the key is reconciled again,
+the caches that it reads must have come that far. Other keys don't wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple, Protocol
+
+from setpoint.meta import GroupVersionResource, ObjectKey, Resource
+
+DEADLINE: Final = 10.0
+"""Seconds to wait for a cache before the reconcile reads live instead."""
+
+
+class Cache(Protocol):
+    """What is asked of an informer."""
+
+    async def observed(
+        self,
+        key: str,
+        resource_version: str = "",
+        *,
+        uid: str = "",
+        deleted: bool = False,
+        timeout: float | None = 10.0,
+    ) -> bool: ...
+
+
+class Barrier(NamedTuple):
+    """A write that a cache has to show."""
+
+    key: ObjectKey
+    uid: str
+    resource_version: str
+    deletion: bool
+
+
+class Barriers:
+    """The writes of each key that its next reconcile has to see.
+
+    *Guarantees*: after `settle` returned the empty set, every cache in ``caches`` shows every write that was noted for
+    the key, or something newer.
+
+    *Caveats*: writes to kinds without a cache are not waited for; such kinds are read live anyway. Nothing is
+    remembered over a restart, and need not be: a new process begins with fresh caches.
+    """
+
+    def __init__(self, caches: Mapping[GroupVersionResource, Cache | Any], *, deadline: float = DEADLINE) -> None:
+        self._caches = caches
+        self._deadline = deadline
+        self._barriers: dict[ObjectKey, dict[tuple[GroupVersionResource, ObjectKey], Barrier]] = {}
+        self._doubtful: dict[ObjectKey, set[GroupVersionResource]] = {}
+
+    def wrote(
+        self, key: ObjectKey, resource: Resource, written: ObjectKey, uid: str, resource_version: str, *, deletion: bool
+    ) -> None:
+        """A reconcile of ``key`` wrote the object ``written``."""
+        gvr = resource.gvr
+        if gvr in self._caches and (resource_version or deletion):
+            # A deletion's answer may show the object as it last was; its version says nothing.
+            barrier = Barrier(written, uid, "" if deletion else resource_version, deletion)
+            self._barriers.setdefault(key, {})[gvr, written] = barrier
+
+    def doubt(self, key: ObjectKey, resource: Resource) -> None:
+        """A create under a generated name ended without an answer: what there is now, only the server knows."""
+        if resource.gvr in self._caches:
+            self._doubtful.setdefault(key, set()).add(resource.gvr)
+
+    def forget(self, key: ObjectKey) -> None:
+        self._barriers.pop(key, None)
+        self._doubtful.pop(key, None)
+
+    def pending(self, key: ObjectKey) -> bool:
+        """Whether `settle` has anything to do."""
+        return key in self._barriers or key in self._doubtful
+
+    async def settle(self, key: ObjectKey) -> frozenset[GroupVersionResource]:
+        """Waits until the caches show the key's writes, at most the deadline.
+
+        Returns the resources that have to be read live, because their cache is behind or can't know.
+        """
+        behind = set(self._doubtful.get(key, ()))
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._deadline
+        for (gvr, _), barrier in list(self._barriers.get(key, {}).items()):
+            if gvr in behind:
+                continue
+            seen = await self._caches[gvr].observed(
+                barrier.key,
+                barrier.resource_version,
+                uid=barrier.uid,
+                deleted=barrier.deletion,
+                timeout=max(deadline - loop.time(), 0.0),
+            )
+            if not seen:
+                behind.add(gvr)
+        # Only now: whoever is cancelled while it waits must not take the barriers along.
+        self.forget(key)
+        return frozenset(behind)

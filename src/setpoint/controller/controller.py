@@ -1,0 +1,266 @@
+"""Controller: the declaration of a reconcile loop."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from random import Random
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeAlias, TypeVar
+
+from setpoint.cache import InformerFactory
+from setpoint.client import Client
+from setpoint.controller import handlers
+from setpoint.controller.context import Context
+from setpoint.controller.finalizer import checked_name, finalizer_name
+from setpoint.controller.handlers import Handler, MapFunction
+from setpoint.controller.outcome import Outcome
+from setpoint.controller.predicates import Test
+from setpoint.meta import ApiModel, FieldSelector, LabelSelector, Object, ObjectKey, Selector, resource_of
+from setpoint.meta.names import dns1123_subdomain
+from setpoint.workqueue import RateLimiter
+
+if TYPE_CHECKING:
+    from setpoint.controller.running import RunningController
+
+K = TypeVar("K", bound=Object)
+AnySelector: TypeAlias = str | Mapping[str, str] | LabelSelector | Selector | None
+AnyFieldSelector: TypeAlias = str | Mapping[str, str] | FieldSelector | None
+
+Reconcile: TypeAlias = Callable[[K, Context], Awaitable[Outcome | None]]
+"""What users write: looks at what is wanted and at what is there, and brings the latter one step nearer."""
+
+SyncReconcile: TypeAlias = Callable[[K, Any], Outcome | None]
+"""The same as an ordinary function; it runs in a thread, with a `SyncContext`."""
+
+Source: TypeAlias = Callable[[], AsyncIterator[ObjectKey | str]]
+"""Gives keys from outside of the cluster, for as long as it likes."""
+
+
+class Watch(NamedTuple):
+    """One declared cache: which objects, and what their changes mean for the controller's keys."""
+
+    kind: type[Object]
+    role: str
+    handler: Handler | None
+    predicates: tuple[Test, ...] = ()
+    namespace: str | None = None
+    selector: AnySelector = None
+    field_selector: AnyFieldSelector = None
+    metadata_only: bool = False
+
+
+class Controller(Generic[K]):
+    """Keeps objects of one kind as their specs say, by calling ``reconcile(object, context)`` when something changed.
+
+    ```python
+    controller = Controller(Mykind, reconcile).owns(Pod).watches(ConfigMap, users_of).reads(Node)
+    ```
+
+    This is a declaration: it holds no state, and may run any number of times (in a manager, in tests, or by `run`).
+
+    *Guarantees*
+
+    - Level-driven: the function gets the object as it is now, however many changes led to the call. It is called at
+      least once for every object that exists when the controller starts.
+    - One key is never reconciled twice at the same time (in one process; use leader election for several).
+    - Read-your-writes: what a reconcile wrote, the next one of the same key sees.
+    - It is not called for what is gone, and not for what is being deleted, unless ``reconcile_deleting`` is set;
+      clean-up is the job of `finalize`.
+
+    *Caveats*: a crash may happen between any two writes; the function then starts from what is there.
+
+    Args:
+        kind: the class of the objects.
+        reconcile: coroutine function of the object and a `Context`; returns an outcome, or None for `done`. An
+            ordinary function runs in a pool of ``workers`` threads.
+        name: in metrics, logs and as field manager; the lower-case kind by default.
+        workers: how many keys are reconciled at once.
+        timeout: seconds after which a call is cancelled and counts as failed; None for no limit.
+        rate_limiter: makes the limiter of a run; by default back-off from 5 ms to 1000 s for each key.
+        predicates: all of them must let an event of the object itself through.
+        namespace, selector, field_selector: which objects of the kind are watched at all.
+        metadata_only: watch nothing but metadata; the object has no spec then. For controllers that need no more.
+        reconcile_deleting: call the function also for objects that are being deleted.
+        owns_status: whether the status is this controller's, so that it keeps ``observedGeneration`` and reports
+            failures there. By default true for custom resources with a status, false for built-in kinds.
+        leader_only: whether only the elected leader may run it.
+        sync_timeout: seconds that the caches may take to sync at the start.
+
+    Raises:
+        TypeError: ``kind`` has no resource.
+        ValueError: a number or a name is not valid.
+    """
+
+    def __init__(
+        self,
+        kind: type[K],
+        reconcile: Reconcile[K] | SyncReconcile[K],
+        *,
+        name: str | None = None,
+        workers: int = 8,
+        timeout: float | None = None,
+        rate_limiter: Callable[[], RateLimiter[ObjectKey]] | None = None,
+        predicates: Sequence[Test] = (),
+        namespace: str | None = None,
+        selector: AnySelector = None,
+        field_selector: AnyFieldSelector = None,
+        metadata_only: bool = False,
+        reconcile_deleting: bool = False,
+        owns_status: bool | None = None,
+        leader_only: bool = True,
+        sync_timeout: float = 120.0,
+    ) -> None:
+        self.kind = kind
+        self.resource = resource_of(kind)
+        self.reconcile = reconcile
+        self.name = name or self.resource.kind.lower()
+        if problems := dns1123_subdomain(self.name):
+            raise ValueError(f"controller name {self.name!r}: {problems[0]}")
+        if workers < 1:
+            raise ValueError(f"controller {self.name!r}: workers must be at least 1, not {workers}")
+        if timeout is not None and timeout <= 0:
+            raise ValueError(f"controller {self.name!r}: timeout must be more than 0 seconds, not {timeout}")
+        self.workers = workers
+        self.timeout = timeout
+        self.rate_limiter = rate_limiter
+        self.reconcile_deleting = reconcile_deleting
+        has_status = "status" in kind.__struct_fields__
+        self.owns_status = has_status and not issubclass(kind, ApiModel) if owns_status is None else owns_status
+        self.leader_only = leader_only
+        self.sync_timeout = sync_timeout
+        self.watched: list[Watch] = [
+            Watch(kind, "for", handlers.itself, tuple(predicates), namespace, selector, field_selector, metadata_only)
+        ]
+        self.sources: list[Source] = []
+        self.finalizer = ""
+        self.finalizer_function: Reconcile[K] | SyncReconcile[K] | None = None
+
+    def owns(
+        self,
+        kind: type[Object],
+        *,
+        predicates: Sequence[Test] = (),
+        any_owner: bool = False,
+        selector: AnySelector = None,
+    ) -> Self:
+        """Declares a kind of children: a change of one leads to a reconcile of its managing controller's object
+        (with ``any_owner``: of every owner of this kind), and `Context.owned` reads them from the cache."""
+        handler = handlers.owner(self.resource, any_owner=any_owner)
+        return self._declare(Watch(kind, "owns", handler, tuple(predicates), self._scope(kind), selector))
+
+    def watches(
+        self,
+        kind: type[Object],
+        map: MapFunction,
+        *,
+        predicates: Sequence[Test] = (),
+        namespace: str | None = None,
+        selector: AnySelector = None,
+        field_selector: AnyFieldSelector = None,
+        metadata_only: bool = False,
+    ) -> Self:
+        """Declares a kind on which objects depend: ``map(head)`` gives the keys to reconcile for a changed object; it
+        is asked for the state before and the state after.
+
+        One object: ``field_selector={"metadata.name": "settings"}, namespace="default"``.
+        """
+        return self._declare(
+            Watch(
+                kind,
+                "watches",
+                handlers.mapped(map),
+                tuple(predicates),
+                self._scope(kind) if namespace is None else namespace,
+                selector,
+                field_selector,
+                metadata_only,
+            )
+        )
+
+    def reads(
+        self,
+        kind: type[Object],
+        *,
+        namespace: str | None = None,
+        selector: AnySelector = None,
+        metadata_only: bool = False,
+    ) -> Self:
+        """Declares a cache to read from, whose changes lead to nothing."""
+        space = self._scope(kind) if namespace is None else namespace
+        return self._declare(Watch(kind, "reads", None, (), space, selector, None, metadata_only))
+
+    def source(self, source: Source) -> Self:
+        """Declares an external source: ``source()`` is an async iterator of keys. When it ends, that is all right;
+        when it fails, so does the controller."""
+        self.sources.append(source)
+        return self
+
+    def finalize(self, function: Reconcile[K] | SyncReconcile[K], *, name: str | None = None) -> Self:
+        """Declares the clean-up of what an object leaves behind outside of the cluster.
+
+        ``function(object, context)`` is called when a deletion was asked for, until it returns `done` (or None); only
+        then the object goes. To have that promise kept, a finalizer is added before the first reconcile of every
+        object. It must be able to run again after it was done, since a crash may come before the finalizer is removed.
+
+        ``name`` is the finalizer's, by default ``GROUP/CONTROLLER``.
+
+        Raises:
+            ValueError: the name is not valid, or there is a clean-up function already.
+        """
+        if self.finalizer_function is not None:
+            raise ValueError(f"controller {self.name!r} has a finalizer already; call one function from the other")
+        self.finalizer = checked_name(name) if name else finalizer_name(self.resource, self.name)
+        self.finalizer_function = function
+        return self
+
+    async def run(
+        self,
+        client: Client,
+        factory: InformerFactory,
+        *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        random: Random | None = None,
+    ) -> None:
+        """Runs without a manager until it is cancelled, or an external source or a cache fails.
+
+        Raises:
+            CacheSyncError: a cache did not sync in ``sync_timeout``.
+        """
+        await self.bind(client, factory, now=now, random=random).run()
+
+    def bind(
+        self,
+        client: Client,
+        factory: InformerFactory,
+        *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        random: Random | None = None,
+        **options: Any,
+    ) -> RunningController[K]:
+        """One run of this declaration, not yet started; ``options`` are those of `RunningController`."""
+        from setpoint.controller.running import RunningController  # the run knows its declaration
+
+        return RunningController(self, client, factory, now=now, random=random or Random(), **options)
+
+    def _scope(self, kind: type[Object]) -> str | None:
+        """A controller that is limited to a namespace needs no more than that of other kinds."""
+        return self.watched[0].namespace if resource_of(kind).namespaced else None
+
+    def _declare(self, watch: Watch) -> Self:
+        resource = resource_of(watch.kind)
+        for present in self.watched:
+            if resource_of(present.kind) == resource and present[4:] != watch[4:]:
+                raise ValueError(
+                    f"controller {self.name!r} declares {resource.kind} twice, with different namespaces, selectors "
+                    "or forms; it has one cache of each kind"
+                )
+        self.watched.append(watch)
+        return self
+
+    def __repr__(self) -> str:
+        return f"Controller({self.kind.__name__}, name={self.name!r})"
+
+
+def watched_kinds(controllers: Iterable[Controller[Any]]) -> list[type[Object]]:
+    """Every kind that one of the controllers watches or reads, each once."""
+    return list(dict.fromkeys(watch.kind for controller in controllers for watch in controller.watched))

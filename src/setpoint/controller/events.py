@@ -1,0 +1,287 @@
+"""Events: what a controller reports about an object, through ``events.k8s.io/v1``.
+
+A report never waits and never fails. It goes through three filters before it is sent:
+
+* *series*: the same report again is not a new Event but one more in the count of the first (KEP-383);
+* *aggregation*: ten reports in ten minutes that differ in nothing but their text are combined into one Event;
+* *spam*: one object gets 25 at once and then one every 5 minutes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+from datetime import datetime
+from random import Random
+from typing import Final, NamedTuple
+
+from setpoint.client import ApiError, Client, NotFound, PatchType, TransportError
+from setpoint.meta import MicroTime, Object, format_micro_time, resource_of
+from setpoint.models.core_v1 import ObjectReference
+from setpoint.models.events_v1 import Event
+
+CAPACITY: Final = 1000
+"""Reports that wait to be sent; more are dropped and counted."""
+SERIES_IDLE: Final = 360.0
+"""Seconds after which a series that got no more reports is over."""
+SERIES_REFRESH: Final = 30.0
+"""Seconds between two writes of a growing series."""
+AGGREGATE_AFTER: Final = 10
+AGGREGATE_WITHIN: Final = 600.0
+BURST: Final = 25
+REFILL: Final = 300.0
+"""Seconds for one more report about an object that has used up its burst."""
+MAX_OBJECTS: Final = 4096
+TRIES: Final = 12
+RETRY_PERIOD: Final = 10.0
+MAX_NOTE: Final = 1024
+
+logger = logging.getLogger("setpoint.events")
+
+
+class _Report(NamedTuple):
+    regarding: ObjectReference
+    related: ObjectReference | None
+    type: str
+    reason: str
+    note: str
+    action: str
+    by: str
+    at: datetime
+
+
+class _Series:
+    """An Event that was sent, and how often it was reported since."""
+
+    __slots__ = ("count", "event", "last", "last_at", "written", "written_at")
+
+    def __init__(self, event: Event, last: float, last_at: datetime) -> None:
+        self.event = event
+        self.count = 1
+        self.written = 1
+        self.last = last
+        self.last_at = last_at
+        self.written_at = last
+
+
+class EventRecorder:
+    """Takes reports with `event` and sends them while `run` runs. One for a process.
+
+    *Guarantees*: `event` returns at once; memory is bounded; what can't be sent is tried for two minutes, then dropped.
+
+    *Caveats*: events are best effort. They are lost when the process ends before they were sent.
+    """
+
+    def __init__(
+        self, client: Client, *, now: Callable[[], datetime], random: Random, instance: str = "setpoint"
+    ) -> None:
+        self.dropped = 0
+        self.sent = 0
+        self._client = client
+        self._now = now
+        self._random = random
+        self._instance = instance[:128]
+        self._queue: deque[_Report] = deque()
+        self._wake = asyncio.Event()
+        self._series: dict[tuple[str, ...], _Series] = {}
+        self._similar: dict[tuple[str, ...], deque[tuple[float, str]]] = {}
+        self._buckets: dict[tuple[str, str], tuple[float, float]] = {}
+
+    def event(
+        self,
+        obj: Object,
+        type: str,
+        reason: str,
+        note: str,
+        *,
+        action: str = "",
+        related: Object | None = None,
+        by: str = "setpoint",
+    ) -> None:
+        """Reports something about ``obj``. ``type`` is ``Normal`` or ``Warning``; ``by`` the reporting controller.
+
+        Raises:
+            ValueError: ``type`` is neither, or ``reason`` is empty: mistakes of the program, not of the world.
+        """
+        if type not in ("Normal", "Warning"):
+            raise ValueError(f"an event's type is Normal or Warning, not {type!r}")
+        if not reason or len(reason) > 128:
+            raise ValueError(f"an event's reason is one CamelCase word of at most 128 characters, not {reason!r}")
+        if len(self._queue) >= CAPACITY:
+            self.dropped += 1
+            return
+        report = _Report(
+            _reference(obj),
+            _reference(related) if related is not None else None,
+            type,
+            reason,
+            note[:MAX_NOTE],
+            (action or reason)[:128],
+            by,
+            self._now(),
+        )
+        if self._is_spam(report):
+            self.dropped += 1
+            return
+        self._queue.append(report)
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Sends until it is cancelled. A failure never gets out of here: events must not end a process."""
+        while True:
+            await self._send_waiting()
+            pending = any(series.count != series.written for series in self._series.values())
+            try:
+                async with asyncio.timeout(SERIES_REFRESH if pending else None):
+                    await self._wake.wait()
+            except TimeoutError:
+                await self._write_series()
+
+    async def flush(self) -> None:
+        """Sends what waits, series too, as far as it goes at the first try."""
+        await self._send_waiting(tries=1)
+        await self._write_series(everything=True)
+
+    async def _send_waiting(self, *, tries: int = TRIES) -> None:
+        self._wake.clear()
+        while self._queue:
+            await self._send(self._queue.popleft(), tries)
+        self._end_series()
+
+    # -- filters -------------------------------------------------------------------------------------------------------
+
+    def _is_spam(self, report: _Report) -> bool:
+        key = (report.by, report.regarding.uid or report.regarding.name or "")
+        now = asyncio.get_running_loop().time()
+        tokens, since = self._buckets.pop(key, (float(BURST), now))
+        tokens = min(tokens + (now - since) / REFILL, float(BURST))
+        spam = tokens < 1.0
+        self._buckets[key] = (tokens if spam else tokens - 1.0, now)
+        if len(self._buckets) > MAX_OBJECTS:
+            del self._buckets[next(iter(self._buckets))]
+        return spam
+
+    def _combined(self, report: _Report) -> _Report:
+        """The report, or what stands for it and the many like it."""
+        key = _identity(report)
+        now = asyncio.get_running_loop().time()
+        seen = self._similar.pop(key, None) or deque(maxlen=AGGREGATE_AFTER)
+        self._similar[key] = seen
+        if len(self._similar) > MAX_OBJECTS:
+            del self._similar[next(iter(self._similar))]
+        while seen and now - seen[0][0] > AGGREGATE_WITHIN:
+            seen.popleft()
+        notes = {note for _, note in seen}
+        if len(notes) >= AGGREGATE_AFTER and report.note not in notes:
+            return report._replace(note=f"(combined from similar events): {report.note}"[:MAX_NOTE])
+        if report.note not in notes:
+            seen.append((now, report.note))
+        return report
+
+    # -- sending -------------------------------------------------------------------------------------------------------
+
+    async def _send(self, report: _Report, tries: int) -> None:
+        combined = self._combined(report)
+        note = "" if combined is not report else report.note
+        key = (*_identity(report), note)
+        now = asyncio.get_running_loop().time()
+        series = self._series.get(key)
+        if series is not None and now - series.last <= SERIES_IDLE:
+            series.count += 1
+            series.last, series.last_at = now, report.at
+            if series.count == 2 or now - series.written_at >= SERIES_REFRESH:
+                await self._write_one(series)
+            return
+        event = self._event(combined)
+        if await self._create(event, tries):
+            self._series[key] = _Series(event, now, report.at)
+            if len(self._series) > MAX_OBJECTS:
+                del self._series[next(iter(self._series))]
+
+    async def _create(self, event: Event, tries: int) -> bool:
+        for attempt in range(tries):
+            try:
+                await self._client.create(event)
+            except TransportError as problem:
+                last: Exception = problem
+            except ApiError as problem:
+                last = problem
+                if problem.code < 500 and problem.code != 429:
+                    break
+            else:
+                self.sent += 1
+                return True
+            if attempt + 1 < tries:
+                await asyncio.sleep(RETRY_PERIOD * (self._random.random() if attempt == 0 else 1.0))
+        self.dropped += 1
+        logger.warning("event dropped", extra={"fields": {"event": event.reason, "error": str(last)}})
+        return False
+
+    async def _write_series(self, *, everything: bool = False) -> None:
+        now = asyncio.get_running_loop().time()
+        for series in list(self._series.values()):
+            if series.count != series.written and (everything or now - series.written_at >= SERIES_REFRESH):
+                await self._write_one(series)
+        self._end_series()
+
+    async def _write_one(self, series: _Series) -> None:
+        series.written, series.written_at = series.count, asyncio.get_running_loop().time()
+        patch = {
+            "series": {"count": series.count, "lastObservedTime": format_micro_time(series.last_at)},
+        }
+        event = series.event
+        try:
+            await self._client.patch(Event, event.name, patch, type=PatchType.MERGE, namespace=event.namespace or None)
+        except NotFound:
+            event.metadata.resource_version = ""
+            await self._create(event, 1)  # it was too old for the server, or somebody deleted it
+        except (ApiError, TransportError) as problem:
+            series.written = 0
+            logger.debug("series not written", extra={"fields": {"event": event.reason, "error": str(problem)}})
+
+    def _end_series(self) -> None:
+        now = asyncio.get_running_loop().time()
+        for key, series in list(self._series.items()):
+            if now - series.last > SERIES_IDLE and series.count == series.written:
+                del self._series[key]
+
+    def _event(self, report: _Report) -> Event:
+        regarding = report.regarding
+        name = f"{(regarding.name or 'event')[:200]}.{self._random.getrandbits(64):016x}"
+        return Event.named(
+            name,
+            regarding.namespace or "default",
+            event_time=MicroTime.of(report.at),
+            reporting_controller=report.by,
+            reporting_instance=self._instance,
+            action=report.action,
+            reason=report.reason,
+            regarding=regarding,
+            related=report.related,
+            note=report.note,
+            type=report.type,
+        )
+
+
+def _identity(report: _Report) -> tuple[str, ...]:
+    """All but the text and the time."""
+    regarding = report.regarding
+    related = report.related.uid or report.related.name or "" if report.related is not None else ""
+    return (
+        report.by, report.type, report.reason, report.action, regarding.kind or "", regarding.namespace or "",
+        regarding.name or "", regarding.uid or "", related,
+    )  # fmt: skip
+
+
+def _reference(obj: Object) -> ObjectReference:
+    resource = resource_of(type(obj))
+    return ObjectReference(
+        api_version=resource.api_version,
+        kind=resource.kind,
+        name=obj.name,
+        namespace=obj.namespace or None,
+        uid=obj.uid or None,
+        resource_version=obj.metadata.resource_version or None,
+    )

@@ -1,0 +1,74 @@
+"""Failures: what an exception out of a reconcile means for the next attempt."""
+
+from __future__ import annotations
+
+import logging
+from typing import Final, NamedTuple
+
+from setpoint.client import ApiError, Conflict, Forbidden, TooManyRequests
+from setpoint.controller.outcome import TerminalError
+
+BUGS: Final = (
+    TypeError, AttributeError, NameError, LookupError, AssertionError, ArithmeticError, RecursionError,
+    NotImplementedError,
+)  # fmt: skip
+"""What a mistake in the program raises, as opposed to the world's refusals; Go's panics. Counted as such."""
+
+
+class ReconcileTimeout(Exception):
+    """The reconcile function was cancelled because it took longer than the controller's ``timeout``."""
+
+
+class Outdated(Exception):
+    """A write was made for a state of the object that is no more. Handled as a conflict."""
+
+
+class Failure(NamedTuple):
+    """What to do about an exception.
+
+    ``result`` is its label in metrics; ``retry`` whether there is another attempt without a change; ``after`` a lower
+    bound of the delay in seconds; ``level`` of the log record; ``traceback`` whether it shows one.
+    """
+
+    result: str
+    retry: bool
+    after: float
+    level: int
+    traceback: bool
+
+
+_CONFLICT = Failure("requeue", True, 0.0, logging.DEBUG, False)
+_TERMINAL = Failure("error", False, 0.0, logging.ERROR, False)
+_TERMINATING = Failure("requeue", True, 0.0, logging.DEBUG, False)
+_REFUSED = Failure("error", True, 0.0, logging.ERROR, False)
+_ERROR = Failure("error", True, 0.0, logging.ERROR, True)
+
+
+def classify(problem: Exception) -> Failure:
+    """The one place that knows kinds of failures apart; ``docs/outcomes.md`` shows it as a table."""
+    if isinstance(problem, TerminalError):
+        return _TERMINAL
+    if isinstance(problem, Outdated):
+        return _CONFLICT
+    if isinstance(problem, ApiError):
+        if isinstance(problem, Conflict):
+            return _CONFLICT
+        if isinstance(problem, TooManyRequests):
+            return Failure("requeue", True, float(problem.retry_after or 0), logging.WARNING, False)
+        if isinstance(problem, Forbidden) and any(cause.reason == "NamespaceTerminating" for cause in problem.causes):
+            return _TERMINATING
+        return _REFUSED
+    if isinstance(problem, ReconcileTimeout | OSError):
+        return _REFUSED
+    return _ERROR
+
+
+def is_conflict(problem: Exception) -> bool:
+    """Whether the write met a newer version: an ordinary event, retried on what is there then."""
+    return isinstance(problem, Conflict | Outdated)
+
+
+def describe(problem: BaseException) -> str:
+    """One line."""
+    text = str(problem).strip().partition("\n")[0]
+    return f"{type(problem).__name__}: {text}" if text else type(problem).__name__

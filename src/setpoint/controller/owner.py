@@ -1,0 +1,99 @@
+"""Owner references: who belongs to whom, with the rules checked before the server (or the garbage collector) would."""
+
+from __future__ import annotations
+
+from setpoint.meta import Object, OwnerReference, resource_of
+
+
+class OwnerError(ValueError):
+    """An object can't own another: the scopes don't fit, or it has another controller already."""
+
+
+def set_controller_reference(owner: Object, dependent: Object, *, block_owner_deletion: bool = True) -> bool:
+    """Makes ``owner`` the managing controller of ``dependent``; returns whether that changed anything.
+
+    A reference to the same owner is replaced (also one of another version).
+
+    Raises:
+        OwnerError: the scopes don't fit, or another object is the controller already.
+        ValueError: ``owner`` has no uid.
+    """
+    present = dependent.metadata.controller
+    reference = owner.owner_reference(controller=True, block_owner_deletion=block_owner_deletion)
+    if present is not None and present.uid != reference.uid:
+        raise OwnerError(
+            f"{dependent.kind} {dependent.key} is controlled by {present.kind} {present.name} already, "
+            f"so {owner.kind} {owner.key} can't become its controller"
+        )
+    return _set(owner, dependent, reference)
+
+
+def set_owner_reference(owner: Object, dependent: Object, *, block_owner_deletion: bool = False) -> bool:
+    """Makes ``owner`` one of the owners of ``dependent``, not its controller; returns whether that changed anything.
+
+    Raises:
+        OwnerError: the scopes don't fit.
+        ValueError: ``owner`` has no uid.
+    """
+    return _set(owner, dependent, owner.owner_reference(controller=False, block_owner_deletion=block_owner_deletion))
+
+
+def remove_owner_reference(owner: Object, dependent: Object) -> bool:
+    """Takes every reference to ``owner`` away; returns whether there was one."""
+    kept = [reference for reference in dependent.metadata.owner_references if not _same(reference, owner)]
+    if len(kept) == len(dependent.metadata.owner_references):
+        return False
+    dependent.metadata.owner_references = kept
+    return True
+
+
+def is_owned_by(dependent: Object, owner: Object, *, controller: bool = False) -> bool:
+    """Whether ``owner`` (by uid) is among the owners of ``dependent``; with ``controller``, whether it controls it."""
+    return any(
+        reference.uid == owner.uid and (reference.controller or not controller)
+        for reference in dependent.metadata.owner_references
+    )
+
+
+def check_scope(owner: Object, dependent: Object) -> None:
+    """Owners are in the dependent's namespace or cluster-scoped; everything else the garbage collector would delete.
+
+    Raises:
+        OwnerError: the scopes don't fit.
+    """
+    if not resource_of(type(owner)).namespaced:
+        return
+    if not resource_of(type(dependent)).namespaced:
+        raise OwnerError(
+            f"{owner.kind} {owner.key} is namespaced and can't own the cluster-scoped {dependent.kind} "
+            f"{dependent.name}: clean such objects up with finalize()"
+        )
+    if dependent.namespace != owner.namespace:
+        raise OwnerError(
+            f"{owner.kind} {owner.key} can't own {dependent.kind} {dependent.key}: "
+            "owner and dependent must be in one namespace"
+        )
+
+
+def _set(owner: Object, dependent: Object, reference: OwnerReference) -> bool:
+    check_scope(owner, dependent)
+    references = dependent.metadata.owner_references
+    for place, present in enumerate(references):
+        if _same(present, owner):
+            if present == reference:
+                return False
+            dependent.metadata.owner_references = [*references[:place], reference, *references[place + 1 :]]
+            return True
+    dependent.metadata.owner_references = [*references, reference]
+    return True
+
+
+def _same(reference: OwnerReference, owner: Object) -> bool:
+    resource = resource_of(type(owner))
+    group, slash, _ = reference.api_version.partition("/")
+    return (
+        reference.kind == resource.kind
+        and (group if slash else "") == resource.group
+        and reference.name == owner.name
+        and (not owner.uid or reference.uid == owner.uid)
+    )

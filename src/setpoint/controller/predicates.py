@@ -1,0 +1,143 @@
+"""Predicates: which events are worth a reconcile.
+
+A predicate is called with the head before and the head after a change: ``(None, new)`` for what appeared, ``(old,
+new)`` for what changed, ``(old, None)`` for what went. Any function of that signature will do; the class `Predicate`
+adds ``&``, ``|``, ``~`` and a name.
+
+*Caveat*: a predicate is about saving work, not about correctness. The object a reconcile reads is always the latest,
+whatever the event was that led to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
+
+from setpoint.cache import Head
+from setpoint.meta import LabelSelector, Selector
+
+Test: TypeAlias = Callable[[Head | None, Head | None], bool]
+
+
+class Predicate:
+    """A test of a change that can be combined: ``generation_changed | labels_changed``, ``~is_deleting``.
+
+    ``name`` is what explanations call it.
+    """
+
+    __slots__ = ("name", "test")
+
+    def __init__(self, test: Test, name: str = "") -> None:
+        self.test = test
+        self.name = name or getattr(test, "__name__", type(test).__name__)
+
+    def __call__(self, old: Head | None, new: Head | None) -> bool:
+        return self.test(old, new)
+
+    def __and__(self, other: Test) -> Predicate:
+        return all_of(self, other)
+
+    def __or__(self, other: Test) -> Predicate:
+        return any_of(self, other)
+
+    def __invert__(self) -> Predicate:
+        return not_(self)
+
+    def __repr__(self) -> str:
+        return f"Predicate({self.name})"
+
+
+def all_of(*tests: Test) -> Predicate:
+    """Every one of them; True without any."""
+    return Predicate(lambda old, new: all(test(old, new) for test in tests), _join(" & ", tests))
+
+
+def any_of(*tests: Test) -> Predicate:
+    """At least one of them; False without any."""
+    return Predicate(lambda old, new: any(test(old, new) for test in tests), _join(" | ", tests))
+
+
+def not_(test: Test) -> Predicate:
+    """What ``test`` is not."""
+    return Predicate(lambda old, new: not test(old, new), f"~{name_of(test)}")
+
+
+def name_of(test: Test) -> str:
+    """What explanations call a test."""
+    return test.name if isinstance(test, Predicate) else getattr(test, "__name__", type(test).__name__)
+
+
+def _join(sign: str, tests: Iterable[Test]) -> str:
+    return "(" + sign.join(name_of(test) for test in tests) + ")"
+
+
+def updates_where(test: Callable[[Head, Head], bool], name: str = "") -> Predicate:
+    """Everything that appears or goes, and those updates of which ``test(old, new)`` holds."""
+    return Predicate(lambda old, new: old is None or new is None or test(old, new), name or test.__name__)
+
+
+def objects_where(test: Callable[[Head], bool], name: str = "") -> Predicate:
+    """Events of objects of which ``test`` holds, as they are after the change (or were last, if they went)."""
+
+    def holds(old: Head | None, new: Head | None) -> bool:
+        head = new if new is not None else old
+        return head is not None and test(head)
+
+    return Predicate(holds, name or test.__name__)
+
+
+def of_types(*, create: bool = True, update: bool = True, delete: bool = True) -> Predicate:
+    """Only some types of events."""
+    chosen = [word for word, wanted in (("create", create), ("update", update), ("delete", delete)) if wanted]
+    return Predicate(
+        lambda old, new: create if old is None else delete if new is None else update, f"of_types({', '.join(chosen)})"
+    )
+
+
+generation_changed = updates_where(lambda old, new: old.generation != new.generation, "generation_changed")
+"""Updates of the spec, not of status or metadata. Kinds without a generation (Pods have none) have no such updates."""
+
+resource_version_changed = updates_where(
+    lambda old, new: old.resource_version != new.resource_version, "resource_version_changed"
+)
+"""Real updates, not resyncs."""
+
+labels_changed = updates_where(lambda old, new: old.labels != new.labels, "labels_changed")
+
+annotations_changed = updates_where(lambda old, new: old.annotations != new.annotations, "annotations_changed")
+
+finalizers_changed = updates_where(lambda old, new: old.finalizers != new.finalizers, "finalizers_changed")
+
+deletion_started = updates_where(
+    lambda old, new: old.deletion_timestamp is None and new.deletion_timestamp is not None, "deletion_started"
+)
+"""The updates by which a deletion is asked for."""
+
+is_deleting = objects_where(lambda head: head.deletion_timestamp is not None, "is_deleting")
+
+
+def matches(selector: str | Mapping[str, str] | LabelSelector | Selector) -> Predicate:
+    """Events of objects whose labels match, before or after: one that stops matching is seen a last time.
+
+    Raises:
+        SelectorError: the selector is not valid.
+    """
+    parsed = Selector.of(selector)
+
+    def test(old: Head | None, new: Head | None) -> bool:
+        return (new is not None and parsed.matches(new.labels)) or (old is not None and parsed.matches(old.labels))
+
+    return Predicate(test, f"matches({parsed})")
+
+
+def in_namespaces(*namespaces: str) -> Predicate:
+    """Events in these namespaces."""
+    chosen = frozenset(namespaces)
+    return objects_where(lambda head: head.namespace in chosen, f"in_namespaces({', '.join(sorted(chosen))})")
+
+
+def named(name: str, namespace: str = "") -> Predicate:
+    """Events of one object; any namespace if none is given."""
+    return objects_where(
+        lambda head: head.name == name and (not namespace or head.namespace == namespace), f"named({namespace}/{name})"
+    )

@@ -1,0 +1,254 @@
+"""Reconciler: one attempt for one key, from the barrier to the status patch."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+import msgspec
+
+from setpoint.client import Conflict, Invalid, NotFound, PatchType
+from setpoint.controller import finalizer
+from setpoint.controller.context import Context, current
+from setpoint.controller.failures import Outdated, ReconcileTimeout, describe, is_conflict
+from setpoint.controller.outcome import After, Done, Outcome, Retry
+from setpoint.controller.status import StatusDraft
+from setpoint.controller.sync_context import SyncContext
+from setpoint.meta import GroupVersionResource, Object, ObjectKey, raw_of, resource_of
+from setpoint.patch import merge_patch
+
+if TYPE_CHECKING:
+    from setpoint.controller.running import RunningController
+
+K = TypeVar("K", bound=Object)
+
+
+class Reconciler(Generic[K]):
+    """Calls the user's function for a key, with everything around it that keeps it safe.
+
+    In this order: wait for the barriers, read the object, add the finalizer, call the function (with its deadline),
+    write the status if it changed, remove the finalizer if the clean-up is done. After that nothing is written.
+    """
+
+    def __init__(self, run: RunningController[K]) -> None:
+        self._run = run
+        self._controller = run.controller
+        self._gvr = run.controller.resource.gvr
+        self._pool: ThreadPoolExecutor | None = None
+        self._reconcile = self._callable(run.controller.reconcile)
+        self._finalize = (
+            self._callable(run.controller.finalizer_function) if run.controller.finalizer_function else None
+        )
+        resource = run.controller.resource
+        self._status_subresource = "status" if "status" in resource.subresources else ""
+
+    async def handle(self, key: ObjectKey) -> Outcome | None:
+        """One attempt. Raises what the function raised."""
+        run = self._run
+        if run.hot.slowed:
+            head = run.informers[self._gvr].store.head(key)
+            wait = await run.hot.hold(key, head.generation if head is not None else None)
+            if wait:
+                return After(wait, "slowed down: it went in circles")
+        causes = run.causes.take(key)
+        behind: frozenset[GroupVersionResource] = frozenset()
+        if run.barriers.pending(key):
+            behind = await run.barriers.settle(key)
+        if run.echoes:
+            run.echoes.pop(key, None)
+        obj: K | None
+        if self._gvr in behind:
+            obj = await self._read_live(key)
+        else:
+            obj = run.informers[self._gvr].lister.try_get(key)
+        if obj is None:
+            run.barriers.forget(key)
+            run.hot.forget(key)
+            return None
+        metadata = obj.metadata
+        deleting = metadata.deletion_timestamp is not None
+        cleaning = deleting and self._finalize is not None and self._controller.finalizer in metadata.finalizers
+        if deleting and not cleaning and not self._controller.reconcile_deleting:
+            return None
+        context = Context(cast("RunningController[Any]", run), obj, causes)
+        run.running[key] = context
+        token = current.set(context)
+        try:
+            if behind:
+                run.metrics.stale_reads += 1
+                await self._prefetch(context, behind)
+            if cleaning:
+                return await self._clean_up(obj, context)
+            if not deleting and self._finalize is not None and self._controller.finalizer not in metadata.finalizers:
+                obj = await self._add_finalizer(obj, context)
+            return await self._attempt(self._reconcile, obj, context)
+        finally:
+            current.reset(token)
+
+    def close(self) -> None:
+        """Ends the pool of threads, if there is one; a function that is running in it goes on to its end."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+    # -- the function --------------------------------------------------------------------------------------------------
+
+    async def _attempt(self, function: Callable[[K, Context], Any], obj: K, context: Context) -> Outcome | None:
+        """The function's outcome, with the status written whether it returned or raised."""
+        draft = StatusDraft(obj, owned=self._controller.owns_status)
+        try:
+            outcome = _checked(await self._limited(function, obj, context), self._controller.name)
+        except Exception as problem:
+            if not is_conflict(problem):
+                draft.report(reason=type(problem).__name__, message=describe(problem), now=self._run.now())
+            try:
+                await self._write_status(draft, obj, context, observed=False)
+            except Exception as second:  # noqa: BLE001 - the function's own failure is what counts
+                context.log.debug("status not written", extra={"error": describe(second)})
+            raise
+        if self._controller.owns_status:
+            draft.succeeded(now=self._run.now)
+        await self._write_status(draft, obj, context, observed=True)
+        return outcome
+
+    async def _limited(self, function: Callable[[K, Context], Any], obj: K, context: Context) -> Any:
+        timeout = self._controller.timeout
+        if timeout is None:
+            return await function(obj, context)
+        scope = asyncio.timeout(timeout)
+        try:
+            async with scope:
+                return await function(obj, context)
+        except TimeoutError as problem:
+            if scope.expired():
+                raise ReconcileTimeout(f"reconcile took longer than {timeout:g} s and was cancelled") from problem
+            raise
+
+    def _callable(self, function: Any) -> Callable[[K, Context], Any]:
+        called = function if inspect.isroutine(function) else type(function).__call__
+        if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called):
+            return cast("Callable[[K, Context], Any]", function)
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self._controller.workers, thread_name_prefix=self._controller.name)
+        pool = self._pool
+
+        async def in_thread(obj: K, context: Context) -> Any:
+            loop = asyncio.get_running_loop()
+            result = await loop.run_in_executor(pool, function, obj, SyncContext(context, loop))
+            return await result if inspect.isawaitable(result) else result
+
+        return in_thread
+
+    # -- the object ----------------------------------------------------------------------------------------------------
+
+    async def _read_live(self, key: ObjectKey) -> K | None:
+        try:
+            return await self._run.client.get(self._controller.kind, key.name, namespace=key.namespace or None)
+        except NotFound:
+            return None
+
+    async def _prefetch(self, context: Context, behind: frozenset[GroupVersionResource]) -> None:
+        """Reads live what the cache can't show, so that the context's reads are right all the same."""
+        kinds = {resource_of(watch.kind).gvr: watch for watch in self._controller.watched}
+        live: dict[GroupVersionResource, list[Any]] = {}
+        for gvr in behind:
+            watch = kinds[gvr]
+            space = context.object.namespace if resource_of(watch.kind).namespaced else ""
+            answer = await self._run.client.list(watch.kind, namespace=space or None, selector=watch.selector)
+            live[gvr] = answer.items
+        context.live = live
+        context.log.warning("the cache is behind, reading live", extra={"resources": sorted(map(str, behind))})
+
+    # -- finalizer -----------------------------------------------------------------------------------------------------
+
+    async def _add_finalizer(self, obj: K, context: Context) -> K:
+        patched = await self._patch_finalizers(obj, finalizer.added(obj, self._controller.finalizer))
+        if patched is None:
+            raise Outdated(f"{obj.kind} {obj.key} is gone")
+        self._expect_echo(obj, patched, finalizers=True)
+        context.object = patched
+        return patched
+
+    async def _clean_up(self, obj: K, context: Context) -> Outcome | None:
+        assert self._finalize is not None
+        draft = StatusDraft(obj, owned=self._controller.owns_status)
+        try:
+            outcome = _checked(await self._limited(self._finalize, obj, context), self._controller.name)
+        except Exception as problem:
+            if not is_conflict(problem):
+                draft.report(reason=type(problem).__name__, message=describe(problem), now=self._run.now())
+            try:
+                await self._write_status(draft, obj, context, observed=False)
+            except Exception as second:  # noqa: BLE001 - the function's own failure is what counts
+                context.log.debug("status not written", extra={"error": describe(second)})
+            raise
+        if outcome is not None and not isinstance(outcome, Done):
+            await self._write_status(draft, obj, context, observed=True)
+            return outcome
+        await self._patch_finalizers(obj, finalizer.removed(obj, self._controller.finalizer))
+        return outcome
+
+    async def _patch_finalizers(self, obj: K, patch: list[dict[str, Any]]) -> K | None:
+        """None if the object is gone. Raises `Outdated` if it is not what the patch was made for."""
+        try:
+            return await self._run.client.patch(
+                self._controller.kind, obj.name, patch, type=PatchType.JSON, namespace=obj.namespace or None
+            )
+        except NotFound:
+            return None
+        except (Invalid, Conflict) as problem:
+            raise Outdated(f"{obj.kind} {obj.key} has changed: {problem.message}") from problem
+
+    # -- status --------------------------------------------------------------------------------------------------------
+
+    async def _write_status(self, draft: StatusDraft, obj: K, context: Context, *, observed: bool) -> None:
+        patch = draft.patch(observed=observed, now=self._run.now)
+        if patch is None:
+            return
+        body = {"metadata": {"uid": obj.uid}, "status": patch}
+        try:
+            answer = await self._run.client.patch(
+                self._controller.kind,
+                obj.name,
+                body,
+                type=PatchType.MERGE,
+                namespace=obj.namespace or None,
+                subresource=self._status_subresource,
+                field_manager=self._run.field_manager,
+            )
+        except NotFound:
+            return  # the object went while it was reconciled; there is nobody left to tell
+        self._expect_echo(obj, answer, patch=patch)
+
+    def _expect_echo(
+        self, before: K, after: K, *, patch: dict[str, Any] | None = None, finalizers: bool = False
+    ) -> None:
+        """Remembers that the step from ``before`` to ``after`` was ours and nobody else's, if that is so: its event
+        says nothing new, and it must not end the back-off of a key that fails."""
+        raw, answer = raw_of(before), raw_of(after)
+        if raw is None or answer is None:
+            return
+        wanted, found = msgspec.json.decode(raw), msgspec.json.decode(answer)
+        if patch is not None:
+            wanted["status"] = merge_patch.apply(wanted.get("status", {}), patch)
+        for document in (wanted, found):
+            metadata = document["metadata"]
+            metadata.pop("managedFields", None)
+            metadata.pop("resourceVersion", None)
+            if finalizers:
+                metadata.pop("finalizers", None)
+        if wanted == found:
+            key = before.key
+            versions = self._run.echoes.get(key, (before.metadata.resource_version,))
+            self._run.echoes[key] = (*versions, after.metadata.resource_version)
+
+
+def _checked(outcome: Any, name: str) -> Outcome | None:
+    if outcome is None or isinstance(outcome, Done | After | Retry):
+        return outcome
+    raise TypeError(
+        f"the reconcile function of controller {name!r} returned {outcome!r}: return done(), after(seconds), "
+        "retry(reason) or None"
+    )

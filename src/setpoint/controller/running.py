@@ -1,0 +1,370 @@
+"""RunningController: one run of a declared controller: its caches, queue, workers and what is known about its keys."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from random import Random
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from uuid import UUID
+
+import msgspec
+
+from setpoint.cache import CacheSyncError, Head, Informer, InformerFactory
+from setpoint.client import ApiError, Client, Forbidden, NotFound, TransportError, Unauthorized
+from setpoint.controller.barriers import Barriers
+from setpoint.controller.cause import Cause, CauseLog
+from setpoint.controller.context import Context, current
+from setpoint.controller.controller import Controller, Source, Watch
+from setpoint.controller.handlers import itself
+from setpoint.controller.hotloop import HotLoopDetector
+from setpoint.controller.log import BoundLogger
+from setpoint.controller.metrics import ControllerMetrics, LoopMetrics
+from setpoint.controller.predicates import Test
+from setpoint.controller.reconciler import Reconciler
+from setpoint.controller.timeline import Attempt, Timeline, Write
+from setpoint.controller.work_loop import End, WorkLoop
+from setpoint.meta import GroupVersionResource, Object, ObjectKey, Resource, resource_of
+from setpoint.workqueue import LOW_PRIORITY, QueueMetricsProvider
+
+if TYPE_CHECKING:
+    from setpoint.controller.events import EventRecorder
+
+K = TypeVar("K", bound=Object)
+REFUSED_GRACE: Final = 10.0
+"""Seconds that a server may go on refusing a list (Forbidden, no such resource) before the start is given up."""
+
+
+class RunningController(Generic[K]):
+    """One run of a `Controller`. Made by `Controller.bind`; managers make theirs so.
+
+    `prepare` creates the informers, so that their caches can sync before this controller may work (warm standby);
+    `run` does everything else, and `prepare` too if nobody has. ``state`` and ``problem`` say how far it has come.
+    """
+
+    def __init__(
+        self,
+        controller: Controller[K],
+        client: Client,
+        factory: InformerFactory,
+        *,
+        now: Callable[[], datetime],
+        random: Random,
+        recorder: EventRecorder | None = None,
+        metrics: ControllerMetrics | None = None,
+        queue_metrics: QueueMetricsProvider | None = None,
+        logger: logging.Logger | None = None,
+    ) -> None:
+        self.controller = controller
+        self.name = controller.name
+        self.field_manager = controller.name
+        self.client = client
+        self.factory = factory
+        self.now = now
+        self.random = random
+        self.recorder = recorder
+        self.state = "new"
+        self.problem = ""
+        self.log = BoundLogger(
+            logger or logging.getLogger("setpoint.controller"),
+            {"controller": self.name, "kind": controller.resource.kind},
+        )
+        self.informers: dict[GroupVersionResource, Informer[Any]] = {}
+        self.scopes: dict[GroupVersionResource, str] = {}
+        self.causes = CauseLog()
+        self.timeline = Timeline()
+        self.barriers = Barriers(self.informers)
+        self.hot = HotLoopDetector(self.log, self._read_document)
+        self.echoes: dict[ObjectKey, tuple[str, ...]] = {}
+        self.running: dict[ObjectKey, Context] = {}
+        self.metrics = LoopMetrics(self.name, controller.workers)
+        self._all_metrics = metrics
+        self._queue_metrics = queue_metrics
+        if metrics is not None:
+            metrics.add(self.metrics)
+        self.reconciler: Reconciler[K] = Reconciler(self)
+        self.loop: WorkLoop[ObjectKey] = WorkLoop(
+            self.name,
+            self.reconciler.handle,
+            workers=controller.workers,
+            rate_limiter=controller.rate_limiter() if controller.rate_limiter else None,
+            metrics=self.metrics,
+            queue_metrics=queue_metrics,
+            log=self.log,
+            on_end=self._ended,
+        )
+        self.queue = self.loop.queue
+        self._registrations: list[Any] = []
+        self._stopping = asyncio.Event()
+
+    # -- life ----------------------------------------------------------------------------------------------------------
+
+    def prepare(self) -> None:
+        """Creates the informers of every declared kind. Their caches sync as soon as the factory runs."""
+        if self.informers:
+            return
+        for watch in self.controller.watched:
+            gvr = resource_of(watch.kind).gvr
+            if gvr not in self.informers:
+                self.informers[gvr] = self.factory.informer(
+                    watch.kind,
+                    namespace=watch.namespace,
+                    selector=watch.selector,
+                    field_selector=watch.field_selector,
+                    metadata_only=watch.metadata_only,
+                )
+                self.scopes[gvr] = watch.namespace or ""
+
+    async def run(self) -> None:
+        """Works until `stop` or until it is cancelled.
+
+        The workers start when every handler has seen all that was there at the start.
+
+        Raises:
+            CacheSyncError: a cache did not sync in time; it carries the server's last answer.
+            RuntimeError: it was run before.
+        """
+        if self.state != "new":
+            raise RuntimeError(f"controller {self.name!r} can be run once; bind it again")
+        self.state = "syncing"
+        self.prepare()
+        try:
+            with self._watching_writes():
+                for watch in self.controller.watched:
+                    self._subscribe(watch)
+                await self._sync()
+                self.state = "running"
+                self.log.info("controller started", extra={"workers": self.loop.workers})
+                async with asyncio.TaskGroup() as group:
+                    sources = [
+                        group.create_task(self._drain(source), name=f"{self.name} source {number}")
+                        for number, source in enumerate(self.controller.sources)
+                    ]
+                    await self.loop.run()
+                    for source in sources:
+                        source.cancel()
+        except BaseException as problem:
+            self.problem = f"{type(problem).__name__}: {problem}"
+            raise
+        finally:
+            self.state = "stopped"
+            self.queue.shut_down()
+            self.reconciler.close()
+            for informer in self.informers.values():
+                await informer.close()
+            if self._all_metrics is not None:
+                self._all_metrics.remove(self.name)
+            remove = getattr(self._queue_metrics, "remove", None)
+            if remove is not None:
+                remove(self.name)
+
+    def stop(self) -> None:
+        """Take no more keys; `run` returns when the reconciles under way have ended."""
+        self._stopping.set()
+        self.loop.stop()
+
+    async def _sync(self) -> None:
+        """Waits until the handlers have seen what is there; stopped meanwhile, returns early."""
+        syncing = asyncio.ensure_future(self._synced())
+        stopping = asyncio.ensure_future(self._stopping.wait())
+        try:
+            await asyncio.wait((syncing, stopping), return_when=asyncio.FIRST_COMPLETED)
+            if syncing.done():
+                syncing.result()
+        finally:
+            for task in (syncing, stopping):
+                task.cancel()
+            await asyncio.gather(syncing, stopping, return_exceptions=True)
+
+    async def _synced(self) -> None:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self.controller.sync_timeout
+        for informer in self.informers.values():
+            await self._synced_by(informer, deadline)
+        for registration in self._registrations:
+            await registration.wait_synced()
+
+    async def _synced_by(self, informer: Informer[Any], deadline: float) -> None:
+        """A cache that the server refuses gets `REFUSED_GRACE` seconds; others have until the deadline."""
+        loop = asyncio.get_running_loop()
+        refused_since: float | None = None
+        while not informer.has_synced:
+            try:
+                async with asyncio.timeout_at(min(deadline, loop.time() + 1.0)):
+                    await informer.wait_synced()
+            except TimeoutError:
+                error = informer.last_error
+                now = loop.time()
+                if not isinstance(error, Forbidden | NotFound | Unauthorized):
+                    refused_since = None
+                elif refused_since is None:
+                    refused_since = now
+                if now >= deadline or (refused_since is not None and now - refused_since >= REFUSED_GRACE):
+                    raise CacheSyncError(
+                        f"controller {self.name!r}: the cache of {informer.resource} did not sync: "
+                        f"{error or 'the server has not answered yet'}",
+                        resource=informer.resource,
+                        last_error=error,
+                    ) from error
+
+    async def _drain(self, source: Source) -> None:
+        async for key in source():
+            self.enqueue(ObjectKey(key), Cause("external"))
+
+    # -- events --------------------------------------------------------------------------------------------------------
+
+    def enqueue(self, key: ObjectKey, cause: Cause, *, priority: int = 0) -> None:
+        """Asks for a reconcile of the key, now."""
+        self.causes.add(key, cause)
+        self.queue.add(key, priority=priority)
+
+    def _subscribe(self, watch: Watch) -> None:
+        """Puts the handlers of one declared watch on its informer.
+
+        For every event this is all that happens before the queue: predicates, mapping, one cause, one add.
+        """
+        handler = watch.handler
+        if handler is None:
+            return
+        kind = resource_of(watch.kind).kind
+        informer = self.informers[resource_of(watch.kind).gvr]
+        test = _conjunction(watch.predicates)
+        primary = handler is itself
+        causes, queue, metrics, echoes = self.causes, self.queue, self.metrics, self.echoes
+
+        def deliver(old: Head | None, new: Head | None, change: str, version: str, priority: int) -> None:
+            if test is not None and not test(old, new):
+                metrics.filtered += 1
+                return
+            head = new if new is not None else old
+            assert head is not None
+            changed = head.key
+            cause = Cause(change, kind, changed, version)  # type: ignore[arg-type]
+            if primary:
+                causes.add(changed, cause)
+                queue.add(changed, priority=priority)
+                return
+            for key in handler(old, new):
+                causes.add(key, cause)
+                queue.add(key, priority=priority)
+
+        def on_add(head: Head, initial: bool) -> None:
+            if initial:
+                deliver(None, head, "sync", head.resource_version, LOW_PRIORITY)
+            else:
+                deliver(None, head, "create", head.resource_version, 0)
+
+        def on_update(old: Head, new: Head) -> None:
+            version = new.resource_version
+            if version == old.resource_version:
+                deliver(old, new, "sync", version, LOW_PRIORITY)
+                return
+            if primary and echoes:
+                own = echoes.get(new.key)
+                if own is not None and version in own and old.resource_version in own:
+                    metrics.suppressed += 1
+                    return
+            deliver(old, new, "update", version, 0)
+
+        def on_delete(head: Head, final_state_unknown: bool) -> None:
+            deliver(head, None, "delete", head.resource_version, 0)
+
+        self._registrations.append(
+            informer.add_event_handler(on_add=on_add, on_update=on_update, on_delete=on_delete, name=self.name)
+        )
+
+    # -- writes --------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _watching_writes(self) -> Iterator[None]:
+        """Every write that is made with the client within a reconcile counts as that reconcile's."""
+        remove = self.client.on_write(self._on_write)
+        try:
+            yield
+        finally:
+            remove()
+
+    def _on_write(self, resource: Resource, key: ObjectKey, uid: str, resource_version: str, verb: str) -> None:
+        context = current.get()
+        if context is not None and self.running.get(context.key) is context:
+            self.wrote(context, resource, key, uid, resource_version, verb)
+
+    def wrote(
+        self, context: Context, resource: Resource, key: ObjectKey, uid: str, resource_version: str, verb: str
+    ) -> None:
+        """A reconcile wrote an object."""
+        context.writes.append(Write(verb, resource.kind, key, resource_version))
+        self.barriers.wrote(context.key, resource, key, uid, resource_version, deletion=verb == "delete")
+        if self.hot.wrote(context.key, context.object.metadata.generation, resource, key, resource_version):
+            self.metrics.hot_loops += 1
+
+    async def _read_document(self, resource: Resource, key: ObjectKey) -> dict[str, Any] | None:
+        try:
+            body = await self.client.request("GET", resource.path(namespace=key.namespace, name=key.name))
+        except (ApiError, TransportError):
+            return None
+        document: dict[str, Any] = msgspec.json.decode(body)
+        return document
+
+    def event(
+        self, obj: Object, type: str, reason: str, message: str, *, action: str = "", related: Object | None = None
+    ) -> None:
+        """See `Context.event`. Without a recorder the event is only logged."""
+        if self.recorder is not None:
+            self.recorder.event(obj, type, reason, message, action=action or reason, related=related, by=self.name)
+        else:
+            self.log.info(message, extra={"key": obj.key, "event": type, "reason": reason})
+
+    # -- what is known -------------------------------------------------------------------------------------------------
+
+    def new_id(self) -> str:
+        """An id for one reconcile."""
+        return str(UUID(int=self.random.getrandbits(128), version=4))
+
+    def idle(self) -> bool:
+        """Whether no key is ready or being worked on; keys with an appointment don't count."""
+        depths = self.queue.depths()
+        return not depths.ready and not depths.processing
+
+    def readiness(self) -> str:
+        """Why this controller is not ready, ``""`` if it is."""
+        if self.state in ("running", "stopped"):
+            return self.problem
+        for gvr, informer in self.informers.items():
+            if not informer.has_synced:
+                error = getattr(informer, "last_error", None)
+                return f"cache of {gvr.resource} not synced" + (f": {error}" if error else "")
+        return ""
+
+    def _ended(self, key: ObjectKey, end: End) -> None:
+        context = self.running.pop(key, None)
+        if context is None:
+            return
+        metadata = context.object.metadata
+        self.timeline.add(
+            key,
+            Attempt(
+                end.started,
+                end.duration,
+                context.causes,
+                metadata.resource_version,
+                metadata.generation,
+                tuple(context.writes),
+                end.result,
+                end.detail,
+                end.next_in,
+            ),
+        )
+        if end.next_in is not None:
+            self.causes.add(key, Cause("after" if end.result == "requeue_after" else "retry"))
+
+
+def _conjunction(predicates: tuple[Test, ...]) -> Test | None:
+    if not predicates:
+        return None
+    if len(predicates) == 1:
+        return predicates[0]
+    return lambda old, new: all(test(old, new) for test in predicates)

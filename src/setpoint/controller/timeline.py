@@ -1,0 +1,76 @@
+"""Timelines: what happened to a key lately, bounded, for the question why an object does not move."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final, NamedTuple
+
+from setpoint.controller.cause import Cause
+from setpoint.meta import ObjectKey
+
+MAX_KEYS: Final = 1024
+MAX_ATTEMPTS: Final = 16
+
+
+class Write(NamedTuple):
+    """One write of a reconcile: the verb, what it was about, and the version that the server answered."""
+
+    verb: str
+    kind: str
+    key: ObjectKey | str
+    resource_version: str
+
+
+class Attempt(NamedTuple):
+    """One run of the reconcile function for a key. Times are seconds of the loop's clock.
+
+    ``result`` is what metrics call it (success, requeue, requeue_after, error), ``detail`` the reason or the error,
+    ``next_in`` the seconds until the appointment that the controller made with itself, None if there is none.
+    """
+
+    started: float
+    duration: float
+    causes: tuple[Cause, ...]
+    resource_version: str
+    generation: int
+    writes: tuple[Write, ...]
+    result: str
+    detail: str
+    next_in: float | None
+
+
+class Timeline:
+    """The last attempts of the keys that were worked on last.
+
+    Bounded: ``max_keys`` keys, ``max_attempts`` each; the key that has been quiet for longest is forgotten first.
+    """
+
+    __slots__ = ("_attempts", "max_attempts", "max_keys")
+
+    def __init__(self, *, max_keys: int = MAX_KEYS, max_attempts: int = MAX_ATTEMPTS) -> None:
+        self.max_keys = max_keys
+        self.max_attempts = max_attempts
+        self._attempts: dict[ObjectKey, Attempt | deque[Attempt]] = {}
+
+    def add(self, key: ObjectKey, attempt: Attempt) -> None:
+        attempts = self._attempts
+        present = attempts.pop(key, None)
+        if present is None:
+            attempts[key] = attempt
+            if len(attempts) > self.max_keys:
+                del attempts[next(iter(attempts))]
+        elif isinstance(present, deque):
+            present.append(attempt)
+            attempts[key] = present
+        else:
+            attempts[key] = deque((present, attempt), self.max_attempts)
+
+    def of(self, key: ObjectKey | str) -> list[Attempt]:
+        """The attempts of a key, oldest first; [] for one that was forgotten or never worked on."""
+        present = self._attempts.get(ObjectKey(key))
+        if present is None:
+            return []
+        return list(present) if isinstance(present, deque) else [present]
+
+    def __len__(self) -> int:
+        return len(self._attempts)

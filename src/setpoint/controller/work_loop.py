@@ -1,0 +1,179 @@
+"""The work loop: workers that take keys from a queue, and what an attempt's end means for its key."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Final, Generic, NamedTuple, TypeVar
+
+from setpoint.controller.failures import BUGS, ReconcileTimeout, classify, describe, is_conflict
+from setpoint.controller.log import BoundLogger
+from setpoint.controller.metrics import LoopMetrics
+from setpoint.controller.outcome import After, Done, Outcome, TerminalError
+from setpoint.workqueue import (
+    QueueMetricsProvider,
+    RateLimiter,
+    RateLimitingQueue,
+    ShutDown,
+    default_item_based_rate_limiter,
+)
+
+Key = TypeVar("Key", bound=Hashable)
+_TURNS: Final = 32
+"""After so many keys without a pause a worker lets others run: a function that never waits must not stop the loop."""
+
+
+class End(NamedTuple):
+    """How an attempt ended; times in seconds of the loop's clock. See `Attempt`."""
+
+    started: float
+    duration: float
+    result: str
+    detail: str
+    next_in: float | None
+
+
+class WorkLoop(Generic[Key]):
+    """Calls ``handle(key)`` for every key in its queue, in ``workers`` tasks, and does what the outcome says.
+
+    *Guarantees*
+
+    - A key is never handled twice at the same time.
+    - An exception ends one attempt, never a worker. What is no `Exception` (a cancellation, KeyboardInterrupt,
+      SystemExit) is never swallowed: it ends the loop.
+    - Back-off of one key does not delay others. It is forgotten with `Done`, `After` and `TerminalError`, kept with
+      `Retry` and every other failure.
+    - A key keeps its priority when it is tried again.
+
+    *Caveats*: what is in the queue is not saved anywhere. After a crash the sources deliver everything again.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        handle: Callable[[Key], Awaitable[Outcome | None]],
+        *,
+        workers: int = 1,
+        rate_limiter: RateLimiter[Key] | None = None,
+        metrics: LoopMetrics | None = None,
+        queue_metrics: QueueMetricsProvider | None = None,
+        log: BoundLogger | None = None,
+        on_end: Callable[[Key, End], None] | None = None,
+    ) -> None:
+        if workers < 1:
+            raise ValueError(f"controller {name!r}: workers must be at least 1, not {workers}")
+        self.name = name
+        self.workers = workers
+        self.metrics = metrics or LoopMetrics(name, workers)
+        self.log = log or BoundLogger(logging.getLogger("setpoint.controller"), {"controller": name})
+        self.rate_limiter: RateLimiter[Key] = rate_limiter or default_item_based_rate_limiter()
+        self.queue: RateLimitingQueue[Key] = RateLimitingQueue(self.rate_limiter, name=name, metrics=queue_metrics)
+        self._handle = handle
+        self._on_end = on_end
+        self._stopping = False
+
+    async def run(self) -> None:
+        """Works until `stop`; then ends when the attempts under way have. Cancelled, it cancels them."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(self.workers):
+                    group.create_task(self._work(), name=f"{self.name} worker {number}")
+        finally:
+            self._stopping = True
+            self.queue.shut_down()
+
+    def stop(self) -> None:
+        """Take no more keys; `run` returns when the attempts under way have ended."""
+        self._stopping = True
+        self.queue.shut_down()
+
+    async def _work(self) -> None:
+        queue = self.queue
+        turns = 0
+        while True:
+            try:
+                key = await queue.get()
+            except ShutDown:
+                return
+            try:
+                if self._stopping:
+                    continue
+                self.metrics.active_workers += 1
+                try:
+                    await self._attempt(key)
+                finally:
+                    self.metrics.active_workers -= 1
+            finally:
+                queue.done(key)
+            turns += 1
+            if turns >= _TURNS:
+                turns = 0
+                await asyncio.sleep(0)
+
+    async def _attempt(self, key: Key) -> None:
+        clock = asyncio.get_running_loop().time
+        started = clock()
+        outcome: Outcome | None
+        next_in: float | None = None
+        detail = ""
+        try:
+            outcome = await self._handle(key)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            # Nobody cancelled us: the function awaited something that was cancelled. A worker that ended so would be
+            # missed by nobody.
+            problem = RuntimeError("reconcile awaited a task that was cancelled")
+            result, detail, next_in = self._failed(key, problem)
+        except Exception as problem:  # noqa: BLE001 - whatever the function raises is an outcome of this key
+            result, detail, next_in = self._failed(key, problem)
+        else:
+            if outcome is None or isinstance(outcome, Done):
+                self.queue.forget(key)
+                result = "success"
+            elif isinstance(outcome, After):
+                self.queue.forget(key)
+                self.queue.add_after(key, outcome.seconds, priority=self.queue.priority(key) or 0)
+                result, detail, next_in = "requeue_after", outcome.reason, outcome.seconds
+            else:
+                next_in = self._back_off(key, outcome.after or 0.0)
+                result, detail = "requeue", outcome.reason
+                self.log.info("not there yet", extra={"key": key, "reason": outcome.reason, "retry_in": next_in})
+        duration = clock() - started
+        self.metrics.observe(result, duration)
+        if self._on_end is not None:
+            self._on_end(key, End(started, duration, result, detail, next_in))
+
+    def _back_off(self, key: Key, at_least: float) -> float:
+        delay = max(self.rate_limiter.when(key), at_least)
+        self.queue.add_after(key, delay, priority=self.queue.priority(key) or 0)
+        return delay
+
+    def _failed(self, key: Key, problem: Exception) -> tuple[str, str, float | None]:
+        failure = classify(problem)
+        metrics = self.metrics
+        if is_conflict(problem):
+            metrics.conflicts += 1
+        if failure.result == "error":
+            metrics.errors += 1
+        if isinstance(problem, TerminalError):
+            metrics.terminal_errors += 1
+        elif isinstance(problem, ReconcileTimeout):
+            metrics.timeouts += 1
+        elif isinstance(problem, BUGS):
+            metrics.panics += 1
+        detail = describe(problem)
+        if failure.retry:
+            next_in = self._back_off(key, failure.after)
+        else:
+            self.queue.forget(key)
+            next_in = None
+        self.log.log(
+            failure.level,
+            "reconcile failed" if failure.result == "error" else "reconcile put off",
+            exc_info=problem if failure.traceback else None,
+            extra={"key": key, "error": detail, "retry_in": next_in, "failures": self.queue.num_requeues(key)},
+        )
+        return failure.result, detail, next_in

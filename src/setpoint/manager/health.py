@@ -1,0 +1,59 @@
+"""Health and readiness: checks by name, answered in the form that Kubernetes' own servers use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+Check = Callable[[], str]
+"""Why it fails; ``""`` if all is well. Must not wait."""
+
+
+class HealthChecks:
+    """Named checks behind one path, such as ``/readyz``. Without any, it says that the process answers."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._checks: dict[str, Check] = {}
+
+    def add(self, name: str, check: Check) -> None:
+        """Raises `ValueError` for a name that is taken."""
+        if name in self._checks:
+            raise ValueError(f"{self.name}: there is a check {name!r} already")
+        self._checks[name] = check
+
+    def remove(self, name: str) -> None:
+        self._checks.pop(name, None)
+
+    def problems(self, *, exclude: Iterable[str] = ()) -> dict[str, str]:
+        """The checks that fail, and why."""
+        skipped = set(exclude)
+        return {name: why for name, check in self._checks.items() if name not in skipped and (why := check())}
+
+    def answer(self, path: str, query: Mapping[str, list[str]]) -> tuple[int, str]:
+        """HTTP status and text for ``path`` below this one: ``""`` is all checks, ``NAME`` a single one.
+
+        ``?verbose`` lists every check; a failure always does. ``?exclude=NAME`` leaves one out.
+        """
+        checks: dict[str, Check] = self._checks or {"ping": lambda: ""}
+        if path:
+            if path not in checks:
+                return 404, f"there is no check {path!r}\n"
+            why = checks[path]()
+            return (500, f"{self.name} check failed: {why}\n") if why else (200, "ok")
+        excluded = set(query.get("exclude", ()))
+        lines: list[str] = []
+        failed = False
+        for name, check in sorted(checks.items()):
+            if name in excluded:
+                lines.append(f"[+]{name} excluded: ok")
+                continue
+            why = check()
+            failed = failed or bool(why)
+            lines.append(f"[-]{name} failed: {why}" if why else f"[+]{name} ok")
+        lines += [f"warn: some health checks cannot be excluded: no matches for {name!r}"
+                  for name in sorted(excluded - set(checks))]  # fmt: skip
+        if failed:
+            return 500, "\n".join([*lines, f"{self.name} check failed\n"])
+        if "verbose" in query:
+            return 200, "\n".join([*lines, f"{self.name} check passed\n"])
+        return 200, "ok"

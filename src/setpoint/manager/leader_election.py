@@ -1,0 +1,381 @@
+"""Leader election on Leases (``coordination.k8s.io/v1``), with client-go's rules.
+
+Only local clocks count: a lease is up for grabs when its record has not changed for its own duration *since this
+process first saw it so*. Clocks may differ, their rates may not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from random import Random
+from typing import Final
+
+from setpoint.client import (
+    AlreadyExists,
+    ApiError,
+    Client,
+    Conflict,
+    NotFound,
+    Request,
+    Response,
+    Transport,
+    TransportError,
+)
+from setpoint.meta import MicroTime
+from setpoint.meta.names import dns1123_subdomain
+from setpoint.models.coordination_v1 import Lease, LeaseSpec
+
+JITTER_FACTOR: Final = 1.2
+logger = logging.getLogger("setpoint.leader")
+
+
+class LeadershipLost(Exception):
+    """The lease could not be renewed in time, so another process may lead by now. All work was cancelled."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaderElection:
+    """What an election is about.
+
+    ``name`` and ``namespace`` are the Lease's; ``identity`` is this candidate's and must be its own. Times are in
+    seconds: others wait ``lease_duration`` before they take over, a leader gives up when it could not renew for
+    ``renew_deadline``, everybody tries every ``retry_period``.
+
+    Raises:
+        ValueError: not ``lease_duration > renew_deadline > 1.2 * retry_period > 0``, or a name is not valid.
+    """
+
+    name: str
+    identity: str
+    namespace: str = "default"
+    lease_duration: float = 15.0
+    renew_deadline: float = 10.0
+    retry_period: float = 2.0
+    release_on_cancel: bool = True
+    labels: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.identity:
+            raise ValueError("leader election: identity must not be empty, and no two candidates may share one")
+        if problems := dns1123_subdomain(self.name):
+            raise ValueError(f"leader election: name {self.name!r}: {problems[0]}")
+        if self.lease_duration < 1:
+            raise ValueError(f"leader election: lease_duration must be at least 1 s, not {self.lease_duration:g}")
+        if self.lease_duration <= self.renew_deadline:
+            raise ValueError(
+                f"leader election: lease_duration ({self.lease_duration:g} s) must be greater than renew_deadline "
+                f"({self.renew_deadline:g} s), or two would lead at once"
+            )
+        if self.retry_period <= 0 or self.renew_deadline <= JITTER_FACTOR * self.retry_period:
+            raise ValueError(
+                f"leader election: renew_deadline ({self.renew_deadline:g} s) must be greater than retry_period "
+                f"({self.retry_period:g} s) times {JITTER_FACTOR}, and both greater than 0"
+            )
+
+    @property
+    def request_timeout(self) -> float:
+        """Seconds for one request, so that several fit into the renew deadline."""
+        return max(1.0, self.renew_deadline / 2)
+
+
+class LeaderElector:
+    """One candidate.
+
+    *Guarantees*
+
+    - At most one candidate believes to lead at any time, as long as clocks run at the same rate and a leader's work
+      ends when `renew` says so. `may_act` is stricter: it is False from the moment on at which others may take over,
+      also in a process that was stopped and doesn't know yet.
+    - A leader that is cancelled gives its lease back, so the next one takes over within a retry period.
+
+    *Caveats*: there is no fencing token. A request that was sent before the lease ran out may arrive after.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        election: LeaderElection,
+        *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        random: Random | None = None,
+        on_new_leader: Callable[[str], None] | None = None,
+    ) -> None:
+        self.election = election
+        self._client = client
+        self._now = now
+        self._random = random or Random()
+        self._on_new_leader = on_new_leader
+        self._observed: Lease | None = None
+        self._observed_spec: LeaseSpec | None = None
+        self._observed_at = 0.0
+        self._reported = ""
+        self._renewed_at = float("-inf")
+
+    @property
+    def leader(self) -> str:
+        """The identity of the leader, as far as is known; ``""`` if there is none."""
+        spec = self._observed_spec
+        return (spec.holder_identity or "") if spec is not None else ""
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether the last known record names this candidate."""
+        return self.leader == self.election.identity
+
+    def may_act(self) -> bool:
+        """Whether nobody else can have taken the lease yet, by this process's clock."""
+        age = asyncio.get_running_loop().time() - self._renewed_at
+        return self.is_leader and age < self.election.lease_duration
+
+    def check(self, tolerance: float) -> str:
+        """Why a health check should fail: this candidate is the recorded leader and ``tolerance`` seconds past its
+        lease; ``""`` if all is well."""
+        if not self.is_leader:
+            return ""
+        age = asyncio.get_running_loop().time() - self._renewed_at
+        if age <= self.election.lease_duration + tolerance:
+            return ""
+        return f"failed to renew the lease for {age:.0f} s"
+
+    async def acquire(self) -> None:
+        """Returns as soon as this candidate leads."""
+        while not await self._try():
+            period = self.election.retry_period
+            await asyncio.sleep(period + self._random.random() * JITTER_FACTOR * period)
+        logger.info("became leader", extra={"fields": self._fields()})
+
+    async def renew(self) -> None:
+        """Keeps the lease until it is cancelled.
+
+        Raises:
+            LeadershipLost: it could not be renewed for ``renew_deadline``, or another candidate has it.
+        """
+        loop = asyncio.get_running_loop()
+        period = self.election.retry_period
+        while True:
+            await asyncio.sleep(period)
+            # The deadline counts from the last renewal that is known to have worked, so that a process that was
+            # stopped finds out at once.
+            deadline = self._renewed_at + self.election.renew_deadline
+            while True:
+                if loop.time() >= deadline:
+                    raise LeadershipLost(
+                        f"the lease {self._name} was not renewed in {self.election.renew_deadline:g} s"
+                    )
+                if await self._try(until=deadline):
+                    break
+                if not self.is_leader:
+                    raise LeadershipLost(f"the lease {self._name} was taken by {self.leader or 'nobody'}")
+                await asyncio.sleep(min(period, max(deadline - loop.time(), 0.0)))
+
+    async def release(self) -> None:
+        """Gives the lease back, if this candidate has it; tries until ``renew_deadline``, never raises an ApiError."""
+        if not self.is_leader:
+            return
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self.election.renew_deadline
+        while self.is_leader and loop.time() < deadline:
+            try:
+                async with asyncio.timeout(self.election.request_timeout):
+                    lease = await self._get()
+                    self._observe(lease)
+                    if not self.is_leader:
+                        return
+                    now = MicroTime.of(self._now())
+                    lease.spec = self._spec(
+                        holder="", duration=1, acquired=now, renewed=now, transitions=self._transitions()
+                    )
+                    self._observe(await self._client.update(lease))
+                    self._renewed_at = float("-inf")
+                    logger.info("released the lease", extra={"fields": self._fields()})
+                    return
+            except Conflict:
+                continue
+            except (ApiError, TransportError, TimeoutError) as problem:
+                logger.warning(
+                    "could not release the lease", extra={"fields": {**self._fields(), "error": str(problem)}}
+                )
+                if isinstance(problem, NotFound):
+                    return
+                await asyncio.sleep(self.election.retry_period)
+
+    async def run(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Waits to lead, then runs ``work()`` while it does. Returns when the work has.
+
+        However it ends, the work has ended before this returns, and then the lease is released.
+
+        Raises:
+            LeadershipLost: the work was cancelled because the lease was lost.
+        """
+        await self.acquire()
+        working = asyncio.ensure_future(work())
+        renewing = asyncio.ensure_future(self.renew())
+        try:
+            await asyncio.wait((working, renewing), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            lost = renewing.done()
+            if not working.done():
+                working.cancel()
+            await asyncio.gather(working, return_exceptions=True)
+            renewing.cancel()
+            await asyncio.gather(renewing, return_exceptions=True)
+            if self.election.release_on_cancel and not lost:
+                await self.release()
+        if lost:
+            renewing.result()
+        working.result()
+
+    # -- one try -------------------------------------------------------------------------------------------------------
+
+    async def _try(self, *, until: float | None = None) -> bool:
+        """Acquires or renews; False if it did not come to that."""
+        loop = asyncio.get_running_loop()
+        limit = loop.time() + self.election.request_timeout
+        try:
+            async with asyncio.timeout_at(limit if until is None else min(limit, until)):
+                return await self._acquire_or_renew()
+        except TimeoutError:
+            problem = "no answer in time"
+        except (ApiError, TransportError) as error:
+            problem = str(error)
+        logger.warning("could not write the lease", extra={"fields": {**self._fields(), "error": problem}})
+        return False
+
+    async def _acquire_or_renew(self) -> bool:
+        loop = asyncio.get_running_loop()
+        # The promise to others counts from before the request was sent.
+        asked_at = loop.time()
+        if self.is_leader and self._valid(asked_at):
+            assert self._observed is not None
+            try:
+                await self._write(self._observed, asked_at)
+            except (ApiError, TransportError) as problem:
+                logger.debug("optimistic renewal failed", extra={"fields": {**self._fields(), "error": str(problem)}})
+            else:
+                return True
+        try:
+            lease = await self._get()
+        except NotFound:
+            now = MicroTime.of(self._now())
+            fresh = Lease.named(
+                self.election.name,
+                self.election.namespace,
+                self.election.labels,
+                spec=self._spec(
+                    holder=self.election.identity,
+                    duration=round(self.election.lease_duration),
+                    acquired=now,
+                    renewed=now,
+                    transitions=0,
+                ),
+            )
+            asked_at = loop.time()
+            try:
+                self._observe(await self._client.create(fresh))
+            except AlreadyExists:
+                return False
+            self._renewed_at = asked_at
+            return True
+        self._observe(lease)
+        if self.leader and not self.is_leader and self._valid(loop.time()):
+            return False
+        asked_at = loop.time()
+        try:
+            await self._write(lease, asked_at)
+        except Conflict:
+            return False
+        return True
+
+    async def _get(self) -> Lease:
+        return await self._client.get(Lease, self.election.name, namespace=self.election.namespace)
+
+    async def _write(self, lease: Lease, asked_at: float) -> None:
+        """Writes this candidate into the version of the lease that is given."""
+        now = MicroTime.of(self._now())
+        mine = self.is_leader
+        old = lease.spec
+        wanted = _copy(lease)
+        wanted.spec = self._spec(
+            holder=self.election.identity,
+            duration=round(self.election.lease_duration),
+            acquired=(old.acquire_time if old is not None and mine else None) or now,
+            renewed=now,
+            transitions=self._transitions() + (0 if mine else 1),
+        )
+        wanted.metadata.labels.update(self.election.labels)
+        self._observe(await self._client.update(wanted))
+        self._renewed_at = asked_at
+
+    def _spec(
+        self, *, holder: str, duration: int, acquired: MicroTime, renewed: MicroTime, transitions: int
+    ) -> LeaseSpec:
+        return LeaseSpec(
+            holder_identity=holder,
+            lease_duration_seconds=duration,
+            acquire_time=acquired,
+            renew_time=renewed,
+            lease_transitions=transitions,
+        )
+
+    def _transitions(self) -> int:
+        spec = self._observed_spec
+        return (spec.lease_transitions or 0) if spec is not None else 0
+
+    def _valid(self, now: float) -> bool:
+        """Whether the record is younger, here, than its own duration."""
+        spec = self._observed_spec
+        duration = (spec.lease_duration_seconds or 0) if spec is not None else 0
+        return self._observed_at + duration > now
+
+    def _observe(self, lease: Lease) -> None:
+        """Notes the record; the clock starts anew only if anything in it has changed."""
+        spec = lease.spec or LeaseSpec()
+        if self._observed is None or spec != self._observed_spec:
+            self._observed_spec = _copy(lease).spec or LeaseSpec()
+            self._observed_at = asyncio.get_running_loop().time()
+        self._observed = lease
+        leader = self.leader
+        if leader != self._reported:
+            self._reported = leader
+            if leader and self._on_new_leader is not None:
+                self._on_new_leader(leader)
+
+    @property
+    def _name(self) -> str:
+        return f"{self.election.namespace}/{self.election.name}"
+
+    def _fields(self) -> dict[str, str]:
+        return {"lease": self._name, "identity": self.election.identity, "leader": self.leader}
+
+
+class FencedTransport:
+    """A transport that refuses to write when the lease may belong to somebody else.
+
+    It is what stops a process that was paused for longer than its lease: its first request after that is a mistake
+    that nobody else would catch. Reads pass.
+    """
+
+    def __init__(self, transport: Transport, elector: LeaderElector) -> None:
+        self._transport = transport
+        self._elector = elector
+
+    def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
+        """Raises `LeadershipLost` for a write without a valid lease."""
+        if request.method not in ("GET", "HEAD", "OPTIONS") and not self._elector.may_act():
+            raise LeadershipLost(f"{request.method} {request.path} refused: the lease is not this process's any more")
+        return self._transport.send(request)
+
+    async def close(self) -> None:
+        """The wrapped transport belongs to somebody else."""
+
+
+def _copy(lease: Lease) -> Lease:
+    from setpoint.meta import decode, encode, raw_of
+
+    raw = raw_of(lease)
+    return decode(Lease, raw if raw is not None else encode(lease))

@@ -1,0 +1,71 @@
+"""Log records as text for people or as JSON for machines, with the fields that loggers of this package bind."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Literal, TextIO
+
+import msgspec
+
+Format = Literal["text", "json"]
+_encode = msgspec.json.Encoder(enc_hook=str).encode
+
+
+def configure(format: Format = "text", level: int | str = "INFO", *, stream: TextIO | None = None) -> logging.Handler:
+    """Sends the records of ``setpoint`` and everything else to ``stream`` (standard error by default).
+
+    Returns the handler, for programs that want to take it off again. Nothing in the package calls this by itself.
+
+    Raises:
+        ValueError: no such format or level.
+    """
+    if format not in ("text", "json"):
+        raise ValueError(f"log format {format!r} is neither text nor json")
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonFormatter() if format == "json" else TextFormatter())
+    root = logging.getLogger()
+    root.addHandler(handler)
+    root.setLevel(level)
+    return handler
+
+
+def _fields(record: logging.LogRecord) -> Mapping[str, Any]:
+    fields = getattr(record, "fields", None)
+    return fields if isinstance(fields, Mapping) else {}
+
+
+class TextFormatter(logging.Formatter):
+    """``2026-01-31T12:00:00.000Z INFO  setpoint.controller: scaled controller=mykind key=default/a``"""
+
+    def format(self, record: logging.LogRecord) -> str:
+        moment = datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
+        line = f"{moment}Z {record.levelname:<7} {record.name}: {record.getMessage()}"
+        for name, value in _fields(record).items():
+            if value is None or value == "":
+                continue
+            text = value if isinstance(value, str) else _encode(value).decode()
+            line += f" {name}={text!r}" if " " in text and isinstance(value, str) else f" {name}={text}"
+        if record.exc_info:
+            line += "\n" + self.formatException(record.exc_info)
+        return line
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line: ``ts`` (RFC 3339), ``level``, ``logger``, ``msg`` and the record's fields."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        document: dict[str, Any] = {
+            "ts": datetime.fromtimestamp(record.created, UTC).isoformat(),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "msg": record.getMessage(),
+        }
+        for name, value in _fields(record).items():
+            if value is not None and value != "":
+                document[name if name not in document else f"{name}_"] = value
+        if record.exc_info:
+            document["stacktrace"] = self.formatException(record.exc_info)
+        return _encode(document).decode()

@@ -1,0 +1,318 @@
+"""Manager: one process: its controllers and everything that they need, started and stopped in order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from random import Random
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from setpoint.cache import InformerFactory
+from setpoint.client import Client
+from setpoint.controller import BoundLogger, Controller, RunningController
+from setpoint.controller.events import EventRecorder
+from setpoint.manager.group import Group, Runnable
+from setpoint.manager.health import HealthChecks
+from setpoint.manager.http_server import Answer, HttpServer
+from setpoint.manager.leader_election import FencedTransport, LeaderElection, LeaderElector
+from setpoint.manager.metrics import ProcessMetrics
+
+GroupName = Literal["servers", "caches", "others", "leader"]
+
+
+class Manager:
+    """Runs controllers, with caches, leader election, health, metrics and events.
+
+    ```python
+    async with Client.from_environment() as client:
+        await Manager(client, controllers=[controller], metrics_bind_address=":8080").run()
+    ```
+
+    *Start*: servers, caches, others, then (when this process is elected) what only a leader may run. Caches begin to
+    sync before the election, so a hand-over takes no longer than the lease. *Stop*, in reverse and within
+    ``shutdown_timeout``: others, controllers (which finish the reconciles under way), caches, servers; then the lease
+    is given back and the last events are sent.
+
+    *Guarantees*
+
+    - A runnable that fails, or returns unasked, ends the manager: `run` raises what it failed with.
+    - When the lease is lost, all work of the leader is cancelled at once, and `run` raises `LeadershipLost`.
+    - Two managers share nothing.
+
+    Args:
+        client: for everything. The manager doesn't close it.
+        controllers: declarations; one that is not ``leader_only`` runs without election, too.
+        leader_election: None to run without.
+        metrics_bind_address: ``:8080``; ``"0"`` is off.
+        health_probe_bind_address: ``:8081`` for ``/healthz`` and ``/readyz``; ``"0"`` is off.
+        shutdown_timeout: seconds that everything together may take to stop before it is cancelled; None for ever.
+        namespace: limits all caches to one namespace.
+        instance: names this process in events.
+
+    Raises:
+        ValueError: two controllers have one name, or an address is not valid.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        controllers: Iterable[Controller[Any]] = (),
+        leader_election: LeaderElection | None = None,
+        metrics_bind_address: str = "0",
+        health_probe_bind_address: str = "0",
+        shutdown_timeout: float | None = 30.0,
+        namespace: str | None = None,
+        factory: InformerFactory | None = None,
+        metrics: ProcessMetrics | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        random: Random | None = None,
+        instance: str = "setpoint",
+    ) -> None:
+        self.client = client
+        self.now = now
+        self.random = random or Random()
+        self.shutdown_timeout = shutdown_timeout
+        self.metrics = metrics
+        if metrics is None and metrics_bind_address not in ("", "0"):
+            self.metrics = ProcessMetrics()
+            self.metrics.add_process()
+        self.elector: LeaderElector | None = None
+        leading_client = client
+        if leader_election is not None:
+            self.elector = LeaderElector(client, leader_election, now=now, random=self.random)
+            if self.metrics is not None:
+                self.metrics.add_elector(self.elector)
+            leading_client = Client(
+                FencedTransport(client.transport, self.elector),
+                namespace=client.namespace,
+                field_manager=client.field_manager,
+                config=client.config,
+                random=self.random,
+            )
+        self._leading_client = leading_client
+        self.factory = factory or InformerFactory(client, namespace=namespace, random=self.random)
+        self.recorder = EventRecorder(client, now=now, random=self.random, instance=instance)
+        self.healthz = HealthChecks("healthz")
+        self.readyz = HealthChecks("readyz")
+        self.controllers: dict[str, RunningController[Any]] = {}
+        self.log = BoundLogger(logging.getLogger("setpoint.manager"))
+        self.started = asyncio.Event()
+        """Set when everything that may run without being elected has been started."""
+        self.elected = asyncio.Event()
+        """Set when this process leads, or at the start if there is no election."""
+        self._ended: BaseException | None = None
+        self._end = asyncio.Event()
+        self._running: asyncio.Task[None] | None = None
+        self._state = "new"
+        self._groups: dict[GroupName, Group] = {
+            name: Group(name, self._on_end) for name in ("servers", "caches", "others", "leader")
+        }
+        self._groups["caches"].add(_Caches(self.factory))
+        self._groups["others"].add(self.recorder)
+        self.metrics_server = self._server(metrics_bind_address, "metrics")
+        if self.metrics_server is not None and self.metrics is not None:
+            self.metrics_server.add("/metrics", self.metrics.answer)
+        self.health_server = self._server(health_probe_bind_address, "health")
+        if self.health_server is not None:
+            for checks in (self.healthz, self.readyz):
+                self.health_server.add(f"/{checks.name}", _health_handler(checks))
+        if self.elector is not None:
+            elector = self.elector
+            self.healthz.add("leader-election", lambda: elector.check(20.0))
+        for controller in controllers:
+            self.add(controller)
+
+    def add(
+        self,
+        runnable: Controller[Any] | Runnable,
+        *,
+        group: GroupName | None = None,
+        may_end: bool = False,
+    ) -> None:
+        """Adds a controller, or anything with ``async def run(self)``; after the start it is started at once.
+
+        Without a ``group``, a runnable goes where its attribute ``leader_only`` says (True by default).
+
+        Raises:
+            RuntimeError: the manager is stopping.
+            ValueError: there is a controller of that name.
+        """
+        if isinstance(runnable, Controller):
+            leading = runnable.leader_only
+            if runnable.name in self.controllers:
+                raise ValueError(
+                    f"there are two controllers named {runnable.name!r}: give one of them another name=, "
+                    "since the name tells them apart in metrics, logs and field managers"
+                )
+            running = runnable.bind(
+                self._leading_client if leading else self.client,
+                self.factory,
+                now=self.now,
+                random=self.random,
+                recorder=self.recorder,
+                metrics=self.metrics.controllers if self.metrics is not None else None,
+                queue_metrics=self.metrics.queues if self.metrics is not None else None,
+            )
+            self.controllers[runnable.name] = running
+            self.readyz.add(f"controller-{runnable.name}", self._readiness(running))
+            if self._state == "running":
+                running.prepare()
+            self._groups[group or ("leader" if leading else "others")].add(running)
+            return
+        if group is None:
+            group = "leader" if getattr(runnable, "leader_only", True) else "others"
+        self._groups[group].add(runnable, may_end=may_end)
+
+    # -- life ----------------------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Runs until `stop`, or until it is cancelled, or until something fails; then stops everything in order.
+
+        Raises:
+            LeadershipLost: the lease was lost.
+            RuntimeError: it was run before.
+            Exception: what a runnable failed with.
+        """
+        if self._state != "new":
+            raise RuntimeError("a manager runs once; make another one")
+        self._state = "running"
+        renewing: asyncio.Task[None] | None = None
+        lost = False
+        try:
+            ending = asyncio.ensure_future(self._end.wait())
+            starting = asyncio.ensure_future(self._start())
+            try:
+                await asyncio.wait((ending, starting), return_when=asyncio.FIRST_COMPLETED)
+                if not ending.done():
+                    starting.result()
+                    waited: set[asyncio.Future[Any]] = {ending}
+                    if self.elector is not None:
+                        renewing = asyncio.ensure_future(self.elector.renew())
+                        waited.add(renewing)
+                        await self._groups["leader"].start()
+                    await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
+                    lost = renewing is not None and renewing.done()
+            finally:
+                for future in (ending, starting):
+                    future.cancel()
+                await asyncio.gather(ending, starting, return_exceptions=True)
+        finally:
+            await self._stop(lost=lost, renewing=renewing)
+        if lost:
+            assert renewing is not None
+            renewing.result()
+        if self._ended is not None:
+            raise self._ended
+
+    def stop(self) -> None:
+        """Asks `run` to stop everything and return."""
+        self._end.set()
+
+    async def __aenter__(self) -> Self:
+        """Runs in the background; waits until everything that needs no election has been started."""
+        self._running = asyncio.get_running_loop().create_task(self.run(), name="manager")
+        started = asyncio.ensure_future(self.started.wait())
+        try:
+            await asyncio.wait((self._running, started), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            started.cancel()
+        if self._running.done():
+            self._running.result()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        assert self._running is not None
+        self.stop()
+        await self._running
+
+    async def _start(self) -> None:
+        """Up to being elected; without an election, everything."""
+        await self._groups["servers"].start()
+        for running in self.controllers.values():
+            running.prepare()
+        await self._groups["caches"].start()
+        await self._groups["others"].start()
+        self.started.set()
+        if self.elector is not None:
+            await self.elector.acquire()
+        else:
+            await self._groups["leader"].start()
+        self.elected.set()
+
+    async def _stop(self, *, lost: bool, renewing: asyncio.Task[None] | None) -> None:
+        self._state = "stopping"
+        loop = asyncio.get_running_loop()
+        deadline = None if self.shutdown_timeout is None else loop.time() + self.shutdown_timeout
+        clean = True
+        try:
+            if lost:
+                await self._groups["leader"].cancel()
+            for name in ("others", "leader", "caches", "servers"):
+                group: GroupName = name
+                clean = await self._groups[group].stop(deadline) and clean
+        finally:
+            for group_left in self._groups.values():
+                await group_left.cancel()
+            if renewing is not None:
+                renewing.cancel()
+                await asyncio.gather(renewing, return_exceptions=True)
+            if self.elector is not None and not lost and self.elector.election.release_on_cancel:
+                await self.elector.release()
+        if not lost:
+            await self.recorder.flush()
+        self._state = "stopped"
+        if not clean:
+            self.log.warning("not everything ended in time; the rest was cancelled")
+
+    def _on_end(self, problem: BaseException) -> None:
+        """A runnable has failed, or ended unasked."""
+        if self._ended is None:
+            self._ended = problem
+        else:
+            self._ended.add_note(f"then also: {type(problem).__name__}: {problem}")
+        self._end.set()
+
+    # -- servers -------------------------------------------------------------------------------------------------------
+
+    def _server(self, address: str, name: str) -> HttpServer | None:
+        if address in ("", "0"):
+            return None
+        server = HttpServer(address, name=name)
+        self._groups["servers"].add(server)
+        return server
+
+    def _readiness(self, running: RunningController[Any]) -> Callable[[], str]:
+        def check() -> str:
+            if running.controller.leader_only and self.elector is not None and not self.elected.is_set():
+                return ""  # a standby is ready to take over
+            return running.readiness()
+
+        return check
+
+
+class _Caches:
+    """The informers of a factory."""
+
+    def __init__(self, factory: InformerFactory) -> None:
+        self.name = "caches"
+        self.ready = asyncio.Event()
+        self._factory = factory
+
+    async def run(self) -> None:
+        async with self._factory:
+            self.ready.set()
+            await asyncio.Event().wait()
+
+
+def _health_handler(checks: HealthChecks) -> Callable[..., Answer]:
+    def handle(path: str, query: Any, _headers: Any) -> Answer:
+        status, text = checks.answer(path, query)
+        return Answer(status, text.encode())
+
+    return handle

@@ -1,0 +1,64 @@
+"""The metrics of one process, in a registry of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from setpoint.controller import ControllerMetrics
+from setpoint.manager.http_server import Answer
+from setpoint.workqueue import PrometheusQueueMetrics
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+    from prometheus_client.core import Metric
+
+    from setpoint.manager.leader_election import LeaderElector
+
+
+class ProcessMetrics:
+    """Everything that a manager counts: its controllers, queues, leadership, process. No global registry is used.
+
+    ``registry`` is prometheus_client's; put your own collectors there.
+    """
+
+    def __init__(self, registry: CollectorRegistry | None = None) -> None:
+        from prometheus_client import CollectorRegistry
+
+        self.registry = registry or CollectorRegistry()
+        self.controllers = ControllerMetrics(self.registry)
+        self.queues = PrometheusQueueMetrics(self.registry)
+        self._electors: list[LeaderElector] = []
+        self.registry.register(_Leadership(self._electors))
+
+    def add_process(self) -> None:
+        """Adds the process's own numbers: memory, CPU time, file descriptors, Python."""
+        from prometheus_client import PlatformCollector, ProcessCollector
+
+        ProcessCollector(registry=self.registry)
+        PlatformCollector(registry=self.registry)
+
+    def add_elector(self, elector: LeaderElector) -> None:
+        self._electors.append(elector)
+
+    def answer(self, _path: str, _query: Mapping[str, list[str]], headers: Mapping[str, str]) -> Answer:
+        """What ``/metrics`` answers, in the form that the scraper asks for."""
+        from prometheus_client.exposition import choose_encoder
+
+        encode, content_type = choose_encoder(headers.get("accept", ""))
+        return Answer(200, encode(self.registry), content_type)
+
+
+class _Leadership:
+    def __init__(self, electors: list[LeaderElector]) -> None:
+        self._electors = electors
+
+    def collect(self) -> Iterator[Metric]:
+        from prometheus_client.core import GaugeMetricFamily
+
+        status = GaugeMetricFamily(
+            "leader_election_master_status", "1 if this process leads, 0 if it does not", labels=["name"]
+        )
+        for elector in self._electors:
+            status.add_metric([elector.election.name], 1.0 if elector.is_leader else 0.0)
+        yield status
