@@ -1,0 +1,123 @@
+"""Chronos: logs every create, update and delete of Pods.
+
+It is written on the informer and queue layer, as controllers were before there were frameworks: handlers put keys in
+a rate-limited queue and do nothing else; workers take a key, look at the indexer, and log what is different from
+what they logged last. So it does not matter how many events there were or what they were called, and nothing is
+said twice when the informer has to list again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from setpoint.apps.chronos.entry import Entry, Event, PodState
+from setpoint.cache import Informer
+from setpoint.meta import ObjectKey
+from setpoint.models.core_v1 import Pod
+from setpoint.workqueue import RateLimitingQueue, ShutDown, default_controller_rate_limiter
+
+Sink = Callable[[Entry], Awaitable[None]]
+
+
+class Chronos:
+    """Watches the Pods of one informer and gives each change to ``sink``.
+
+    Args:
+        pods: the Pod informer; it may be shared with other controllers.
+        sink: takes an `Entry`. If it raises, the Pod is tried again with back-off.
+        workers: how many keys are worked on at once; one key is never worked on twice at the same time.
+        max_retries: after so many failures in a row a key is dropped, with ``on_drop``, until its Pod changes again.
+        resync: seconds after which every Pod is looked at again, 0 for never; what did not change is not logged.
+        on_drop: told of a key that was given up, and why.
+
+    Guarantees: a Pod that exists is logged; several changes between two looks are one ``update``; a Pod that was
+    replaced by another of its name is logged as ``delete`` and ``create``; a Pod that went while the server could not
+    be reached is logged as ``delete`` when it can be again.
+    """
+
+    def __init__(
+        self,
+        pods: Informer[Pod],
+        sink: Sink,
+        *,
+        workers: int = 2,
+        max_retries: int = 5,
+        resync: float = 0,
+        on_drop: Callable[[ObjectKey, Exception], None] | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.pods = pods
+        self.sink = sink
+        self.workers = workers
+        self.max_retries = max_retries
+        self.resync = resync
+        self.on_drop = on_drop
+        self.now = now
+        self.logged = 0
+        self.queue: RateLimitingQueue[ObjectKey] = RateLimitingQueue(default_controller_rate_limiter(), name="chronos")
+        self._seen: dict[ObjectKey, PodState] = {}
+
+    async def run(self) -> None:
+        """Logs until it is cancelled."""
+        add: Callable[..., None] = self._enqueue
+        registration = self.pods.add_event_handler(
+            on_add=add, on_update=add, on_delete=add, resync=self.resync or None, name="chronos"
+        )
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(self.workers):
+                    group.create_task(self._work(), name=f"chronos worker {number}")
+        finally:
+            self.queue.shut_down()
+            await registration.remove()
+
+    def _enqueue(self, *heads: Any, **_: Any) -> None:
+        """The handler of all three kinds of event: only the key goes on."""
+        self.queue.add(next(head for head in reversed(heads) if hasattr(head, "key")).key)
+
+    async def _work(self) -> None:
+        while True:
+            try:
+                key = await self.queue.get()
+            except ShutDown:
+                return
+            try:
+                await self._sync(key)
+            except BrokenPipeError:
+                raise  # whoever read our lines has gone; trying again can't help
+            except Exception as problem:  # noqa: BLE001 - whatever a sink raises is retried, as often as was asked for
+                self._retry(key, problem)
+            else:
+                self.queue.forget(key)
+            finally:
+                self.queue.done(key)
+
+    def _retry(self, key: ObjectKey, problem: Exception) -> None:
+        if self.queue.num_requeues(key) < self.max_retries:
+            self.queue.add_rate_limited(key)
+            return
+        self.queue.forget(key)
+        if self.on_drop is not None:
+            self.on_drop(key, problem)
+
+    async def _sync(self, key: ObjectKey) -> None:
+        """Logs what is different from what was logged last. What was said is remembered only once it was said."""
+        pod = self.pods.lister.try_get(key)
+        seen = self._seen.get(key)
+        if seen is not None and (pod is None or pod.uid != seen.uid):
+            await self._log("delete", key, seen)
+            del self._seen[key]
+            seen = None
+        if pod is None:
+            return
+        state = PodState.of(pod)
+        if state != seen:
+            await self._log("create" if seen is None else "update", key, state)
+            self._seen[key] = state
+
+    async def _log(self, event: Event, key: ObjectKey, state: PodState) -> None:
+        await self.sink(Entry(event=event, key=key, time=self.now(), state=state))
+        self.logged += 1

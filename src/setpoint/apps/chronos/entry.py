@@ -1,0 +1,73 @@
+"""Entry: one line of what Chronos saw."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from setpoint.meta import ObjectKey, format_time
+from setpoint.models.core_v1 import Pod
+
+Event = Literal["create", "update", "delete"]
+
+
+class PodState(Struct, frozen=True, kw_only=True):
+    """What is worth a line about a Pod: where it is and how it fares. Small, since one is kept for each Pod."""
+
+    uid: str
+    resource_version: str
+    phase: str
+    node: str
+    ready: str
+    restarts: int
+
+    @classmethod
+    def of(cls, pod: Pod) -> PodState:
+        statuses = pod.status.container_statuses
+        ready = sum(1 for status in statuses if status.ready)
+        return cls(
+            uid=pod.uid,
+            resource_version=pod.metadata.resource_version,
+            phase="Terminating" if pod.is_deleting else pod.status.phase or "Unknown",
+            node=pod.spec.node_name or "",
+            ready=f"{ready}/{len(pod.spec.containers)}",
+            restarts=sum(status.restart_count for status in statuses),
+        )
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """One change of one Pod, as it is logged. ``state`` of a deletion is the last one that was seen."""
+
+    event: Event
+    key: ObjectKey
+    time: datetime
+    state: PodState
+
+    def text(self) -> str:
+        """One line for people: time, event, key, phase, node, containers ready, restarts."""
+        state = self.state
+        return (
+            f"{format_time(self.time)} {self.event:<6} {self.key} "
+            f"{state.phase} node={state.node or '-'} ready={state.ready} restarts={state.restarts}"
+        )
+
+    def json(self) -> str:
+        """One JSON object for programs, with wire names."""
+        state = self.state
+        return msgspec.json.encode(
+            {
+                "time": format_time(self.time),
+                "event": self.event,
+                "kind": "Pod",
+                "key": str(self.key),
+                "phase": state.phase,
+                "node": state.node,
+                "ready": state.ready,
+                "restarts": state.restarts,
+                "uid": state.uid,
+                "resourceVersion": state.resource_version,
+            }
+        ).decode()

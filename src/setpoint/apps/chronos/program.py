@@ -1,0 +1,135 @@
+"""The ``chronos`` command."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated, Literal, TextIO
+
+from cyclopts import App, Parameter
+from cyclopts.validators import Number
+
+from setpoint.apps.chronos.controller import Chronos
+from setpoint.apps.chronos.entry import Entry
+from setpoint.apps.failures import reported
+from setpoint.apps.running import run
+from setpoint.cache import InformerFactory
+from setpoint.client import Client
+from setpoint.cluster.embedded import EmbeddedCluster
+from setpoint.manager.logging import configure
+from setpoint.meta import ObjectKey
+from setpoint.models.core_v1 import Pod
+
+SYNC_TIMEOUT = 30.0
+"""Seconds that the first list may take before Chronos ends with the server's last answer."""
+
+app = App(name="chronos", help="Log every create, update and delete of Pods, one line each.", version_flags=[])
+logger = logging.getLogger("setpoint.chronos")
+
+
+@app.default
+def chronos(
+    *,
+    kubeconfig: Annotated[Path | None, Parameter(name=["--kubeconfig", "-k"])] = None,
+    context: str | None = None,
+    embedded: Annotated[bool, Parameter(negative="")] = False,
+    namespace: Annotated[str | None, Parameter(name=["--namespace", "-n"])] = None,
+    selector: Annotated[str | None, Parameter(name=["--selector", "-l"])] = None,
+    output: Annotated[Literal["text", "json"], Parameter(name=["--output", "-o"])] = "text",
+    workers: Annotated[int, Parameter(validator=Number(gte=1))] = 2,
+    resync: Annotated[float, Parameter(validator=Number(gte=0))] = 0,
+    max_retries: Annotated[int, Parameter(validator=Number(gte=0))] = 5,
+) -> None:
+    """Watch Pods and log what changes, until Ctrl-C.
+
+    Parameters
+    ----------
+    kubeconfig
+        The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
+    context
+        The kubeconfig's context to use.
+    embedded
+        Start an API server in this process and watch that one; its URL is printed.
+    namespace
+        Watch this namespace only; default: all.
+    selector
+        Watch Pods with these labels only, such as app=web,tier!=db.
+    output
+        text, or json for one JSON object a line.
+    workers
+        How many Pods are looked at at once.
+    resync
+        Look at every Pod again after so many seconds; 0 is never. What did not change is not logged again.
+    max_retries
+        How often a Pod whose line could not be written is tried again before it is dropped.
+    """
+    configure("text", "WARNING")
+
+    async def work() -> None:
+        async with _client(kubeconfig, context, embedded) as client:
+            await watch(
+                client,
+                sys.stdout,
+                namespace=namespace,
+                selector=selector,
+                output=output,
+                workers=workers,
+                resync=resync,
+                max_retries=max_retries,
+            )
+
+    run("chronos", work())
+
+
+async def watch(
+    client: Client,
+    stream: TextIO,
+    *,
+    namespace: str | None = None,
+    selector: str | None = None,
+    output: Literal["text", "json"] = "text",
+    workers: int = 2,
+    resync: float = 0,
+    max_retries: int = 5,
+) -> None:
+    """Logs the Pods of ``client``'s server to ``stream`` until it is cancelled.
+
+    Raises:
+        CacheSyncError: the first list failed for good; it says why in the server's words.
+    """
+
+    async def write(entry: Entry) -> None:
+        stream.write((entry.json() if output == "json" else entry.text()) + "\n")
+        stream.flush()
+
+    def dropped(key: ObjectKey, problem: Exception) -> None:
+        logger.error("dropping pod %s after %d retries: %s", key, max_retries, problem)
+
+    async with InformerFactory(client, sync_timeout=SYNC_TIMEOUT) as factory:
+        pods = factory.informer(Pod, namespace=namespace, selector=selector)
+        controller = Chronos(pods, write, workers=workers, resync=resync, max_retries=max_retries, on_drop=dropped)
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(controller.run(), name="chronos")
+            await factory.wait_for_cache_sync()
+            await running
+
+
+@asynccontextmanager
+async def _client(kubeconfig: Path | None, context: str | None, embedded: bool) -> AsyncIterator[Client]:
+    if not embedded:
+        async with Client.from_environment(kubeconfig, context=context, field_manager="chronos") as client:
+            yield client
+        return
+    async with EmbeddedCluster() as cluster:
+        print(f"chronos: watching the embedded API server at {cluster.url}", file=sys.stderr)  # noqa: T201
+        yield cluster.client
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    with reported("chronos"):
+        app()

@@ -1,0 +1,60 @@
+"""What a command says when it fails: one line that names what is wrong, and no traceback."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from setpoint.meta import DecodeError
+
+
+@contextmanager
+def reported(program: str) -> Iterator[None]:
+    """Turns the failures that a user can do something about into one line on stderr and exit status 1.
+
+    Anything else is a fault of the program and keeps its traceback. Ctrl-C ends with 130, as shells expect.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    except Exception as problem:
+        if all(isinstance(part, BrokenPipeError) for part in _parts(problem)):
+            # The reader of our output has gone (`chronos | head`): that is its right, and no failure of ours.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise SystemExit(0) from None
+        sentence = explain(problem)
+        if sentence is None:
+            raise
+        print(f"{program}: {sentence}", file=sys.stderr)  # noqa: T201 - this is the user's terminal
+        raise SystemExit(1) from None
+
+
+def explain(problem: BaseException) -> str | None:
+    """One sentence for a failure that is not the program's fault, None for any other."""
+    from setpoint.cache import CacheSyncError
+    from setpoint.client import ApiError, ConfigError, CredentialsError, TransportError
+    from setpoint.crd import DefinitionError
+
+    parts = _parts(problem)
+    if len(parts) > 1:
+        sentences = [explain(part) for part in parts]
+        return None if None in sentences else sentences[0]
+    (problem,) = parts
+    expected = (CacheSyncError, ApiError, ConfigError, CredentialsError, TransportError, DefinitionError, DecodeError)
+    if isinstance(problem, expected):
+        return str(problem)
+    if isinstance(problem, OSError) and problem.errno in (errno.EADDRINUSE, errno.EACCES, errno.ENOENT, errno.ENOSPC):
+        where = f": {problem.filename}" if problem.filename else ""
+        return f"{problem.strerror or problem}{where}"
+    return None
+
+
+def _parts(problem: BaseException) -> list[BaseException]:
+    """What a task group's exception is made of."""
+    if isinstance(problem, BaseExceptionGroup):
+        return [part for inner in problem.exceptions for part in _parts(inner)]
+    return [problem]

@@ -1,0 +1,53 @@
+"""The ``setpoint`` command. Each command's code is loaded when it is called."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, Parameter
+
+app = App(
+    name="setpoint",
+    help="The framework for Kubernetes controllers in Python.",
+    version=lambda: f"setpoint {version('setpoint')} (Kubernetes 1.37)",
+)
+
+
+@app.command
+def server(
+    *,
+    host: str = "127.0.0.1",
+    port: int = 6443,
+    kubeconfig: Path | None = None,
+    data_dir: Path | None = None,
+    control_plane: Annotated[bool, Parameter(negative="--no-control-plane")] = True,
+) -> None:
+    """Run the embedded Kubernetes API server in the foreground until Ctrl-C or SIGTERM.
+
+    Parameters
+    ----------
+    host
+        The address to listen on.
+    port
+        The port to listen on; 0 picks a free one.
+    kubeconfig
+        Write a kubeconfig for this server to FILE (replaced if it is there). Nothing else is ever touched.
+    data_dir
+        Keep the objects in this directory (SQLite). Without it they are in memory and go with the process.
+    control_plane
+        Also run the garbage collector, the namespace lifecycle and a hollow node on which pods become Running.
+    """
+    from setpoint.cli.server import serve
+
+    serve(host=host, port=port, kubeconfig=kubeconfig, data_dir=data_dir, control_plane=control_plane)
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    from setpoint.apps.failures import reported
+
+    with reported("setpoint"):
+        app(sys.argv[1:])

@@ -1,0 +1,72 @@
+"""What a controller needs in its cluster, as YAML: its CustomResourceDefinitions and the permissions it declares."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import yaml
+
+from setpoint.controller import Controller, watched_kinds
+from setpoint.crd import CustomResource, crd_for
+from setpoint.meta import GroupKind, resource_of
+
+_READ = ("get", "list", "watch")
+_WRITE = ("create", "delete", "patch", "update")
+
+
+def definitions(controllers: Iterable[Controller[Any]]) -> list[dict[str, Any]]:
+    """The CustomResourceDefinitions of every custom resource class that the controllers name, ordered by name.
+
+    Raises:
+        DefinitionError: a class can't be a definition.
+    """
+    versions: dict[GroupKind, list[type[CustomResource]]] = defaultdict(list)
+    for kind in watched_kinds(controllers):
+        if issubclass(kind, CustomResource):
+            resource = resource_of(kind)
+            versions[GroupKind(resource.group, resource.kind)].append(kind)
+    return sorted((crd_for(*kinds) for kinds in versions.values()), key=lambda crd: str(crd["metadata"]["name"]))
+
+
+def cluster_role(controllers: Sequence[Controller[Any]], name: str) -> dict[str, Any]:
+    """A ClusterRole with the least that the controllers' declarations need.
+
+    Reading for everything that is watched or read; writing for what is owned; the status and finalizers of the
+    controllers' own kinds; events; leases for leader election.
+    """
+    verbs: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for controller in controllers:
+        own = controller.resource
+        for watch in controller.watched:
+            resource = resource_of(watch.kind)
+            verbs[resource.group, resource.plural].update(_READ)
+            if watch.role == "owns":
+                verbs[resource.group, resource.plural].update(_WRITE)
+        verbs[own.group, own.plural].update(("patch", "update"))
+        # Setting blockOwnerDeletion needs the right to update the owner's finalizers.
+        verbs[own.group, f"{own.plural}/finalizers"].add("update")
+        if "status" in own.subresources:
+            verbs[own.group, f"{own.plural}/status"].update(("get", "patch", "update"))
+    verbs["events.k8s.io", "events"].update(("create", "patch"))
+    verbs["coordination.k8s.io", "leases"].update(("create", "get", "update"))
+    rules: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
+    for (group, plural), allowed in verbs.items():
+        rules[group, tuple(sorted(allowed))].append(plural)
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": name},
+        "rules": [
+            {"apiGroups": [group], "resources": sorted(plurals), "verbs": list(allowed)}
+            for (group, allowed), plurals in sorted(rules.items())
+        ],
+    }
+
+
+def to_yaml(documents: Iterable[dict[str, Any]]) -> str:
+    """The documents as one YAML stream that ``kubectl apply -f -`` takes."""
+    dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    text: str = yaml.dump_all(documents, Dumper=dumper, sort_keys=False, allow_unicode=True, width=120)
+    return text

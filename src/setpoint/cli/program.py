@@ -1,0 +1,150 @@
+"""The command line of a controller: what ``setpoint.main(controller)`` runs."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from uuid import uuid4
+
+from cyclopts import App, Parameter
+
+from setpoint.apps.failures import reported
+from setpoint.apps.running import run
+from setpoint.cli.manifests import cluster_role, definitions, to_yaml
+from setpoint.client import Client
+from setpoint.cluster.embedded import EmbeddedCluster
+from setpoint.controller import Controller
+from setpoint.manager import LeaderElection, Manager
+from setpoint.manager.logging import configure
+
+FIELD_MANAGER = "setpoint"
+
+
+def main(*controllers: Controller[Any], argv: Sequence[str] | None = None) -> None:
+    """The program of these controllers: ``run`` them, or print their ``manifests``.
+
+    Call it under ``if __name__ == "__main__":``. ``argv`` defaults to the process's arguments.
+    """
+    name = Path(sys.argv[0]).name
+    with reported(name):
+        program(name, controllers)(list(sys.argv[1:] if argv is None else argv))
+
+
+def program(name: str, controllers: Sequence[Controller[Any]]) -> App:
+    """The commands of a program with these controllers."""
+    names = ", ".join(controller.name for controller in controllers)
+    app = App(name=name, help=f"Controllers: {names}.", version_flags=[])
+
+    @app.command(name="run")
+    def run_command(
+        *,
+        kubeconfig: Annotated[Path | None, Parameter(name=["--kubeconfig", "-k"])] = None,
+        context: str | None = None,
+        namespace: Annotated[str | None, Parameter(name=["--namespace", "-n"])] = None,
+        embedded: Annotated[bool, Parameter(negative="")] = False,
+        port: int = 0,
+        write_kubeconfig: Path | None = None,
+        leader_elect: bool = False,
+        leader_election_id: str | None = None,
+        leader_election_namespace: str | None = None,
+        metrics_bind_address: str = "0",
+        health_probe_bind_address: str = "0",
+        log_format: Literal["text", "json"] = "text",
+        log_level: Literal["debug", "info", "warning", "error"] = "info",
+    ) -> None:
+        """Run the controllers until Ctrl-C or SIGTERM.
+
+        Parameters
+        ----------
+        kubeconfig
+            The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
+        context
+            The kubeconfig's context to use.
+        namespace
+            Watch this namespace only; default: all.
+        embedded
+            Start an API server in this process, with the CustomResourceDefinitions installed; needs no cluster.
+        port
+            With --embedded: the server's port; 0 picks one.
+        write_kubeconfig
+            With --embedded: write a kubeconfig for kubectl to this file.
+        leader_elect
+            Run only while this process is the elected leader.
+        leader_election_id
+            The name of the Lease; default: the first controller's name with -controller.
+        leader_election_namespace
+            The Lease's namespace; default: that of the kubeconfig's context.
+        metrics_bind_address
+            Where to serve Prometheus metrics, such as :8080; 0 is off.
+        health_probe_bind_address
+            Where to serve /healthz and /readyz, such as :8081; 0 is off.
+        log_format
+            text, or json for one JSON object a line.
+        log_level
+            The least that is logged.
+        """
+        if not embedded and (port or write_kubeconfig):
+            raise SystemExit(f"{name}: --port and --write-kubeconfig go with --embedded")
+        configure(log_format, log_level.upper())
+
+        async def work() -> None:
+            async with _server(controllers, kubeconfig, context, embedded, port, write_kubeconfig) as client:
+                election = LeaderElection(
+                    name=leader_election_id or f"{controllers[0].name}-controller",
+                    identity=f"{socket.gethostname()}_{uuid4()}",
+                    namespace=leader_election_namespace or client.namespace,
+                )
+                manager = Manager(
+                    client,
+                    controllers=controllers,
+                    leader_election=election if leader_elect else None,
+                    metrics_bind_address=metrics_bind_address,
+                    health_probe_bind_address=health_probe_bind_address,
+                    namespace=namespace,
+                )
+                await manager.run()
+
+        run(name, work())
+
+    @app.command
+    def manifests(*, rbac: bool = True) -> None:
+        """Print what the controllers need in a cluster, as YAML for kubectl apply.
+
+        Parameters
+        ----------
+        rbac
+            Also print the ClusterRole that the controllers' declarations need.
+        """
+        documents = definitions(controllers)
+        if rbac:
+            documents.append(cluster_role(controllers, f"{controllers[0].name}-controller"))
+        sys.stdout.write(to_yaml(documents))
+
+    return app
+
+
+@asynccontextmanager
+async def _server(
+    controllers: Sequence[Controller[Any]],
+    kubeconfig: Path | None,
+    context: str | None,
+    embedded: bool,
+    port: int,
+    write_kubeconfig: Path | None,
+) -> AsyncIterator[Client]:
+    if not embedded:
+        async with Client.from_environment(kubeconfig, context=context, field_manager=FIELD_MANAGER) as client:
+            yield client
+        return
+    async with EmbeddedCluster(port=port) as cluster:
+        for definition in definitions(controllers):
+            await cluster.install(definition)
+        print(f"API server: {cluster.url}", file=sys.stderr)  # noqa: T201 - this is the user's terminal
+        if write_kubeconfig is not None:
+            cluster.write_kubeconfig(write_kubeconfig)
+            print(f"try: kubectl --kubeconfig {write_kubeconfig} get all -A", file=sys.stderr)  # noqa: T201
+        yield cluster.client
