@@ -55,10 +55,12 @@ def objects(name: str) -> list[type[Object]]:
 def class_of(definition: str) -> type[msgspec.Struct]:
     """The class of a definition, generated or hand-written."""
     if definition == "io.k8s.apimachinery.pkg.version.Info":
-        return module("meta_v1").VersionInfo
+        found: type[msgspec.Struct] = module("meta_v1").VersionInfo
+        return found
     package, _, name = definition.rpartition(".")
     group, version = package.split(".")[-2:]
-    return getattr(module(f"{group}_{version}"), name)
+    found = getattr(module(f"{group}_{version}"), name)
+    return found
 
 
 CLASSES = {name: class_of(name) for name in sorted(schemas()) if name not in PLAIN}
