@@ -54,12 +54,12 @@ def objects(name: str) -> list[type[Object]]:
 
 def class_of(definition: str) -> type[msgspec.Struct]:
     """The class of a definition, generated or hand-written."""
-    if definition == "io.k8s.apimachinery.pkg.version.Info":
-        found: type[msgspec.Struct] = module("meta_v1").VersionInfo
-        return found
     package, _, name = definition.rpartition(".")
     group, version = package.split(".")[-2:]
-    found = getattr(module(f"{group}_{version}"), name)
+    where = f"{group}_{version}"
+    if definition == "io.k8s.apimachinery.pkg.version.Info":
+        where, name = "meta_v1", "VersionInfo"
+    found: type[msgspec.Struct] = vars(module(where))[name]
     return found
 
 
