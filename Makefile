@@ -27,7 +27,7 @@ $(VENV)/.dev: $(VENV)/.run
 	@touch $@
 
 demo: $(VENV)/.run ## Chronos and Mykind on the embedded API server, end to end
-	$(BIN)/setpoint demo
+	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.dev ## the whole test suite
 	$(BIN)/python -m pytest -n auto --dist worksteal -q

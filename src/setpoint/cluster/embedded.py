@@ -12,7 +12,7 @@ from typing import Any, Self
 import yaml
 
 from setpoint.apiserver import ApiServer, HttpFront, MemoryStorage, SqliteStorage
-from setpoint.client import Client, InProcessTransport, PatchType
+from setpoint.client import Client, ClientConfig, InProcessTransport, PatchType
 from setpoint.cluster.control_plane import ControlPlane
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 
@@ -76,6 +76,10 @@ class EmbeddedCluster:
         """Where clients find the server, such as ``http://127.0.0.1:43210``."""
         assert self._front is not None, "the cluster has not been entered"
         return self._front.url
+
+    def config(self) -> ClientConfig:
+        """How a client reaches the server over HTTP."""
+        return ClientConfig(server=self.url)
 
     def write_kubeconfig(self, path: Path) -> None:
         """Writes a kubeconfig for this server; an older file is replaced in one step, readable by its owner only.
