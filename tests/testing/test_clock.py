@@ -6,6 +6,7 @@ import asyncio
 import concurrent.futures
 import gc
 import inspect
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -105,6 +106,18 @@ async def test_call_at_runs_at_exactly_its_time() -> None:
     loop.call_later(0.1 + 0.2, lambda: called.append(loop.time()))
     await asyncio.sleep(10)
     assert called == [0.1 + 0.2, 7.25]
+
+
+@pytest.mark.parametrize("end", [0.1, 1e6, 1e9, 5e-324])
+@virtual_time(limit=None)
+async def test_no_timer_runs_before_its_time_however_close_it_is(end: float) -> None:
+    loop = asyncio.get_running_loop()
+    before = math.nextafter(end, 0)
+    called: list[float] = []
+    for when in (end, before, end):
+        loop.call_at(when, lambda: called.append(loop.time()))
+    await asyncio.sleep(end)
+    assert called == [before, end, end]
 
 
 @virtual_time

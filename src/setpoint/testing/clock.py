@@ -22,6 +22,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import math
 import selectors
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -95,6 +96,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     # asyncio's own, of every supported version; the type stubs don't show them.
     _scheduled: list[asyncio.TimerHandle]
     _default_executor: Executor | None
+    _clock_resolution: float
 
     def __init__(self, *, limit: float | None = None, max_turns: int = MAX_TURNS) -> None:
         self._now = 0.0
@@ -104,6 +106,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         self._jobs = 0
         self._settling: deque[asyncio.Future[None]] = deque()
         super().__init__(_Selector(self))
+        self._move_to(0.0)
 
     def time(self) -> float:
         """Seconds of virtual time since the loop was made."""
@@ -185,8 +188,13 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
                 f"the next timer is at {next_time} s, past the limit of {limit} s of virtual time; "
                 f"tasks:\n{_describe(self)}"
             )
-        self._now = max(self._now, next_time)
+        self._move_to(max(self._now, next_time))
         return []
+
+    def _move_to(self, time: float) -> None:
+        self._now = time
+        # asyncio runs timers that are due within the clock's resolution, a nanosecond. Here none runs before its time.
+        self._clock_resolution = math.ulp(time)
 
     # Told at the door rather than by a hang; whatever gets past is stopped in `_Selector.register`.
 
