@@ -1,0 +1,43 @@
+"""One collection of an API server, remembered: reflector, store, index, informer, lister, factory."""
+
+from setpoint.cache.backoff import Backoff
+from setpoint.cache.errors import CacheError, CacheSyncError, InformerStopped, NotFoundInCache
+from setpoint.cache.factory import InformerFactory
+from setpoint.cache.head import Head
+from setpoint.cache.index import Index, IndexFunction
+from setpoint.cache.informer import Informer
+from setpoint.cache.intake import Intake, Transform
+from setpoint.cache.lister import Lister
+from setpoint.cache.metrics import InformerMetrics
+from setpoint.cache.reflector import Reflector, Sink
+from setpoint.cache.registration import HandlerRegistration
+from setpoint.cache.scope import Scope
+from setpoint.cache.shared import SharedInformer
+from setpoint.cache.snapshot import Snapshot
+from setpoint.cache.source import Source
+from setpoint.cache.store import Store
+
+__all__ = [
+    "Backoff",
+    "CacheError",
+    "CacheSyncError",
+    "HandlerRegistration",
+    "Head",
+    "Index",
+    "IndexFunction",
+    "Informer",
+    "InformerFactory",
+    "InformerMetrics",
+    "InformerStopped",
+    "Intake",
+    "Lister",
+    "NotFoundInCache",
+    "Reflector",
+    "Scope",
+    "SharedInformer",
+    "Sink",
+    "Snapshot",
+    "Source",
+    "Store",
+    "Transform",
+]

@@ -1,0 +1,41 @@
+"""How long to wait before trying again."""
+
+from __future__ import annotations
+
+from random import Random
+
+
+class Backoff:
+    """Doubling waits with jitter that start anew after a while without failures.
+
+    The defaults are client-go's for reflectors: 0.8 s, doubled up to 30 s, each drawn evenly from once to twice the
+    nominal value, so that thousands of clients don't come back at once; forgotten after two minutes without use.
+    """
+
+    def __init__(
+        self,
+        random: Random,
+        *,
+        initial: float = 0.8,
+        factor: float = 2.0,
+        maximum: float = 30.0,
+        jitter: float = 1.0,
+        reset_after: float = 120.0,
+    ) -> None:
+        self._random = random
+        self._initial = initial
+        self._factor = factor
+        self._maximum = maximum
+        self._jitter = jitter
+        self._reset_after = reset_after
+        self._nominal = initial
+        self._last_used: float | None = None
+
+    def next(self, now: float) -> float:
+        """Seconds to wait, asked for at ``now`` (the loop's time)."""
+        if self._last_used is not None and now - self._last_used > self._reset_after:
+            self._nominal = self._initial
+        self._last_used = now
+        nominal = self._nominal
+        self._nominal = min(nominal * self._factor, self._maximum)
+        return nominal * (1 + self._jitter * self._random.random())

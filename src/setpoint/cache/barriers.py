@@ -1,0 +1,100 @@
+"""Barriers: waiting until a cache has seen a write."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple
+
+from setpoint.cache.record import version_number, version_of
+from setpoint.cache.store import Store
+
+
+class Barrier(NamedTuple):
+    """A write that a cache is to see: see `InformerFactory.observed`."""
+
+    version: int
+    resource_version: str
+    uid: str = ""
+    deleted: bool = False
+
+
+class Barriers:
+    """Who waits for which write, and which writes have not been seen."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._waiting: dict[str, list[tuple[Barrier, asyncio.Future[bool]]]] = {}
+        self._unseen: dict[str, Barrier] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting or self._unseen)
+
+    def note(self, key: str, barrier: Barrier) -> None:
+        """A write was made; `unseen` tells of it until the cache has seen it."""
+        known = self._unseen.get(key)
+        if (known is None or known.version <= barrier.version or not barrier.version) and not self.seen(key, barrier):
+            self._unseen[key] = barrier
+
+    def unseen(self, key: str) -> Barrier | None:
+        """The newest write to ``key`` that the cache has not seen yet."""
+        return self._unseen.get(key)
+
+    def give_up(self, key: str) -> None:
+        self._unseen.pop(key, None)
+
+    def seen(self, key: str, barrier: Barrier) -> bool:
+        store = self._store
+        record = store.record(key)
+        if barrier.version and version_number(store.last_sync_resource_version) >= barrier.version:
+            return True
+        if record is not None and barrier.version and version_of(record) >= barrier.version:
+            return True
+        if barrier.deleted and not barrier.version:
+            if record is None:
+                return True
+            head = store.head_of(record)
+            return head.is_deleting or bool(barrier.uid and head.uid != barrier.uid)
+        if barrier.version or record is None:
+            return False
+        return store.head_of(record).resource_version == barrier.resource_version
+
+    async def wait(self, key: str, barrier: Barrier, timeout: float | None) -> bool:
+        if self.seen(key, barrier):
+            return True
+        future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(key, []).append((barrier, future))
+        try:
+            async with asyncio.timeout(timeout):
+                return await future
+        except TimeoutError:
+            return False
+        finally:
+            self._drop(key, future)
+
+    def check(self, key: str) -> None:
+        """Something happened to ``key``."""
+        barrier = self._unseen.get(key)
+        if barrier is not None and self.seen(key, barrier):
+            del self._unseen[key]
+        for barrier, future in self._waiting.get(key, ()):
+            if not future.done() and self.seen(key, barrier):
+                future.set_result(True)
+
+    def check_all(self) -> None:
+        for key in [*self._unseen, *self._waiting]:
+            self.check(key)
+
+    def close(self) -> None:
+        """The cache has stopped: whoever waits gets False."""
+        self._unseen.clear()
+        for waiting in self._waiting.values():
+            for _, future in waiting:
+                if not future.done():
+                    future.set_result(False)
+
+    def _drop(self, key: str, future: asyncio.Future[bool]) -> None:
+        rest = [each for each in self._waiting[key] if each[1] is not future]
+        if rest:
+            self._waiting[key] = rest
+        else:
+            del self._waiting[key]

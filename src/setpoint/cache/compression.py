@@ -1,0 +1,91 @@
+"""Compression of many small documents that are much alike, with a dictionary trained on them.
+
+A dictionary of 32 KiB brings a pod from 3.5 KB to about 250 bytes, where zstd alone gets to 1.5 KB; what is left is
+mostly identifiers that were random when they were made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import zstandard
+
+PLAIN = 0
+"""The scheme of documents that are kept as they are, because compression gains nothing."""
+UNTRAINED = 1
+"""The scheme of documents compressed without a dictionary."""
+
+DICTIONARY_BYTES = 32 * 1024
+MAX_DICTIONARIES = 32
+_LEVEL = 1
+_SEGMENT = (256, 3072)
+_GAIN = 0.97
+_PARAMETERS = zstandard.ZstdCompressionParameters.from_level(
+    _LEVEL,
+    format=zstandard.FORMAT_ZSTD1_MAGICLESS,
+    write_dict_id=False,
+    write_content_size=True,
+    write_checksum=False,
+)
+
+
+class Dictionary:
+    """One way to compress: with the strings and statistics of the samples it was trained on, or without (None)."""
+
+    def __init__(self, data: zstandard.ZstdCompressionDict | None = None) -> None:
+        self.compress = zstandard.ZstdCompressor(dict_data=data, compression_params=_PARAMETERS).compress
+        self.decompress = zstandard.ZstdDecompressor(
+            dict_data=data, format=zstandard.FORMAT_ZSTD1_MAGICLESS
+        ).decompress
+
+    @classmethod
+    def trained_on(cls, samples: Sequence[bytes]) -> Dictionary | None:
+        """From documents like those to come; None if they have nothing in common to learn.
+
+        Takes about 10 ms for a hundred samples of a few kilobytes.
+        """
+        total = sum(map(len, samples))
+        if total < 4096:
+            return None
+        # Segments about as long as a document: whole documents make the best dictionary for others of their kind.
+        segment = min(max(total // len(samples), _SEGMENT[0]), _SEGMENT[1])
+        size = max(min(DICTIONARY_BYTES, total // 4), segment * 2, 1024)
+        try:
+            return cls(zstandard.train_dictionary(size, list(samples), k=segment, d=8))
+        except zstandard.ZstdError:
+            return None
+
+
+class Compressor:
+    """Compresses by the newest dictionary and decompresses by any that ever was.
+
+    Each compressed document goes with a scheme, a small integer: `PLAIN`, `UNTRAINED`, or a dictionary's. No document
+    gets bigger than it was. Dictionaries are kept for good, because a record of an old one may be held anywhere (in a
+    snapshot, in a handler's mailbox); therefore there are at most `MAX_DICTIONARIES`.
+    """
+
+    def __init__(self) -> None:
+        first = Dictionary()
+        self.scheme = UNTRAINED
+        self._compress = first.compress
+        self._decompress = [lambda document: document, first.decompress]
+
+    def compress(self, document: bytes) -> tuple[int, bytes]:
+        """The scheme and the compressed document."""
+        small = self._compress(document)
+        if len(small) > len(document) * _GAIN:
+            return PLAIN, document
+        return self.scheme, small
+
+    def decompress(self, scheme: int, small: bytes) -> bytes:
+        """The document. Bytes after a compressed document are ignored; after a `PLAIN` one they are not."""
+        document: bytes = self._decompress[scheme](small)
+        return document
+
+    def adopt(self, dictionary: Dictionary) -> None:
+        """Compress by this dictionary from now on, unless there are too many already."""
+        if len(self._decompress) > MAX_DICTIONARIES:
+            return
+        self._decompress.append(dictionary.decompress)
+        self._compress = dictionary.compress
+        self.scheme = len(self._decompress) - 1

@@ -1,0 +1,308 @@
+"""InformerFactory: the informers of one client, and their tasks."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Hashable, Mapping
+from random import Random
+from types import TracebackType
+from typing import Any, Protocol, TypeVar
+
+from setpoint.cache.barriers import Barrier
+from setpoint.cache.errors import CacheError, CacheSyncError, InformerStopped
+from setpoint.cache.informer import Informer
+from setpoint.cache.intake import Transform
+from setpoint.cache.lister import AnySelector
+from setpoint.cache.metrics import InformerMetrics
+from setpoint.cache.record import version_number
+from setpoint.cache.scope import Scope
+from setpoint.cache.shared import SharedInformer
+from setpoint.cache.source import Source
+from setpoint.client.errors import Forbidden, MethodNotAllowed, NotFound, Unauthorized
+from setpoint.meta import FieldSelector, Object, ObjectKey, Resource, Selector, resource_of
+
+logger = logging.getLogger("setpoint.cache")
+
+K = TypeVar("K", bound=Object)
+
+_DEFINITE = (Forbidden, NotFound, Unauthorized, MethodNotAllowed)
+_DEFINITE_TRIES = 3
+DEFAULT_SYNC_TIMEOUT = 120.0
+
+WriteObserver = Callable[[Resource, ObjectKey, str, str, str], None]
+
+
+class Writer(Protocol):
+    """A client that tells of its writes; `setpoint.client.Client` is one."""
+
+    def on_write(self, observer: WriteObserver) -> Callable[[], None]: ...
+
+
+class InformerFactory:
+    """Makes informers and owns their tasks: when ``async with factory`` is left, all of them have ended.
+
+    An informer starts when it is asked for, or when the factory is entered if that comes later.
+
+    ``namespace`` and ``selector`` hold for all informers that are not given their own; ``resync`` (seconds, 0 for
+    never) for all handlers that are not. ``sync_timeout`` (seconds, default 120) bounds `wait_for_cache_sync`.
+    ``random`` draws the jitter. ``metrics`` is an `InformerMetrics` to be registered in a Prometheus registry.
+    The client's writes are noted, if it tells of them, so that `caught_up` can wait for them.
+    """
+
+    def __init__(
+        self,
+        client: Source,
+        *,
+        resync: float = 0.0,
+        namespace: str | None = None,
+        selector: AnySelector = None,
+        sync_timeout: float | None = DEFAULT_SYNC_TIMEOUT,
+        random: Random | None = None,
+        metrics: InformerMetrics | None = None,
+        streaming_lists: bool = True,
+        page_size: int | None = None,
+        min_watch_timeout: float = 300.0,
+        idle_timeout: float | None = 330.0,
+    ) -> None:
+        self._client = client
+        self._resync = resync
+        self._namespace = namespace
+        self._selector = Selector.of(selector)
+        self._sync_timeout = sync_timeout
+        self._random = random if random is not None else Random()
+        self._options: Mapping[str, Any] = {
+            "streaming_lists": streaming_lists,
+            "page_size": page_size,
+            "min_watch_timeout": min_watch_timeout,
+            "idle_timeout": idle_timeout,
+        }
+        self._shared: dict[Hashable, SharedInformer] = {}
+        self._running: dict[Hashable, asyncio.Task[None]] = {}
+        self._tasks: asyncio.TaskGroup | None = None
+        self._closed = False
+        self._deaf: Callable[[], None] | None = None
+        if metrics is not None:
+            metrics.follow(self)
+
+    @property
+    def informers(self) -> list[SharedInformer]:
+        """What is being followed."""
+        return list(self._shared.values())
+
+    def informer(
+        self,
+        kind: type[K],
+        *,
+        namespace: str | None = None,
+        selector: AnySelector = None,
+        field_selector: str | Mapping[str, str] | FieldSelector | None = None,
+        metadata_only: bool = False,
+        projection: type[Any] | None = None,
+        transform: Transform | None = None,
+        keep_managed_fields: bool = False,
+    ) -> Informer[K]:
+        """A handle to the informer of that scope, which is shared with all who ask for the same.
+
+        ``namespace``: None is the factory's, ``""`` all. ``metadata_only`` asks the server for metadata alone, and
+        keeps no more. ``projection`` keeps of each object its metadata and the fields of that class. ``transform`` gets
+        each object as plain JSON values before it is kept and returns what to keep. ``managedFields`` are dropped
+        unless ``keep_managed_fields``.
+
+        Raises:
+            InformerStopped: the factory has been left.
+            SelectorError: a selector is not valid.
+            TypeError: ``kind`` names no resource.
+        """
+        if self._closed:
+            raise InformerStopped("the factory has been closed; its informers can't be started again")
+        resource = resource_of(kind)
+        if namespace is None:
+            namespace = self._namespace or ""
+        scope = Scope(
+            resource,
+            namespace if resource.namespaced else "",
+            Selector.of(selector) if selector is not None else self._selector,
+            FieldSelector.of(field_selector),
+            metadata_only,
+            projection,
+            transform,
+            keep_managed_fields,
+        )
+        shared = self._shared.get(scope.identity)
+        if shared is None:
+            shared = SharedInformer(self._client, scope, random=self._random, **self._options)
+            self._shared[scope.identity] = shared
+            if self._tasks is not None:
+                self._start(shared)
+        shared.handles += 1
+        return Informer(shared, kind, self._release, resync=self._resync)
+
+    async def wait_for_cache_sync(self, timeout: float | None = None) -> None:
+        """Until all informers that there are have synced and all their handlers have been told of what was there.
+
+        ``timeout`` in seconds, None for the factory's.
+
+        Raises:
+            CacheSyncError: the deadline passed, or a server refused the same list three times in a row (Forbidden,
+                Unauthorized, or NotFound, as for a CustomResourceDefinition that is absent). It names every informer
+                that has not synced, with the server's last answer as its cause.
+        """
+        deadline = asyncio.timeout(self._sync_timeout if timeout is None else timeout)
+        waits = [asyncio.ensure_future(self._synced(shared)) for shared in self.informers]
+        try:
+            async with deadline:
+                for wait in asyncio.as_completed(waits):
+                    await wait
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            waited = self._sync_timeout if timeout is None else timeout
+            raise self._sync_error(f"not synced within {waited:g} s") from self._last_error()
+        finally:
+            for each in waits:
+                each.cancel()
+            await asyncio.gather(*waits, return_exceptions=True)
+
+    async def _synced(self, shared: SharedInformer) -> None:
+        while not shared.has_synced:
+            if shared.consecutive_errors >= _DEFINITE_TRIES and isinstance(shared.last_error, _DEFINITE):
+                raise self._sync_error("the server refuses") from shared.last_error
+            if shared.stopped:
+                raise InformerStopped(f"the informer of {shared.scope.resource} was stopped before it synced")
+            await shared.wait_changed()
+        for registration in list(shared.registrations):
+            await registration.wait_synced()
+
+    def _last_error(self) -> Exception | None:
+        unsynced = (each for each in self._shared.values() if not each.has_synced)
+        return next((each.last_error for each in unsynced if each.last_error), None)
+
+    def _sync_error(self, why: str) -> CacheSyncError:
+        unsynced = [each for each in self._shared.values() if not each.has_synced]
+        if not unsynced:
+            behind = [
+                f"{each.scope.resource} ({registration.name}: {registration.queued} waiting)"
+                for each in self._shared.values()
+                for registration in each.registrations
+                if not registration.has_synced
+            ]
+            resource = next(iter(self._shared.values())).scope.resource
+            return CacheSyncError(
+                f"{why}: handlers are behind: {', '.join(behind)}", resource=resource, last_error=None
+            )
+        lines = [f"{each.scope.describe()}: {each.last_error or 'no answer yet'}" for each in unsynced]
+        guilty = next((each for each in unsynced if each.last_error is not None), unsynced[0])
+        return CacheSyncError(
+            f"{why}: " + "; ".join(lines), resource=guilty.scope.resource, last_error=guilty.last_error
+        )
+
+    # -- reading what was written --------------------------------------------------------------------------------------
+
+    async def observed(
+        self,
+        kind: type[Object] | Resource,
+        key: str,
+        resource_version: str = "",
+        *,
+        uid: str = "",
+        deleted: bool = False,
+        timeout: float | None = 10.0,
+    ) -> bool:
+        """Wait until every cache that would hold the object has seen a write to it; False if not in time (seconds).
+
+        The write is named by the ``resource_version`` that it was answered with: it is seen when the object, or the
+        whole cache, is at that version or a later one. A deletion that was answered without a version is named by
+        ``deleted`` and the ``uid``: it is seen when the object is gone, is going, or is another one.
+
+        True at once where no informer follows that collection. Versions are compared as numbers (KEP-5504); one that
+        is none is seen only when the object has just that version.
+        """
+        barrier = Barrier(version_number(resource_version), resource_version, uid, deleted)
+        return await self._wait(self._covering(kind, key), key, lambda _shared: barrier, timeout)
+
+    async def caught_up(
+        self, kind: type[Object] | Resource, key: str, *, timeout: float | None = 10.0
+    ) -> bool:
+        """As `observed`, for the newest write that this factory's client has made to ``key``.
+
+        After False the write is no longer waited for: read the object from the server instead.
+        """
+        covering = [shared for shared in self._covering(kind, key) if shared.barriers.unseen(key) is not None]
+        seen = await self._wait(covering, key, lambda shared: shared.barriers.unseen(key), timeout)
+        if not seen:
+            for shared in covering:
+                shared.barriers.give_up(key)
+        return seen
+
+    @staticmethod
+    async def _wait(
+        covering: list[SharedInformer],
+        key: str,
+        barrier_of: Callable[[SharedInformer], Barrier | None],
+        timeout: float | None,
+    ) -> bool:
+        try:
+            async with asyncio.timeout(timeout):
+                for shared in covering:
+                    barrier = barrier_of(shared)
+                    if barrier is not None and not await shared.barriers.wait(key, barrier, None):
+                        return False
+        except TimeoutError:
+            return False
+        return True
+
+    def _covering(self, kind: type[Object] | Resource, key: str) -> list[SharedInformer]:
+        resource = kind if isinstance(kind, Resource) else resource_of(kind)
+        namespace = ObjectKey(key).namespace
+        return [
+            shared
+            for shared in self._shared.values()
+            if shared.scope.resource.gvr == resource.gvr and shared.scope.namespace in ("", namespace)
+        ]
+
+    def _on_write(self, resource: Resource, key: ObjectKey, uid: str, resource_version: str, verb: str) -> None:
+        barrier = Barrier(version_number(resource_version), resource_version, uid, verb == "delete")
+        for shared in self._covering(resource, key):
+            shared.barriers.note(key, barrier)
+
+    # -- lifecycle -----------------------------------------------------------------------------------------------------
+
+    async def __aenter__(self) -> InformerFactory:
+        if self._closed or self._tasks is not None:
+            raise CacheError("a factory can be entered once")
+        self._tasks = await asyncio.TaskGroup().__aenter__()
+        on_write = getattr(self._client, "on_write", None)
+        if on_write is not None:
+            self._deaf = on_write(self._on_write)
+        for shared in self._shared.values():
+            self._start(shared)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._tasks is not None
+        self._closed = True
+        if self._deaf is not None:
+            self._deaf()
+        for task in self._running.values():
+            task.cancel()
+        await self._tasks.__aexit__(kind, error, trace)
+
+    def _start(self, shared: SharedInformer) -> None:
+        assert self._tasks is not None
+        task = self._tasks.create_task(shared.run(), name=f"informer {shared.scope.resource}")
+        self._running[shared.scope.identity] = task
+
+    async def _release(self, shared: SharedInformer) -> None:
+        """One handle less; the last one stops the informer."""
+        shared.handles -= 1
+        if shared.handles or self._shared.get(shared.scope.identity) is not shared:
+            return
+        del self._shared[shared.scope.identity]
+        task = self._running.pop(shared.scope.identity, None)
+        shared.stopped = True
+        if task is not None:
+            task.cancel()
+            await asyncio.wait([task])

@@ -1,0 +1,45 @@
+"""Head: what is known of an object without decoding the rest of it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import Struct, field
+
+from setpoint.meta import ObjectKey, OwnerReference
+
+
+class Head(Struct, frozen=True, kw_only=True, gc=False):
+    """The metadata of an object at one resource version; what event handlers, predicates and owner mappings get.
+
+    It is decoded from the metadata alone, so it costs the same for an object of any size. Strings are ``""`` and
+    collections empty where the server sent nothing. Treat the collections as read-only: one Head goes to all handlers.
+    """
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = field(name="resourceVersion", default="")
+    generation: int = 0
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    owner_references: list[OwnerReference] = field(name="ownerReferences", default=[])
+    finalizers: list[str] = []
+    creation_timestamp: datetime | None = field(name="creationTimestamp", default=None)
+    deletion_timestamp: datetime | None = field(name="deletionTimestamp", default=None)
+    deletion_grace_period_seconds: int | None = field(name="deletionGracePeriodSeconds", default=None)
+
+    @property
+    def key(self) -> ObjectKey:
+        """``namespace/name``, or ``name`` where there is no namespace."""
+        return ObjectKey.of(self.namespace, self.name)
+
+    @property
+    def is_deleting(self) -> bool:
+        """Whether a deletion was asked for; the object goes when its last finalizer does."""
+        return self.deletion_timestamp is not None
+
+    @property
+    def controller(self) -> OwnerReference | None:
+        """The reference to the managing controller, if there is one."""
+        return next((owner for owner in self.owner_references if owner.controller), None)

@@ -1,0 +1,86 @@
+"""Index: from a value to the keys of the objects that have it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from setpoint.cache.head import Head
+
+IndexFunction = Callable[[Any], Iterable[str]]
+"""From a `Head` (or an instance of the declared projection) to the index values of that object, any number of them."""
+
+_FEW = 8
+
+
+class Index:
+    """The keys by value. A posting costs one reference where a value has one key, a tuple up to eight, then a set.
+
+    ``function`` must depend on its argument alone. With a ``projection`` the function gets an instance of that class,
+    decoded from the object; without, its `Head`.
+    """
+
+    __slots__ = ("_postings", "function", "projection")
+
+    def __init__(self, function: IndexFunction, projection: type[Any] | None = None) -> None:
+        self.function = function
+        self.projection = projection
+        self._postings: dict[str, str | tuple[str, ...] | set[str]] = {}
+
+    def add(self, value: str, key: str) -> None:
+        posting = self._postings.get(value)
+        if posting is None:
+            self._postings[value] = key
+        elif isinstance(posting, set):
+            posting.add(key)
+        else:
+            keys = (posting,) if isinstance(posting, str) else posting
+            if key in keys:
+                return
+            keys = (*keys, key)
+            self._postings[value] = keys if len(keys) <= _FEW else set(keys)
+
+    def discard(self, value: str, key: str) -> None:
+        posting = self._postings.get(value)
+        if posting is None:
+            return
+        if isinstance(posting, set):
+            posting.discard(key)
+            if not posting:
+                del self._postings[value]
+        elif isinstance(posting, str):
+            if posting == key:
+                del self._postings[value]
+        else:
+            keys = tuple(each for each in posting if each != key)
+            self._postings[value] = keys if len(keys) > 1 else keys[0]  # a tuple has two keys at least
+
+    def keys(self, value: str) -> Iterable[str]:
+        """The keys of the objects that have ``value``; not to be held across a change."""
+        posting = self._postings.get(value)
+        if posting is None:
+            return ()
+        return (posting,) if isinstance(posting, str) else posting
+
+    def values(self) -> Iterator[str]:
+        """The values that some object has."""
+        return iter(self._postings)
+
+    def __len__(self) -> int:
+        return len(self._postings)
+
+
+def by_owner(head: Head) -> Iterable[str]:
+    """The uids of the owners."""
+    references = head.owner_references
+    return [owner.uid for owner in references] if references else ()
+
+
+def by_label(label: str) -> IndexFunction:
+    """The value of one label."""
+
+    def function(head: Head) -> Iterable[str]:
+        value = head.labels.get(label)
+        return () if value is None else (value,)
+
+    return function

@@ -1,0 +1,176 @@
+"""Informer: one collection, followed once for any number of consumers."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Generic, TypeVar
+
+from setpoint.cache.barriers import Barrier
+from setpoint.cache.errors import InformerStopped
+from setpoint.cache.head import Head
+from setpoint.cache.index import IndexFunction
+from setpoint.cache.lister import Lister
+from setpoint.cache.record import version_number
+from setpoint.cache.registration import HandlerRegistration, OnAdd, OnDelete, OnUpdate
+from setpoint.cache.shared import SharedInformer
+from setpoint.cache.snapshot import Snapshot
+from setpoint.cache.store import Store
+from setpoint.meta import Object, Resource
+
+K = TypeVar("K", bound=Object)
+
+
+class Informer(Generic[K]):
+    """A handle to a shared informer: typed reads, handlers, indexes.
+
+    Get it from `InformerFactory.informer`. Handles of equal scope share one stream and one store. When the last one is
+    closed (`close`, or leaving ``async with``) the stream ends and the store goes.
+
+    What handlers are promised: see `HandlerRegistration`. A handler that is added late is first told of what is there.
+    """
+
+    def __init__(
+        self,
+        shared: SharedInformer,
+        kind: type[K],
+        release: Callable[[SharedInformer], Awaitable[None]],
+        *,
+        resync: float = 0.0,
+    ) -> None:
+        self._resync = resync
+        self._shared = shared
+        self._kind = kind
+        self._release = release
+        self._registrations: list[HandlerRegistration] = []
+        self._closed = False
+        self._lister = Lister(shared.store, kind, shared.scope.resource)
+
+    @property
+    def resource(self) -> Resource:
+        return self._shared.scope.resource
+
+    @property
+    def lister(self) -> Lister[K]:
+        """Typed reads of the newest state."""
+        return self._lister
+
+    @property
+    def store(self) -> Store:
+        """The bytes."""
+        return self._shared.store
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether the first list is complete and in the store."""
+        return self._shared.has_synced
+
+    @property
+    def is_stopped(self) -> bool:
+        return self._closed or self._shared.stopped
+
+    @property
+    def last_sync_resource_version(self) -> str:
+        """The version that the store is known to be current at, ``""`` before the first sync."""
+        return self._shared.store.last_sync_resource_version
+
+    @property
+    def last_error(self) -> Exception | None:
+        """Why the last attempt to list or watch failed; None once a list has succeeded."""
+        return self._shared.last_error
+
+    @property
+    def shared(self) -> SharedInformer:
+        """What this is a handle to; for metrics and tests."""
+        return self._shared
+
+    async def wait_synced(self) -> None:
+        """Until `has_synced`. Has no deadline; see `InformerFactory.wait_for_cache_sync`."""
+        await self._shared.wait_synced()
+
+    def add_event_handler(
+        self,
+        *,
+        on_add: OnAdd | None = None,
+        on_update: OnUpdate | None = None,
+        on_delete: OnDelete | None = None,
+        filter: Callable[[Head], bool] | None = None,
+        resync: float | None = None,
+        name: str = "",
+    ) -> HandlerRegistration:
+        """Be told of changes.
+
+        ``on_add(head, initial)``, ``on_update(old, new)`` and ``on_delete(head, final_state_unknown)`` get heads and
+        flags; they may be functions or coroutine functions. ``filter`` shows only the objects it returns true for: an
+        update that makes it true is an add, one that makes it false a delete. ``resync`` seconds (at least 1; 0 for never;
+        default: the factory's) is the period in which all objects come as updates again. ``name`` is for logs.
+
+        Raises:
+            InformerStopped: this handle or its factory has been closed.
+        """
+        if self._closed:
+            raise InformerStopped(f"this handle to the informer of {self.resource} has been closed")
+        registration = HandlerRegistration(
+            self._shared.store,
+            on_add=on_add,
+            on_update=on_update,
+            on_delete=on_delete,
+            filter=filter,
+            resync=self._resync if resync is None else resync,
+            name=name,
+        )
+        self._shared.add(registration)
+        self._registrations = [each for each in self._registrations if not each.is_removed]
+        self._registrations.append(registration)
+        return registration
+
+    def add_index(self, name: str, function: IndexFunction, *, projection: type[Any] | None = None) -> None:
+        """Index objects by what ``function`` gives for their `Head`, or for their ``projection``; at any time.
+
+        Adding the same again does nothing. Look up with ``lister.list(index=(name, value))``.
+
+        Raises:
+            ValueError: another index has that name.
+            InformerStopped: this handle or its factory has been closed.
+        """
+        if self.is_stopped:
+            raise InformerStopped(f"the informer of {self.resource} has been stopped")
+        self._shared.store.add_index(name, function, projection=projection)
+
+    def snapshot(self) -> Snapshot:
+        """The store as it is now; read it with `lister_of`. Close it when done."""
+        return self._shared.store.snapshot()
+
+    def lister_of(self, snapshot: Snapshot) -> Lister[K]:
+        """Typed reads of a snapshot."""
+        return Lister(snapshot, self._kind, self.resource)
+
+    async def observed(
+        self,
+        key: str,
+        resource_version: str = "",
+        *,
+        uid: str = "",
+        deleted: bool = False,
+        timeout: float | None = 10.0,
+    ) -> bool:
+        """Wait until this cache has seen a write; False if it has not within ``timeout`` seconds.
+
+        See `InformerFactory.observed`.
+        """
+        barrier = Barrier(version_number(resource_version), resource_version, uid, deleted)
+        return await self._shared.barriers.wait(key, barrier, timeout)
+
+    async def close(self) -> None:
+        """Remove this handle's handlers and let go of the informer. May be called again."""
+        if self._closed:
+            return
+        self._closed = True
+        for registration in self._registrations:
+            await registration.remove()
+        await self._release(self._shared)
+
+    async def __aenter__(self) -> Informer[K]:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.close()

@@ -1,0 +1,168 @@
+"""Intake: from the bytes of one object on the wire to what the store keeps, decoding nothing but its metadata.
+
+The Go server writes typed objects in one fixed order: kind, apiVersion, metadata (managedFields last), then the rest.
+For those the head is cut out, ``managedFields`` dropped and the rest copied without being looked at. Everything else
+(custom resources have sorted keys; other servers have their own ways) takes the general way, which parses the document
+once. Both give the same result.
+
+Why the cut is exact: the fast way is taken only when the document starts with the expected prefix, and when what stands
+between it and ``,"managedFields":[{`` is a complete JSON object once a ``}`` is added, so the cut begins inside the
+object's own metadata. It ends at the first ``}]},"`` that a letter follows. A quote before a letter opens a string in
+valid JSON and never closes one, so the cut's end is outside any string, and field sets hold no arrays of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from setpoint.cache.head import Head
+from setpoint.meta import DecodeError, Resource, decode, encode
+
+Transform = Callable[[dict[str, Any]], dict[str, Any]]
+
+_MANAGED = b',"managedFields":[{'
+_MANAGED_END = re.compile(rb'\}\]\}(?=,"[a-zA-Z]|\}$)')
+_BARE = b'{"metadata":'
+_IDENTITY = frozenset(("apiVersion", "kind", "metadata"))
+_decode_head = msgspec.json.Decoder(Head).decode
+
+
+class UnexpectedKind(ValueError):
+    """The document is of another kind than this cache's; it is skipped, as it can't be told what it would mean."""
+
+
+class Item(NamedTuple):
+    """One object on its way into the store.
+
+    ``document`` is its JSON without managedFields: kind, apiVersion and metadata first, in this order, then the rest.
+    ``end`` is where the metadata ends in it.
+    """
+
+    head: Head
+    document: bytes
+    end: int
+
+
+class Intake:
+    """Reads the objects of one resource.
+
+    ``metadata_only`` keeps nothing but apiVersion, kind and metadata; ``projection`` nothing but these and the
+    projection's fields. ``transform`` gets and returns plain JSON values, before a projection, once per object that the
+    server sent; it must not change what the object is called. ``keep_managed_fields`` keeps what is dropped by default.
+    """
+
+    def __init__(
+        self,
+        resource: Resource,
+        *,
+        metadata_only: bool = False,
+        projection: type[Any] | None = None,
+        transform: Transform | None = None,
+        keep_managed_fields: bool = False,
+    ) -> None:
+        self._kind = resource.kind
+        self._api_version = resource.api_version
+        self._kinds = {resource.kind, "PartialObjectMetadata"} if metadata_only else {resource.kind}
+        self._prefix = b'{"kind":%b,"apiVersion":%b,"metadata":' % (
+            msgspec.json.encode(resource.kind),
+            msgspec.json.encode(resource.api_version),
+        )
+        self._metadata_only = metadata_only
+        self._projection = projection
+        self._transform = transform
+        self._keep = keep_managed_fields
+        self._fast = not (metadata_only or projection is not None or transform is not None or keep_managed_fields)
+
+    def read(self, raw: bytes) -> Item:
+        """The object in ``raw``.
+
+        Raises:
+            DecodeError: it is not an object with metadata.
+            UnexpectedKind: it says that it is of another kind.
+        """
+        if self._fast:
+            prefix = self._prefix
+            if raw.startswith(prefix):
+                skip = len(prefix)
+            elif raw.startswith(_BARE):  # an item of a typed list, which says its kind once for all
+                skip = len(_BARE)
+            else:
+                return self._read_any(raw)
+            cut = raw.find(_MANAGED, skip)
+            if cut > 0 and (end := _MANAGED_END.search(raw, cut)) is not None:
+                metadata = raw[skip:cut] + b"}"
+                try:
+                    head = _decode_head(metadata)
+                except msgspec.DecodeError:
+                    return self._read_any(raw)
+                return Item(
+                    head, b"%b%b%b" % (prefix, metadata, raw[end.end() :]), len(prefix) + len(metadata)
+                )
+        return self._read_any(raw)
+
+    def head_of(self, document: bytes, end: int) -> Head:
+        """The head of a document that was read before."""
+        metadata = document[len(self._prefix) : end]
+        try:
+            return _decode_head(metadata)
+        except msgspec.ValidationError:
+            return decode(Head, metadata)
+
+    def _read_any(self, raw: bytes) -> Item:
+        """Any order of keys, any looseness that Go's decoder would bear."""
+        try:
+            members: dict[str, msgspec.Raw] = _members(raw)
+        except msgspec.DecodeError as problem:
+            raise DecodeError(f"not a {self._kind}: {problem}") from None
+        kind = _decode_text(members.get("kind"))
+        if kind and (kind not in self._kinds or not self._same_group(_decode_text(members.get("apiVersion")))):
+            raise UnexpectedKind(
+                f"the server sent {kind} ({_decode_text(members.get('apiVersion'))}) "
+                f"where {self._kind} ({self._api_version}) was asked for"
+            )
+        if self._transform is not None:
+            document = msgspec.json.decode(raw)
+            document.setdefault("kind", self._kind)
+            document.setdefault("apiVersion", self._api_version)
+            raw = msgspec.json.encode(self._transform(document))
+            members = _members(raw)
+        metadata = bytes(members.pop("metadata", b"{}"))
+        if not self._keep and b'"managedFields"' in metadata:
+            fields: dict[str, msgspec.Raw] = _members(metadata)
+            fields.pop("managedFields", None)
+            metadata = _encode(fields)
+        try:
+            head = decode(Head, metadata)
+        except DecodeError as problem:
+            raise DecodeError(f"{self._kind} with unreadable metadata: {problem}") from None
+        if not head.name:
+            raise DecodeError(f"a {self._kind} without a name: {raw[:200]!r}")
+        if self._metadata_only:
+            rest = b"}"
+        elif self._projection is not None:
+            projected = encode(decode(self._projection, raw))
+            kept = {name: value for name, value in _members(projected).items() if name not in _IDENTITY}
+            rest = b"," + _encode(kept)[1:] if kept else b"}"
+        else:
+            members.pop("kind", None)
+            members.pop("apiVersion", None)
+            rest = b"," + _encode(members)[1:] if members else b"}"
+        return Item(head, b"%b%b%b" % (self._prefix, metadata, rest), len(self._prefix) + len(metadata))
+
+    def _same_group(self, api_version: str) -> bool:
+        return api_version in (self._api_version, "", "meta.k8s.io/v1")
+
+
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_encode = msgspec.json.encode
+
+
+def _decode_text(raw: msgspec.Raw | None) -> str:
+    if raw is None:
+        return ""
+    value = msgspec.json.decode(raw)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,192 @@
+"""Lister: typed reads of what a cache has."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Generic, Protocol, TypeVar, overload
+
+from setpoint.cache.errors import NotFoundInCache
+from setpoint.cache.head import Head
+from setpoint.cache.record import Record
+from setpoint.cache.store import OWNER
+from setpoint.meta import LabelSelector, Object, ObjectKey, Resource, Selector, decode
+
+K = TypeVar("K", bound=Object)
+P = TypeVar("P")
+
+AnySelector = str | Mapping[str, str] | LabelSelector | Selector | None
+
+
+class Readable(Protocol):
+    """What a `Lister` reads: a `Store` or a `Snapshot` of one."""
+
+    @property
+    def last_sync_resource_version(self) -> str: ...
+    def __contains__(self, key: object) -> bool: ...
+    def __iter__(self) -> Iterator[str]: ...
+    def __len__(self) -> int: ...
+    def record(self, key: str) -> Record | None: ...
+    def document(self, record: Record) -> bytes: ...
+    def head_of(self, record: Record) -> Head: ...
+    def namespace(self, namespace: str) -> Iterable[str]: ...
+    def indexed(self, name: str, value: str) -> Iterable[str]: ...
+    def labelled(self, selector: Selector) -> Iterable[str] | None: ...
+
+
+class Lister(Generic[K]):
+    """Reads one kind from a cache.
+
+    *Guarantees*: every object that is returned was decoded for this call and is the caller's to change; one call sees
+    one state of the cache.
+
+    *Caveats*: it is a cache: what it says was true a moment ago. Before the informer has synced it is incomplete.
+
+    The cost of a list is that of what is returned: namespaces, owners, indexes and labels asked for by value are
+    looked up, not searched. ``as_`` names a smaller struct to decode into; what it leaves out is not decoded.
+    """
+
+    __slots__ = ("_kind", "_readable", "_resource")
+
+    def __init__(self, readable: Readable, kind: type[K], resource: Resource) -> None:
+        self._readable = readable
+        self._kind = kind
+        self._resource = resource
+
+    @overload
+    def get(self, key: str, namespace: str | None = None) -> K: ...
+    @overload
+    def get(self, key: str, namespace: str | None = None, *, as_: type[P]) -> P: ...
+
+    def get(self, key: str, namespace: str | None = None, *, as_: type[Any] | None = None) -> Any:
+        """The object of that key (``namespace/name``), or of that name and namespace.
+
+        Raises:
+            NotFoundInCache: there is none (a `KeyError`).
+        """
+        full = _key(key, namespace)
+        record = self._readable.record(full)
+        if record is None:
+            raise NotFoundInCache(self._resource, full)
+        return decode(as_ or self._kind, self._readable.document(record))
+
+    @overload
+    def try_get(self, key: str, namespace: str | None = None) -> K | None: ...
+    @overload
+    def try_get(self, key: str, namespace: str | None = None, *, as_: type[P]) -> P | None: ...
+
+    def try_get(self, key: str, namespace: str | None = None, *, as_: type[Any] | None = None) -> Any:
+        """As `get`, but None where there is no such object."""
+        record = self._readable.record(_key(key, namespace))
+        return None if record is None else decode(as_ or self._kind, self._readable.document(record))
+
+    def head(self, key: str, namespace: str | None = None) -> Head | None:
+        """The metadata alone, or None where there is no such object."""
+        record = self._readable.record(_key(key, namespace))
+        return None if record is None else self._readable.head_of(record)
+
+    @overload
+    def list(
+        self,
+        *,
+        namespace: str | None = None,
+        selector: AnySelector = None,
+        index: tuple[str, str] | None = None,
+    ) -> builtins.list[K]: ...
+    @overload
+    def list(
+        self,
+        *,
+        namespace: str | None = None,
+        selector: AnySelector = None,
+        index: tuple[str, str] | None = None,
+        as_: type[P],
+    ) -> builtins.list[P]: ...
+
+    def list(
+        self,
+        *,
+        namespace: str | None = None,
+        selector: AnySelector = None,
+        index: tuple[str, str] | None = None,
+        as_: type[Any] | None = None,
+    ) -> builtins.list[Any]:
+        """The objects that fit all that is given, in no order.
+
+        ``index`` is the name of an index and a value in it. ``selector`` matches labels. A ``namespace`` of None (or
+        ``""``) is all namespaces.
+
+        Raises:
+            KeyError: there is no such index.
+            SelectorError: the selector is not valid.
+        """
+        readable, kind = self._readable, as_ or self._kind
+        found = []
+        for key in self._select(namespace, Selector.of(selector), index):
+            record = readable.record(key)
+            if record is not None:
+                found.append(decode(kind, readable.document(record)))
+        return found
+
+    def heads(
+        self,
+        *,
+        namespace: str | None = None,
+        selector: AnySelector = None,
+        index: tuple[str, str] | None = None,
+    ) -> builtins.list[Head]:
+        """As `list`, but the metadata alone."""
+        readable = self._readable
+        records = (readable.record(key) for key in self._select(namespace, Selector.of(selector), index))
+        return [readable.head_of(record) for record in records if record is not None]
+
+    def keys(
+        self,
+        *,
+        namespace: str | None = None,
+        selector: AnySelector = None,
+        index: tuple[str, str] | None = None,
+    ) -> builtins.list[ObjectKey]:
+        """As `list`, but the keys alone, which costs nothing per object unless labels must be looked at."""
+        return [ObjectKey(key) for key in self._select(namespace, Selector.of(selector), index)]
+
+    @overload
+    def by_owner(self, uid: str) -> builtins.list[K]: ...
+    @overload
+    def by_owner(self, uid: str, *, as_: type[P]) -> builtins.list[P]: ...
+
+    def by_owner(self, uid: str, *, as_: type[Any] | None = None) -> builtins.list[Any]:
+        """The objects that have an owner reference to ``uid``, controlling or not."""
+        return self.list(index=(OWNER, uid), as_=as_ or self._kind)
+
+    def __len__(self) -> int:
+        return len(self._readable)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._readable
+
+    def _select(self, namespace: str | None, selector: Selector, index: tuple[str, str] | None) -> builtins.list[str]:
+        readable = self._readable
+        by_label = readable.labelled(selector) if selector else None
+        if index is not None:
+            keys = readable.indexed(*index)
+        elif by_label is not None:
+            keys = by_label
+        elif namespace:
+            keys = readable.namespace(namespace)
+        else:
+            keys = readable
+        prefix = f"{namespace}/" if namespace else ""
+        chosen = [key for key in keys if key.startswith(prefix)] if prefix else list(keys)
+        if not selector or (index is None and by_label is not None and len(selector.requirements) == 1):
+            return chosen
+        matching = []
+        for key in chosen:
+            record = readable.record(key)
+            if record is not None and selector.matches(readable.head_of(record).labels):
+                matching.append(key)
+        return matching
+
+
+def _key(key: str, namespace: str | None) -> ObjectKey:
+    return ObjectKey.of(namespace, key) if namespace else ObjectKey(key)

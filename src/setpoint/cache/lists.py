@@ -1,0 +1,165 @@
+"""Lists: the objects of a ``…List`` document one by one, while it is still coming in.
+
+Where an object ends is found by looking for what begins the next one; what lies before must then be one complete JSON
+document, which is checked, so a lookalike inside an object can cost time but never give a wrong answer. Lists that
+don't repeat themselves so are scanned token by token.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+from msgspec import Struct, field
+
+from setpoint.cache.errors import WatchBroken
+from setpoint.meta import ListMeta
+
+_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[{}\[\]]', re.DOTALL)
+_FIRST_KEY = re.compile(rb'\{\s*"[^"\\]*"\s*:')
+_SPACE = b" \t\r\n,"
+_LOOKALIKES = 8
+_whole = msgspec.json.Decoder(msgspec.Raw).decode
+
+
+class Envelope(Struct, kw_only=True):
+    """What a list says beside its items."""
+
+    kind: str = ""
+    api_version: str = field(name="apiVersion", default="")
+    metadata: ListMeta = field(default_factory=ListMeta)
+
+
+class ListSplitter:
+    """Takes a list's bytes as they come (`feed`) and gives the items that are complete; `finish` gives the rest."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._header: bytes | None = None
+        self._separator: bytes | None = None
+        self._patience = 1 << 20
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """The items that are complete with this chunk."""
+        data = self._rest + chunk if self._rest else chunk
+        if self._header is None:
+            start = _start_of_items(data)
+            if start < 0:
+                self._rest = data
+                return []
+            self._header, data = data[:start], data[start:]
+        items: list[bytes] = []
+        position = self._split(data, items)
+        if len(data) - position > self._patience:
+            position = self._scan(data, position, items)
+            self._patience = max(2 * (len(data) - position), 1 << 20)
+        self._rest = data[position:]
+        return items
+
+    def finish(self) -> tuple[list[bytes], Envelope]:
+        """The last items, and the list's own fields.
+
+        Raises:
+            WatchBroken: it is not a complete list.
+        """
+        items: list[bytes] = []
+        data, self._rest = self._rest, b""
+        if self._header is None:
+            document = data
+        else:
+            position = _skip(data, self._scan(data, 0, items))
+            if data[position : position + 1] != b"]":
+                raise WatchBroken(f"a list that breaks off inside its items, after {len(items)} of the last ones")
+            document = self._header + data[position:]
+        try:
+            return items, msgspec.json.decode(document, type=Envelope)
+        except msgspec.DecodeError as problem:
+            raise WatchBroken(f"not a complete list: {problem}; it begins with {document[:200]!r}") from None
+
+    def _split(self, data: bytes, items: list[bytes]) -> int:
+        """Cut at what looks like the beginning of the next item, and is; where the rest begins."""
+        position = _skip(data, 0)
+        if self._separator is None:
+            first = _FIRST_KEY.match(data, position)
+            if first is None:
+                return position
+            self._separator = b"}," + first.group()
+        separator = self._separator
+        while True:
+            end = position
+            for _ in range(_LOOKALIKES):
+                end = data.find(separator, end) + 1
+                if not end:
+                    return position
+                item = data[position:end]
+                if _is_whole(item):
+                    items.append(item)
+                    position = end + 1
+                    break
+            else:
+                end = _end_of_object(data, position)
+                if end < 0:
+                    return position
+                items.append(data[position:end])
+                position = _skip(data, end)
+
+    @staticmethod
+    def _scan(data: bytes, position: int, items: list[bytes]) -> int:
+        """Cut by counting brackets; where the rest begins."""
+        while True:
+            position = _skip(data, position)
+            if data[position : position + 1] != b"{":
+                return position
+            end = _end_of_object(data, position)
+            if end < 0:
+                return position
+            items.append(data[position:end])
+            position = end
+
+
+def _is_whole(item: bytes) -> bool:
+    try:
+        _whole(item)
+    except msgspec.DecodeError:
+        return False
+    return True
+
+
+def _skip(data: bytes, position: int) -> int:
+    """Past white space and commas."""
+    length = len(data)
+    while position < length and data[position] in _SPACE:
+        position += 1
+    return position
+
+
+def _end_of_object(data: bytes, position: int) -> int:
+    depth = 0
+    for token in _TOKEN.finditer(data, position):
+        character = data[token.start()]
+        if character in b"{[":
+            depth += 1
+        elif character in b"}]":
+            depth -= 1
+            if depth == 0:
+                return token.end()
+    return -1
+
+
+_ITEMS = re.compile(rb"\s*:\s*\[")
+
+
+def _start_of_items(data: bytes) -> int:
+    """Where the first item or the closing bracket is, -1 if that hasn't come yet."""
+    depth = 0
+    for token in _TOKEN.finditer(data):
+        text = token.group()
+        if text in (b"{", b"["):
+            depth += 1
+        elif text in (b"}", b"]"):
+            depth -= 1
+        elif depth == 1 and text == b'"items"':
+            bracket = _ITEMS.match(data, token.end())
+            if bracket is not None:
+                return bracket.end()
+    return -1

@@ -1,0 +1,532 @@
+"""Reflector: makes a sink follow one collection of an API server, for good.
+
+The rules are client-go's, which years of outages have shaped; see `Reflector`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from random import Random
+from typing import Literal, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from setpoint.cache.backoff import Backoff
+from setpoint.cache.errors import WatchBroken
+from setpoint.cache.lists import Envelope, ListSplitter
+from setpoint.cache.source import Source
+from setpoint.client.errors import ApiError, Gone, TooManyRequests, error_from_status
+from setpoint.client.transport import Response, TransportError
+from setpoint.meta import ListMeta, Status
+
+logger = logging.getLogger("setpoint.cache")
+
+PAGE_SIZE = 500
+MIN_WATCH_TIMEOUT = 300.0
+IDLE_TIMEOUT = 330.0
+INITIAL_EVENTS_TIMEOUT = 30.0
+VERY_SHORT = 1.0
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+_YIELD_BYTES = 1 << 20
+
+EventType = Literal["ADDED", "MODIFIED", "DELETED"]
+Cause = Literal["closed", "idle", "broken", "expired", "throttled", "refused", "very-short", "error"]
+
+
+class Sink(Protocol):
+    """What a reflector feeds."""
+
+    def begin(self) -> None:
+        """A list begins; what an earlier one left unfinished is void."""
+
+    def item(self, raw: bytes) -> None:
+        """An object of the list."""
+
+    def unlisted(self, raw: bytes) -> None:
+        """An object that was listed a moment ago was deleted before the list ended (streaming lists only)."""
+
+    def finish(self, resource_version: str) -> None:
+        """The list is complete: what it did not name is gone."""
+
+    def event(self, type: EventType, raw: bytes) -> str:
+        """A change; the answer is the object's resource version."""
+        ...
+
+    def bookmark(self, resource_version: str) -> None:
+        """All changes up to this version have been given."""
+
+    def flush(self) -> None:
+        """All that came at once has been given: a good moment for what is not urgent."""
+
+
+class Counters(Struct):
+    """What a reflector has done, for metrics. Durations are in seconds."""
+
+    lists: int = 0
+    streamed_lists: int = 0
+    list_seconds: float = 0.0
+    listed_items: int = 0
+    watches: int = 0
+    short_watches: int = 0
+    watch_seconds: float = 0.0
+    watched_events: int = 0
+    bookmarks: int = 0
+    bytes: int = 0
+    skipped: int = 0
+    ends: dict[str, int] = {}
+    relists: dict[str, int] = {}
+    last_byte_at: float | None = None
+
+    def count_end(self, cause: Cause) -> None:
+        self.ends[cause] = self.ends.get(cause, 0) + 1
+
+
+class _Frame(Struct):
+    type: str
+    object: msgspec.Raw
+
+
+class _MarkMeta(Struct):
+    resource_version: str = msgspec.field(name="resourceVersion", default="")
+    annotations: dict[str, str] | None = None
+
+
+class _Mark(Struct):
+    metadata: _MarkMeta = msgspec.field(default_factory=_MarkMeta)
+
+
+class _Initial:
+    """How far a streamed list has come."""
+
+    complete = False
+    events = 0
+
+
+class _StreamingRefused(Exception):
+    """The server can't stream this list, or did not do so in time."""
+
+
+class _StreamBroke(WatchBroken):
+    """A watch that had lived broke off."""
+
+    def __init__(self, problem: TransportError) -> None:
+        super().__init__(str(problem))
+        self.idle = problem.timed_out
+
+
+class _VeryShortWatch(WatchBroken):
+    pass
+
+
+_decode_frame = msgspec.json.Decoder(_Frame).decode
+_decode_mark = msgspec.json.Decoder(_Mark).decode
+_decode_status = msgspec.json.Decoder(Status).decode
+_TYPES: dict[bytes, EventType] = {b"ADDED": "ADDED", b"MODIFIED": "MODIFIED", b"DELETED": "DELETED"}
+
+
+class Reflector:
+    """Lists, then watches, and begins anew as little as possible.
+
+    *Rules*
+
+    - The first list asks for version ``0`` (whatever the server has at hand), later ones for the last version seen, so
+      that time never goes back. After 410 or "too large resource version" to a **list**, the next asks for ``""``, the
+      newest there is. 410 to a **watch** lists at the last version first.
+    - 429 and refused connections to a watch try the watch again; they never list.
+    - A watch that ends in the ordinary way is taken up again at once where it ended; so is one that broke after it had
+      lived. One that ended within a second without a change is an error: the collection is listed again, after a wait.
+    - Waits are those of `Backoff`.
+    - Each watch asks the server to end it after a random time between one and two ``min_watch_timeout`` (at least 5
+      minutes). A stream without a byte for ``idle_timeout`` is dead and taken up again.
+    - Lists are streamed (``sendInitialEvents``) where the server can; if it refuses, or is silent for 30 seconds, this
+      one list is made the old way.
+    - Pages of 500, but one list where the server answers from its watch cache (any version but ``""``), unless that
+      server has shown to page those too. A page that expired makes one unpaged list.
+
+    ``on_error`` is told of every failure; nothing ends a reflector but its cancellation.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        path: str,
+        sink: Sink,
+        *,
+        random: Random,
+        query: tuple[tuple[str, str], ...] = (),
+        accept: str = "application/json",
+        list_accept: str = "application/json",
+        streaming_lists: bool = True,
+        page_size: int | None = None,
+        min_watch_timeout: float = MIN_WATCH_TIMEOUT,
+        idle_timeout: float | None = IDLE_TIMEOUT,
+        backoff: Backoff | None = None,
+        on_error: Callable[[Exception], None] | None = None,
+    ) -> None:
+        self.last_resource_version = ""
+        self.counters = Counters()
+        self._source = source
+        self._path = path
+        self._sink = sink
+        self._random = random
+        self._query = query
+        self._accept = accept
+        self._list_accept = list_accept
+        self._streaming_lists = streaming_lists
+        self._page_size = page_size
+        self._min_watch_timeout = max(min_watch_timeout, MIN_WATCH_TIMEOUT)
+        self._idle_timeout = idle_timeout
+        self._backoff = backoff if backoff is not None else Backoff(random)
+        self._on_error = on_error
+        self._unavailable = False
+        self._pages_cached_lists = False
+        self._unyielded = 0
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            try:
+                await self.list_and_watch()
+            except (ApiError, TransportError, WatchBroken) as problem:
+                self._count_relist(problem)
+                self._failed(problem)
+            await self._wait()
+
+    async def list_and_watch(self) -> None:
+        """List once, then watch until that fails.
+
+        Raises:
+            ApiError, TransportError, WatchBroken: why; begin anew after a wait.
+        """
+        if self._streaming_lists:
+            try:
+                await self._stream_list_and_watch()
+            except _StreamingRefused as problem:
+                logger.debug("%s: listing instead of streaming the list: %s", self._path, problem)
+        await self._list()
+        await self._watch()
+
+    # -- lists ---------------------------------------------------------------------------------------------------------
+
+    async def _list(self) -> None:
+        version = "" if self._unavailable else (self.last_resource_version or "0")
+        try:
+            await self._list_at(version)
+        except (ApiError, TransportError) as problem:
+            if not (is_expired(problem) or is_too_large(problem)):
+                raise
+            # At once, and with the newest: the version will not come back by waiting.
+            self._unavailable = True
+            await self._list_at("")
+        self._unavailable = False
+
+    async def _list_at(self, version: str) -> None:
+        counters, loop = self.counters, asyncio.get_running_loop()
+        counters.lists += 1
+        started = loop.time()
+        self._sink.begin()
+        limit = self._limit(version)
+        page = await self._page(version, limit, "")
+        paged = bool(page.continue_)
+        resource_version = page.resource_version
+        while page.continue_:
+            try:
+                page = await self._page("", limit, page.continue_)
+            except Gone as problem:
+                if not is_expired(problem):
+                    raise
+                self._sink.begin()
+                page = await self._page(version, 0, "")
+            resource_version = page.resource_version
+        if paged and version == "0":
+            self._pages_cached_lists = True
+        counters.list_seconds += loop.time() - started
+        self._sink.finish(resource_version)
+        self.last_resource_version = resource_version
+
+    def _limit(self, version: str) -> int:
+        if self._page_size is not None:
+            return self._page_size
+        if self._pages_cached_lists or version in ("", "0"):
+            return PAGE_SIZE
+        return 0
+
+    async def _page(self, version: str, limit: int, token: str) -> ListMeta:
+        query = list(self._query)
+        if limit:
+            query.append(("limit", str(limit)))
+        if token:
+            query.append(("continue", token))
+        elif version:
+            query.append(("resourceVersion", version))
+        splitter = ListSplitter()
+        sink = self._sink
+        async with self._source.stream(
+            "GET",
+            self._path,
+            query=tuple(query),
+            accept=self._list_accept,
+            idle_timeout=self._idle_timeout,
+            verb="list",
+        ) as response:
+            async for chunk in response.chunks():
+                for item in splitter.feed(chunk):
+                    sink.item(item)
+                    self.counters.listed_items += 1
+                await self._breathe(len(chunk))
+        items, envelope = splitter.finish()
+        _check_list(envelope)
+        for item in items:
+            sink.item(item)
+            self.counters.listed_items += 1
+        sink.flush()
+        return envelope.metadata
+
+    # -- watches -------------------------------------------------------------------------------------------------------
+
+    async def _stream_list_and_watch(self) -> None:
+        """Returns never normally: raises what ended the watch after a complete list, or `_StreamingRefused`."""
+        while True:
+            version = "" if self._unavailable else self.last_resource_version
+            query = (("sendInitialEvents", "true"), ("resourceVersionMatch", "NotOlderThan"))
+            self._sink.begin()
+            initial = _Initial()
+            try:
+                await self._watch_once(version, query, initial)
+            except (ApiError, TransportError, WatchBroken) as problem:
+                if initial.complete:
+                    if not await self._may_go_on(problem):
+                        raise
+                    break
+                if is_refused(problem) or isinstance(problem, TooManyRequests):
+                    self._failed(problem)
+                    await self._wait()
+                    continue
+                if is_expired(problem) or is_too_large(problem):
+                    if self._unavailable:
+                        raise _StreamingRefused(str(problem)) from problem
+                    self._unavailable = True
+                    continue
+                raise _StreamingRefused(str(problem)) from problem
+            if initial.complete:
+                break
+            # It ended before the list was complete: from the beginning, unless that would be a hot loop.
+            if initial.events == 0:
+                raise _StreamingRefused("the stream ended without a single event")
+            await self._wait()
+        await self._watch()
+
+    async def _watch(self) -> None:
+        """Watch from the last version until it takes a list to go on; raises why."""
+        while True:
+            try:
+                await self._watch_once(self.last_resource_version, (), None)
+            except (ApiError, TransportError, WatchBroken) as problem:
+                if not await self._may_go_on(problem):
+                    raise
+
+    async def _may_go_on(self, problem: Exception) -> bool:
+        """Whether the watch can be taken up again at the last version, once this returns."""
+        counters = self.counters
+        if isinstance(problem, TooManyRequests) or is_refused(problem):
+            counters.count_end("throttled" if isinstance(problem, ApiError) else "refused")
+            self._failed(problem)
+            await self._wait()
+            return True
+        if isinstance(problem, _StreamBroke):
+            counters.count_end("idle" if problem.idle else "broken")
+            logger.debug("%s: %s; watching on from %s", self._path, problem, self.last_resource_version)
+            return True
+        if isinstance(problem, _VeryShortWatch):
+            counters.count_end("very-short")
+        else:
+            counters.count_end("expired" if is_expired(problem) else "error")
+        return False
+
+    async def _watch_once(self, version: str, extra: tuple[tuple[str, str], ...], initial: _Initial | None) -> None:
+        """One watch; returns when the server ends it in the ordinary way."""
+        loop, counters = asyncio.get_running_loop(), self.counters
+        timeout = self._min_watch_timeout * (1 + self._random.random())
+        query = [*self._query, ("watch", "true"), ("allowWatchBookmarks", "true")]
+        query += [("timeoutSeconds", str(int(timeout))), *extra]
+        if version:
+            query.append(("resourceVersion", version))
+        started, before = loop.time(), self.last_resource_version
+        deadline = asyncio.timeout(None)
+        counters.watches += 1
+        try:
+            async with self._source.stream(
+                "GET",
+                self._path,
+                query=tuple(query),
+                accept=self._accept,
+                idle_timeout=self._idle_timeout,
+                verb="watch",
+            ) as response:
+                try:
+                    async with deadline:
+                        await self._follow(response, version, initial, deadline)
+                except TransportError as problem:
+                    listing = initial is not None and not initial.complete
+                    if not listing and (self.last_resource_version != before or loop.time() - started >= VERY_SHORT):
+                        raise _StreamBroke(problem) from problem
+                    raise
+                except TimeoutError:
+                    if not deadline.expired():
+                        raise
+                    raise _StreamingRefused(f"nothing came for {INITIAL_EVENTS_TIMEOUT:g} s") from None
+        finally:
+            counters.watch_seconds += loop.time() - started
+        if initial is not None:
+            return
+        if loop.time() - started < VERY_SHORT and self.last_resource_version == before:
+            counters.short_watches += 1
+            raise _VeryShortWatch(
+                f"very short watch of {self._path}: the server ended it within {VERY_SHORT:g} s, without a change"
+            )
+        counters.count_end("closed")
+
+    async def _follow(
+        self, response: Response, version: str, initial: _Initial | None, deadline: asyncio.Timeout
+    ) -> None:
+        """Take the events of one stream as they come."""
+        loop, counters, sink = asyncio.get_running_loop(), self.counters, self._sink
+        # A watch from "0" or "" begins with what is there, in no order: its versions are no place to go on from.
+        ordered = version not in ("", "0")
+        if initial is not None:
+            deadline.reschedule(loop.time() + INITIAL_EVENTS_TIMEOUT)
+        async for lines in response.batches():
+            size = 0
+            for line in lines:
+                size += len(line)
+                kind, raw = split_event(line)
+                type = _TYPES.get(kind)
+                if type is not None:
+                    if initial is not None:
+                        initial.events += 1
+                        counters.listed_items += 1
+                        if type == "DELETED":
+                            sink.unlisted(raw)
+                        else:
+                            sink.item(raw)
+                        continue
+                    seen = sink.event(type, raw)
+                    counters.watched_events += 1
+                    if type != "ADDED":
+                        ordered = True
+                    if seen and ordered:
+                        self.last_resource_version = seen
+                elif kind == b"BOOKMARK":
+                    counters.bookmarks += 1
+                    metadata = _mark_of(raw)
+                    seen = metadata.resource_version
+                    if not seen:
+                        continue
+                    if initial is None:
+                        self.last_resource_version = seen
+                        sink.bookmark(seen)
+                    elif (metadata.annotations or {}).get(INITIAL_EVENTS_END) == "true":
+                        sink.finish(seen)
+                        self.last_resource_version = seen
+                        self._unavailable = False
+                        counters.streamed_lists += 1
+                        initial.complete = ordered = True
+                        initial = None
+                        deadline.reschedule(None)
+                elif kind == b"ERROR":
+                    raise error_from_status(_status_of(raw), verb="watch", resource=self._path)
+                else:
+                    counters.skipped += 1
+                    logger.warning("%s: an event of unknown type %r was skipped", self._path, kind[:40])
+            now = loop.time()
+            if initial is not None:
+                deadline.reschedule(now + INITIAL_EVENTS_TIMEOUT)
+            counters.bytes += size
+            counters.last_byte_at = now
+            sink.flush()
+            await self._breathe(size)
+
+    # -- small parts ---------------------------------------------------------------------------------------------------
+
+    async def _breathe(self, size: int) -> None:
+        """Let others run now and then while a source never makes us wait."""
+        self._unyielded += size
+        if self._unyielded > _YIELD_BYTES:
+            self._unyielded = 0
+            await asyncio.sleep(0)
+
+    async def _wait(self) -> None:
+        await asyncio.sleep(self._backoff.next(asyncio.get_running_loop().time()))
+
+    def _failed(self, problem: Exception) -> None:
+        if self._on_error is not None:
+            self._on_error(problem)
+
+    def _count_relist(self, problem: Exception) -> None:
+        reason = "expired" if is_expired(problem) else type(problem).__name__.lstrip("_")
+        self.counters.relists[reason] = self.counters.relists.get(reason, 0) + 1
+
+
+def split_event(line: bytes) -> tuple[bytes, bytes]:
+    """Type and object of one line of a watch stream.
+
+    Go writes ``{"type":"ADDED","object":{…}}``: there the object is what is left when both ends are cut off. Any other
+    form is parsed.
+
+    Raises:
+        WatchBroken: it is no event.
+    """
+    if line.startswith(b'{"type":"'):
+        end = line.find(b'"', 9)
+        if line.startswith(b'","object":{', end) and line.endswith(b"}}"):
+            return line[9:end], line[end + 11 : -1]
+    try:
+        frame = _decode_frame(line)
+    except msgspec.DecodeError as problem:
+        raise WatchBroken(f"not a watch event: {problem}; it begins with {line[:200]!r}") from None
+    return frame.type.encode(), bytes(frame.object)
+
+
+def is_expired(problem: Exception) -> bool:
+    """Whether the server has forgotten the version or token that was asked for (410)."""
+    return isinstance(problem, Gone)
+
+
+def is_too_large(problem: Exception) -> bool:
+    """Whether the server has not come to the version that was asked for, and gave up waiting.
+
+    Servers of different age say it by a cause's reason, by a cause's message, or in the message alone.
+    """
+    if not isinstance(problem, ApiError):
+        return False
+    for cause in problem.causes:
+        if cause.reason == "ResourceVersionTooLarge" or "Too large resource version" in cause.message:
+            return True
+    return "Too large resource version" in problem.message
+
+
+def is_refused(problem: Exception) -> bool:
+    """Whether the request surely did not get to the server."""
+    return isinstance(problem, TransportError) and not problem.sent
+
+
+def _check_list(envelope: Envelope) -> None:
+    if envelope.kind and not envelope.kind.endswith("List"):
+        raise WatchBroken(f"the server answered with a {envelope.kind} where a list was asked for")
+
+
+def _mark_of(raw: bytes) -> _MarkMeta:
+    try:
+        return _decode_mark(raw).metadata
+    except msgspec.DecodeError as problem:
+        raise WatchBroken(f"a bookmark that is none: {problem}; it begins with {raw[:200]!r}") from None
+
+
+def _status_of(raw: bytes) -> Status:
+    try:
+        return _decode_status(raw)
+    except msgspec.DecodeError:
+        return Status(code=500, reason="InternalError", message=f"an ERROR event without a Status: {raw[:200]!r}")

@@ -1,0 +1,353 @@
+"""Registration: one consumer of an informer's events, and what waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+from setpoint.cache.head import Head
+from setpoint.cache.record import Record
+from setpoint.cache.store import Store
+
+logger = logging.getLogger("setpoint.cache")
+
+OnAdd = Callable[[Head, bool], Any]
+OnUpdate = Callable[[Head, Head], Any]
+OnDelete = Callable[[Head, bool], Any]
+
+MIN_RESYNC = 1.0
+_SLICE = 0.01
+
+
+class _Entry:
+    """What one handler has yet to be told of one object: from the state it knows to the newest."""
+
+    __slots__ = ("initial", "last", "new", "old", "unknown")
+
+    def __init__(self, old: Record | None, new: Record | None) -> None:
+        self.old = old
+        self.new = new
+        self.last: Head | None = None
+        self.initial = False
+        self.unknown = False
+
+
+class HandlerRegistration:
+    """What `Informer.add_event_handler` returns: a consumer with its own mailbox and its own pace.
+
+    *Guarantees*, for each object and each registration
+
+    - Calls come one at a time, in the order of the object's states; no state comes twice, none after a newer one.
+    - The store and its indexes have the state (or a newer one) before the handler is told of it.
+    - An add is the first call, a delete the last; between them are updates, all of the same uid. An object that was
+      deleted and made again is a delete and an add, however fast it went.
+    - ``on_add`` with ``initial=True`` is told of what was there when the handler or the informer began.
+    - A delete that happened while the watch was interrupted comes with ``final_state_unknown=True`` and the last state
+      that was known.
+    - A resync is an update whose old and new head are of the same resource version.
+
+    *Caveats*
+
+    - There is no order between objects.
+    - States may be left out: a handler that is slower than the changes gets the newest state of each object. Its
+      mailbox holds at most one entry per object. An object that came and went before the handler was told is not told.
+    - Plain functions are called at once, in the turn of the loop in which the event came: they must not block.
+      Coroutine functions are awaited one at a time.
+    - A handler that raises is logged and counted; the event counts as delivered.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        on_add: OnAdd | None,
+        on_update: OnUpdate | None,
+        on_delete: OnDelete | None,
+        filter: Callable[[Head], bool] | None = None,
+        resync: float = 0.0,
+        name: str = "",
+    ) -> None:
+        self.name = name or _name_of(on_add or on_update or on_delete)
+        self.resync = max(resync, MIN_RESYNC) if resync else 0.0
+        self.failures = 0
+        self.delivered = 0
+        self._store = store
+        self._on_add = on_add
+        self._on_update = on_update
+        self._on_delete = on_delete
+        self._filter = filter
+        self._mailbox: OrderedDict[str, _Entry] = OrderedDict()
+        self._initial_pending = 0
+        self._busy: Awaitable[Any] | None = None
+        self._busy_key = ""
+        self._busy_initial = False
+        self._next_add: Head | None = None
+        self._wanted = asyncio.Event()
+        self._synced = asyncio.Event()
+        self._source_synced = False
+        self._removed = False
+        self._ended: asyncio.Event = asyncio.Event()
+        self._pump: asyncio.Task[None] | None = None
+        self._remove: Callable[[HandlerRegistration], None] | None = None
+        self.next_resync: float | None = None
+        self.started = False
+
+    # -- for users -----------------------------------------------------------------------------------------------------
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether the informer has synced and this handler has been told of everything that was there."""
+        return self._synced.is_set()
+
+    @property
+    def queued(self) -> int:
+        """How many objects wait for this handler."""
+        return len(self._mailbox)
+
+    async def wait_synced(self) -> None:
+        """Until `has_synced`."""
+        await self._synced.wait()
+
+    async def remove(self) -> None:
+        """Unregister. When this returns, no call is under way and none will come. May be called again.
+
+        Within the handler itself it returns at once: the call that it is in is the last.
+        """
+        self.detach()
+        if self.started and self._pump is not asyncio.current_task():
+            await self._ended.wait()
+
+    @property
+    def is_removed(self) -> bool:
+        return self._removed
+
+    # -- for the informer ----------------------------------------------------------------------------------------------
+
+    def attach(self, remove: Callable[[HandlerRegistration], None]) -> None:
+        """``remove`` is called once, when this is removed."""
+        self._remove = remove
+
+    def detach(self) -> None:
+        """Take no more events; what waits is dropped. A call that is under way goes on."""
+        if not self._removed:
+            self._removed = True
+            self._mailbox.clear()
+            self._wanted.set()
+            if self._remove is not None:
+                self._remove(self)
+
+    def source_synced(self) -> None:
+        """The informer has its first complete list, and all of it has been offered."""
+        self._source_synced = True
+        self._check_synced()
+
+    def offer(
+        self,
+        key: str,
+        old: Record | None,
+        new: Record | None,
+        heads: Heads,
+        *,
+        initial: bool = False,
+        unknown: bool = False,
+    ) -> None:
+        """A change. Delivered at once if nothing waits, else left in the mailbox."""
+        if self._removed:
+            return
+        if not self._mailbox and self._busy is None:
+            if initial:
+                self._initial_pending += 1
+            self._deliver(key, old, new, heads, initial, unknown)
+            return
+        entry = self._mailbox.get(key)
+        if entry is None:
+            entry = self._mailbox[key] = _Entry(old, new)
+            entry.initial = initial
+            if initial:
+                self._initial_pending += 1
+            self._wanted.set()
+        else:
+            entry.new = new
+            if new is None and entry.old is None:
+                del self._mailbox[key]
+                if entry.initial:
+                    self._initial_done()
+                return
+        if new is None:
+            entry.last, entry.unknown = heads.last, unknown
+
+    def preload(self, records: Iterable[tuple[str, Record]]) -> None:
+        """Put what is there into the mailbox, as adds of the initial list."""
+        for key, record in records:
+            entry = self._mailbox[key] = _Entry(None, record)
+            entry.initial = True
+            self._initial_pending += 1
+        self._wanted.set()
+
+    def resync_all(self) -> None:
+        """Put an update from itself to itself for all objects into the mailbox, where nothing waits already."""
+        for key in self._store:
+            if key not in self._mailbox:
+                record = self._store.record(key)
+                self._mailbox[key] = _Entry(record, record)
+        self._wanted.set()
+
+    async def run(self) -> None:
+        """Deliver what waits, until removed. The informer owns the task that runs this."""
+        self._pump = asyncio.current_task()
+        loop = asyncio.get_running_loop()
+        try:
+            while not self._removed:
+                await self._wanted.wait()
+                self._wanted.clear()
+                until = loop.time() + _SLICE
+                turns = 0
+                while True:
+                    if self._busy is not None:
+                        await self._finish_call()
+                    if self._removed or not self._mailbox:
+                        break
+                    key, entry = self._mailbox.popitem(last=False)
+                    heads = Heads(self._store, entry.old, entry.new, last=entry.last)
+                    self._deliver(key, entry.old, entry.new, heads, entry.initial, entry.unknown)
+                    turns += 1
+                    if turns >= 256 or loop.time() > until:
+                        await asyncio.sleep(0)
+                        until = loop.time() + _SLICE
+                        turns = 0
+        finally:
+            if inspect.iscoroutine(self._busy):
+                self._busy.close()
+            self._ended.set()
+
+    # -- delivery ------------------------------------------------------------------------------------------------------
+
+    def _deliver(
+        self, key: str, old: Record | None, new: Record | None, heads: Heads, initial: bool, unknown: bool
+    ) -> None:
+        """Make the call; if its answer must be awaited, leave that to `run`."""
+        self.delivered += 1
+        result = None
+        try:
+            if self._filter is not None:
+                # An object that does not pass is not there, as far as this handler knows.
+                if old is not None and not self._filter(heads.old):
+                    old = None
+                if new is not None and not self._filter(heads.new):
+                    new = None
+            if new is None:
+                if old is not None and self._on_delete is not None:
+                    result = self._on_delete(heads.last, unknown)
+            elif old is None:
+                if self._on_add is not None:
+                    result = self._on_add(heads.new, initial)
+            elif heads.old.uid != heads.new.uid:
+                # Another object of the same name: the end of the one and the beginning of the other.
+                self._next_add = heads.new
+                if self._on_delete is not None:
+                    result = self._on_delete(heads.old, True)
+            elif self._on_update is not None:
+                result = self._on_update(heads.old, heads.new)
+        except Exception:  # noqa: BLE001 - a handler’s failure is its own
+            self._failed(key)
+        if result is not None and inspect.isawaitable(result):
+            self._busy, self._busy_key, self._busy_initial = result, key, initial
+            self._wanted.set()
+            return
+        if initial:
+            self._initial_done()
+        if self._next_add is not None:
+            self._deliver_next_add(key)
+
+    def _deliver_next_add(self, key: str) -> None:
+        head, self._next_add = self._next_add, None
+        if head is None or self._on_add is None or self._removed:
+            return
+        try:
+            result = self._on_add(head, False)
+        except Exception:  # noqa: BLE001 - a handler’s failure is its own
+            self._failed(key)
+            return
+        if result is not None and inspect.isawaitable(result):
+            self._busy, self._busy_key, self._busy_initial = result, key, False
+            self._wanted.set()
+
+    async def _finish_call(self) -> None:
+        assert self._busy is not None
+        try:
+            await self._busy
+        except Exception:  # noqa: BLE001 - a handler’s failure is its own
+            self._failed(self._busy_key)
+        self._busy = None
+        if self._busy_initial:
+            self._initial_done()
+        if self._next_add is not None:
+            self._deliver_next_add(self._busy_key)
+
+    def _failed(self, key: str) -> None:
+        self.failures += 1
+        logger.exception("handler %s failed for %s; it goes on with the next event", self.name, key)
+
+    def _initial_done(self) -> None:
+        self._initial_pending -= 1
+        self._check_synced()
+
+    def _check_synced(self) -> None:
+        if self._source_synced and not self._initial_pending:
+            self._synced.set()
+
+
+class Heads:
+    """The heads of one change, decoded when first asked for, once for all handlers."""
+
+    __slots__ = ("_last", "_new", "_new_record", "_old", "_old_record", "_store")
+
+    def __init__(
+        self,
+        store: Store,
+        old: Record | None,
+        new: Record | None,
+        *,
+        new_head: Head | None = None,
+        last: Head | None = None,
+    ) -> None:
+        self._store = store
+        self._old_record = old
+        self._new_record = new
+        self._old: Head | None = None
+        self._new = new_head
+        self._last = last
+
+    @property
+    def old(self) -> Head:
+        if self._old is None:
+            assert self._old_record is not None
+            self._old = self._store.head_of(self._old_record)
+        return self._old
+
+    @property
+    def new(self) -> Head:
+        if self._new is None:
+            assert self._new_record is not None
+            self._new = self.old if self._new_record is self._old_record else self._store.head_of(self._new_record)
+        return self._new
+
+    @property
+    def last(self) -> Head:
+        """The last state of an object that is gone: the server's own, or else the last that was known."""
+        return self._last if self._last is not None else self.old
+
+
+def _name_of(function: Callable[..., Any] | None) -> str:
+    if function is None:
+        return "handler"
+    while isinstance(function, functools.partial):
+        function = function.func
+    name = getattr(function, "__qualname__", None) or type(function).__qualname__
+    module = getattr(function, "__module__", "")
+    return f"{module}.{name}" if module else name

@@ -1,0 +1,49 @@
+"""Scope: what an informer follows and keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, NamedTuple
+
+from setpoint.cache.intake import Transform
+from setpoint.meta import FieldSelector, Resource, Selector
+
+
+class Scope(NamedTuple):
+    """What an informer follows and keeps; equal scopes share one stream and one store."""
+
+    resource: Resource
+    namespace: str = ""
+    selector: Selector = Selector()
+    field_selector: FieldSelector = FieldSelector()
+    metadata_only: bool = False
+    projection: type[Any] | None = None
+    transform: Transform | None = None
+    keep_managed_fields: bool = False
+
+    @property
+    def identity(self) -> Hashable:
+        return (self.resource.gvr, *self[1:])
+
+    @property
+    def path(self) -> str:
+        return self.resource.path(namespace=self.namespace)
+
+    def describe(self) -> str:
+        """In words, for messages."""
+        text = str(self.resource)
+        if self.namespace:
+            text += f" in namespace {self.namespace}"
+        for selector in (self.selector, self.field_selector):
+            if selector:
+                text += f" where {selector}"
+        return text
+
+    @property
+    def query(self) -> tuple[tuple[str, str], ...]:
+        query = []
+        if self.selector:
+            query.append(("labelSelector", str(self.selector)))
+        if self.field_selector:
+            query.append(("fieldSelector", str(self.field_selector)))
+        return tuple(query)

@@ -1,0 +1,271 @@
+"""SharedInformer: the stream, the store and the handlers of one scope."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from random import Random
+
+from setpoint.cache.barriers import Barriers
+from setpoint.cache.errors import InformerStopped
+from setpoint.cache.head import Head
+from setpoint.cache.intake import Intake, Item, UnexpectedKind
+from setpoint.cache.record import version_number, version_of
+from setpoint.cache.reflector import EventType, Reflector
+from setpoint.cache.registration import HandlerRegistration, Heads
+from setpoint.cache.scope import Scope
+from setpoint.cache.source import Source
+from setpoint.cache.store import Replacement, Stale, Store
+from setpoint.meta import DecodeError
+
+logger = logging.getLogger("setpoint.cache")
+
+_PARTIAL = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1,application/json"
+
+
+class SharedInformer:
+    """The stream, the store and the handlers of one `Scope`; an `Informer` is a user's handle to it.
+
+    ``run`` does the work, until cancelled. It can't be run again.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        scope: Scope,
+        *,
+        random: Random,
+        streaming_lists: bool = True,
+        page_size: int | None = None,
+        min_watch_timeout: float = 300.0,
+        idle_timeout: float | None = 330.0,
+    ) -> None:
+        self.scope = scope
+        self.store = Store(
+            Intake(
+                scope.resource,
+                metadata_only=scope.metadata_only,
+                projection=scope.projection,
+                transform=scope.transform,
+                keep_managed_fields=scope.keep_managed_fields,
+            )
+        )
+        self.reflector = Reflector(
+            source,
+            scope.path,
+            self,
+            random=random,
+            query=scope.query,
+            accept=_PARTIAL.format("") if scope.metadata_only else "application/json",
+            list_accept=_PARTIAL.format("List") if scope.metadata_only else "application/json",
+            streaming_lists=streaming_lists,
+            page_size=page_size,
+            min_watch_timeout=min_watch_timeout,
+            idle_timeout=idle_timeout,
+            on_error=self._on_error,
+        )
+        self.registrations: list[HandlerRegistration] = []
+        self.barriers = Barriers(self.store)
+        self.last_error: Exception | None = None
+        self.consecutive_errors = 0
+        self.changed = asyncio.Event()
+        self.stopped = False
+        self.handles = 0
+        self.events = {"ADDED": 0, "MODIFIED": 0, "DELETED": 0}
+        self.skipped = 0
+        self.sync_seconds: float | None = None
+        self._synced = asyncio.Event()
+        self._replacement: Replacement | None = None
+        self._tasks: asyncio.TaskGroup | None = None
+        self._resync_wanted = asyncio.Event()
+
+    @property
+    def has_synced(self) -> bool:
+        return self._synced.is_set()
+
+    async def wait_synced(self) -> None:
+        await self._synced.wait()
+
+    async def wait_changed(self) -> None:
+        """Until it has synced, failed or been stopped once more."""
+        self.changed.clear()
+        await self.changed.wait()
+
+    async def run(self) -> None:
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                self._tasks = tasks
+                for registration in self.registrations:
+                    self._start(registration)
+                name = f"informer {self.scope.resource}"
+                tasks.create_task(self.reflector.run(), name=f"{name}: reflector")
+                tasks.create_task(self._resync(), name=f"{name}: resync")
+                await self._synced.wait()
+                self.sync_seconds = loop.time() - started
+        finally:
+            self.stopped = True
+            self._tasks = None
+            for registration in list(self.registrations):
+                registration.detach()
+            self.barriers.close()
+            self.changed.set()
+
+    # -- handlers ------------------------------------------------------------------------------------------------------
+
+    def add(self, registration: HandlerRegistration) -> None:
+        """Register; what is in the store comes as adds, without gap or duplicate against later events."""
+        if self.stopped:
+            raise InformerStopped(f"the informer of {self.scope.resource} has been stopped")
+        registration.attach(self._forget)
+        self.registrations.append(registration)
+        records = [(key, record) for key in self.store if (record := self.store.record(key)) is not None]
+        if records:
+            registration.preload(records)
+        if self.has_synced:
+            registration.source_synced()
+        if registration.resync:
+            registration.next_resync = asyncio.get_running_loop().time() + registration.resync
+            self._resync_wanted.set()
+        if self._tasks is not None:
+            self._start(registration)
+
+    def _start(self, registration: HandlerRegistration) -> None:
+        assert self._tasks is not None
+        self._tasks.create_task(registration.run(), name=f"informer {self.scope.resource}: {registration.name}")
+        registration.started = True
+
+    def _forget(self, registration: HandlerRegistration) -> None:
+        if registration in self.registrations:
+            self.registrations.remove(registration)
+
+    async def _resync(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            self._resync_wanted.clear()
+            due = [each.next_resync for each in self.registrations if each.next_resync is not None]
+            try:
+                async with asyncio.timeout_at(min(due, default=None)):
+                    await self._resync_wanted.wait()
+            except TimeoutError:
+                now = loop.time()
+                for each in list(self.registrations):
+                    if each.next_resync is not None and each.next_resync <= now:
+                        each.next_resync = now + each.resync
+                        if self.has_synced:
+                            each.resync_all()
+
+    # -- the reflector's sink ------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        # The very first objects need not wait for the end of their list: nobody has been promised a complete store.
+        if self.has_synced or len(self.store):
+            self._replacement = self.store.replacement()
+
+    def item(self, raw: bytes) -> None:
+        item = self._read(raw)
+        if item is None:
+            return
+        if self._replacement is not None:
+            self._replacement.add(key_of(item.head), item)
+        else:
+            self._put(item, initial=True)
+
+    def unlisted(self, raw: bytes) -> None:
+        item = self._read(raw)
+        if item is None:
+            return
+        if self._replacement is not None:
+            self._replacement.discard(key_of(item.head))
+        else:
+            self._remove(item)
+
+    def finish(self, resource_version: str) -> None:
+        replacement, self._replacement = self._replacement, None
+        first = not self.has_synced
+        if replacement is not None:
+            for key, old, new, same in replacement.finish():
+                heads = Heads(self.store, old, new)
+                for registration in list(self.registrations):
+                    # What did not change is of interest only to who asked to be reminded now and then.
+                    if not same or registration.resync:
+                        registration.offer(key, old, new, heads, initial=first and old is None, unknown=new is None)
+        self._reached(resource_version)
+        self.last_error = None
+        self.consecutive_errors = 0
+        if first:
+            self._synced.set()
+            for registration in list(self.registrations):
+                registration.source_synced()
+        self.changed.set()
+
+    def event(self, type: EventType, raw: bytes) -> str:
+        item = self._read(raw)
+        if item is None:
+            return ""
+        self.events[type] += 1
+        if type == "DELETED":
+            self._remove(item)
+        else:
+            self._put(item, initial=False)
+        version = item.head.resource_version
+        if version:
+            self.store.last_sync_resource_version = version
+        if self.barriers:
+            self.barriers.check(key_of(item.head))
+        return version
+
+    def bookmark(self, resource_version: str) -> None:
+        self._reached(resource_version)
+
+    def flush(self) -> None:
+        self.store.maintain()
+
+    def _reached(self, resource_version: str) -> None:
+        self.store.last_sync_resource_version = resource_version
+        self.barriers.check_all()
+
+    def _read(self, raw: bytes) -> Item | None:
+        try:
+            return self.store.intake.read(raw)
+        except (DecodeError, UnexpectedKind) as problem:
+            self.skipped += 1
+            logger.error("%s: skipped an object: %s", self.scope.resource, problem)
+            return None
+
+    def _put(self, item: Item, *, initial: bool) -> None:
+        key = key_of(item.head)
+        store = self.store
+        old = store.put(key, item)
+        if isinstance(old, Stale):
+            return
+        registrations = self.registrations
+        if registrations:
+            new = store.record(key)
+            heads = Heads(store, old, new, new_head=item.head)
+            initial = initial and old is None
+            for registration in registrations if len(registrations) == 1 else list(registrations):
+                registration.offer(key, old, new, heads, initial=initial)
+
+    def _remove(self, item: Item) -> None:
+        key = key_of(item.head)
+        known = self.store.record(key)
+        if known is None or 0 < version_number(item.head.resource_version) < version_of(known):
+            return
+        self.store.remove(key)
+        heads = Heads(self.store, known, None, last=item.head)
+        for registration in list(self.registrations):
+            registration.offer(key, known, None, heads)
+
+    def _on_error(self, problem: Exception) -> None:
+        self.last_error = problem
+        self.consecutive_errors += 1
+        self.changed.set()
+        logger.warning("%s: %s", self.scope.resource, problem)
+
+
+def key_of(head: Head) -> str:
+    """`Head.key` as a plain string, which is what stores keep: it takes half the memory."""
+    namespace = head.namespace
+    return f"{namespace}/{head.name}" if namespace else head.name

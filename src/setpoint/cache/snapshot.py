@@ -1,0 +1,98 @@
+"""Snapshot: a store as it was at one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from setpoint.cache.head import Head
+from setpoint.cache.record import Record
+from setpoint.meta import Selector
+
+if TYPE_CHECKING:
+    from setpoint.cache.store import Store
+
+
+class Snapshot:
+    """A view of a `Store` that later changes don't touch; it answers the same questions as the store.
+
+    It keeps what has changed since, no more: a snapshot of a quiet store costs nothing, whatever its size. Use it in a
+    ``with`` statement, or drop it.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.saved: dict[str, Record | None] = {}
+        self.closed = False
+        self.last_sync_resource_version = store.last_sync_resource_version
+
+    def __enter__(self) -> Snapshot:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop keeping what changes; reading a closed snapshot raises `ValueError`."""
+        self.closed = True
+        self.saved = {}
+
+    def record(self, key: str) -> Record | None:
+        if self.closed:
+            raise ValueError("this snapshot is closed")
+        return self.saved[key] if key in self.saved else self._store.record(key)
+
+    def document(self, record: Record) -> bytes:
+        return self._store.document(record)
+
+    def head_of(self, record: Record) -> Head:
+        return self._store.head_of(record)
+
+    def get(self, key: str) -> bytes | None:
+        record = self.record(key)
+        return None if record is None else self._store.document(record)
+
+    def head(self, key: str) -> Head | None:
+        record = self.record(key)
+        return None if record is None else self._store.head_of(record)
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and self.record(key) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        if self.closed:
+            raise ValueError("this snapshot is closed")
+        return self._corrected(self._store.keys(), lambda _key, _record: True)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def namespace(self, namespace: str) -> Iterable[str]:
+        prefix = f"{namespace}/"
+        return self._corrected(self._store.namespace(namespace), lambda key, _record: key.startswith(prefix))
+
+    def indexed(self, name: str, value: str) -> Iterable[str]:
+        keys = self._store.indexed(name, value)
+        index = self._store.index(name)
+        return self._corrected(keys, lambda _key, record: value in self._store.index_values_of(index, record))
+
+    def labelled(self, selector: Selector) -> Iterable[str] | None:
+        keys = self._store.labelled(selector)
+        if keys is None:
+            return None
+        return self._corrected(keys, lambda _key, record: selector.matches(self._store.head_of(record).labels))
+
+    def _corrected(self, keys: Iterable[str], belongs: _Belongs) -> Iterator[str]:
+        """The keys without what changed since, and of that what ``belongs``."""
+        saved = self.saved
+        if not saved:
+            return iter(list(keys))
+        found = [key for key in keys if key not in saved]
+        found += [key for key, record in saved.items() if record is not None and belongs(key, record)]
+        return iter(found)
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    _Belongs = Callable[[str, Record], bool]
