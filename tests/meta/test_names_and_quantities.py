@@ -107,6 +107,7 @@ def test_resources_know_their_paths() -> None:
     pods = Resource(group="", version="v1", kind="Pod", plural="pods")
     assert pods.path(namespace="a", name="b", subresource="status") == "/api/v1/namespaces/a/pods/b/status"
     assert pods.path() == "/api/v1/pods"
+    assert {pods: 1}[Resource(group="", version="v1", kind="Pod", plural="pods")] == 1
     crds = Resource(group="x.io", version="v1", kind="Crd", plural="crds", namespaced=False)
     assert crds.path(namespace="ignored", name="b") == "/apis/x.io/v1/crds/b"
     assert GroupVersion.parse("apps/v1") == ("apps", "v1")

@@ -23,9 +23,9 @@ def crd_for(*classes: type[CustomResource]) -> dict[str, Any]:
     first = resource_of(classes[0])
     stored = [kind for kind in classes if kind.definition.storage]
     if len(stored) != 1:
-        names = ", ".join(kind.__name__ for kind in stored) or "none"
-        raise DefinitionError(f"{first}: exactly one version must have storage=True, here it is {names}")
-    versions = []
+        found = ", ".join(kind.__name__ for kind in stored) or "none"
+        raise DefinitionError(f"{first}: exactly one version must have storage=True, here it is {found}")
+    versions: list[dict[str, Any]] = []
     for kind in classes:
         other = resource_of(kind)
         for part in ("group", "kind", "plural", "singular", "namespaced"):

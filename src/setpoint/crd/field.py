@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -87,7 +87,9 @@ def Field(
         max_properties=max_properties,
         rules=tuple(rule if isinstance(rule, Rule) else Rule(rule=rule) for rule in rules),
     )
-    return msgspec.Meta(
+    # Meta's overloads say which bounds exclude each other; it checks them itself when it is called.
+    make: Callable[..., msgspec.Meta] = msgspec.Meta
+    return make(
         description=description,
         title=title,
         examples=list(examples) if examples is not None else None,

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 ConditionStatus = Literal["True", "False", "Unknown"]
 
 
-class Condition(Struct, kw_only=True):
+class Condition(Struct, kw_only=True, omit_defaults=True):
     """One observation about an object: a type such as ``Ready``, whether it holds, since when and why.
 
     ``reason`` is one CamelCase word for machines; upstream's schemas insist on it and on ``message``, so both are
@@ -19,8 +19,8 @@ class Condition(Struct, kw_only=True):
 
     type: str
     status: ConditionStatus | str
-    reason: str = ""
-    message: str = ""
+    reason: str = field(default_factory=str)  # a factory, so that it is sent even when it is empty
+    message: str = field(default_factory=str)
     observed_generation: int = field(name="observedGeneration", default=0)
     last_transition_time: datetime | None = field(name="lastTransitionTime", default=None)
 

@@ -124,3 +124,6 @@ class Resource(Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         return str(self.group_resource)
+
+    def __hash__(self) -> int:
+        return hash((self.group, self.version, self.plural))
