@@ -48,7 +48,8 @@ BAD: list[tuple[dict[str, Any], list[str]]] = [
     (
         spec(type="text"),
         [
-            f'{P}.type: Unsupported value: "text": supported values: "array", "boolean", "integer", "number", "object", "string"'
+            f'{P}.type: Unsupported value: "text": supported values:'
+            ' "array", "boolean", "integer", "number", "object", "string"'
         ],
     ),
     (
@@ -74,7 +75,8 @@ BAD: list[tuple[dict[str, Any], list[str]]] = [
     (
         spec(type="array", uniqueItems=True, items={"type": "string"}),
         [
-            f"{P}.uniqueItems: Forbidden: uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
+            f"{P}.uniqueItems: Forbidden: uniqueItems cannot be set to true since the runtime complexity becomes"
+            " quadratic"
         ],
     ),
     (spec(**{"type": "object", "$ref": "x"}), [f"{P}.$ref: Forbidden: $ref is not supported"]),
@@ -96,8 +98,8 @@ BAD: list[tuple[dict[str, Any], list[str]]] = [
             "properties": {"metadata": {"type": "object", "properties": {"labels": {"type": "object"}}}},
         },
         [
-            "properties[metadata]: Forbidden: must not specify anything other than name and generateName, but metadata is"
-            " implicitly specified"
+            "properties[metadata]: Forbidden: must not specify anything other than name and generateName, but"
+            " metadata is implicitly specified"
         ],
     ),
     (
@@ -107,8 +109,8 @@ BAD: list[tuple[dict[str, Any], list[str]]] = [
     (
         spec(**KEYED, items={**ITEM, "required": []}),
         [
-            f"{P}.items.properties[name].default: Required value: this property is in x-kubernetes-list-map-keys, so it must"
-            " have a default or be a required property"
+            f"{P}.items.properties[name].default: Required value: this property is in x-kubernetes-list-map-keys, so it"
+            " must have a default or be a required property"
         ],
     ),
     (

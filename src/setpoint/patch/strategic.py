@@ -292,7 +292,7 @@ def _diff_lists(
     key = schema.patch_merge_key
     if not any(isinstance(item, dict) for item in before + after):
         added = [item for item in after if not _contains(before, item)]
-        deleted = list(dict.fromkeys(item for item in before if not _contains(after, item)))
+        deleted = sorted(dict.fromkeys(item for item in before if not _contains(after, item)), key=str)
         if added:
             patch[name] = added
         if deleted:
@@ -313,7 +313,7 @@ def _diff_lists(
         inner = _diff_maps(element, before[position], item, retain)
         if inner:
             changes.append({**inner, key: item[key]})
-    doomed = [item[key] for item in before if _position(after, item, key) < 0]
+    doomed = sorted((item[key] for item in before if _position(after, item, key) < 0), key=str)
     changes += [{_DIRECTIVE: "delete", key: value} for value in doomed]
     if changes:
         patch[name] = changes
