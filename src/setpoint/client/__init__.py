@@ -1,0 +1,94 @@
+"""One API server: configuration, credentials, transport, verbs, patches, errors."""
+
+from setpoint.client.client import Client, WriteObserver
+from setpoint.client.collection import ObjectList
+from setpoint.client.config import ClientConfig, Impersonation, in_cluster_config
+from setpoint.client.credentials import Anonymous, Basic, Credentials, StaticToken, TokenFile
+from setpoint.client.errors import (
+    AlreadyExists,
+    ApiError,
+    BadRequest,
+    ConfigError,
+    Conflict,
+    CredentialsError,
+    Expired,
+    Forbidden,
+    Gone,
+    InternalError,
+    Invalid,
+    MethodNotAllowed,
+    NotAcceptable,
+    NotFound,
+    RequestEntityTooLarge,
+    ServerTimeout,
+    ServiceUnavailable,
+    Timeout,
+    TooManyRequests,
+    Unauthorized,
+    UnsupportedMediaType,
+    error_from,
+)
+from setpoint.client.http import HttpTransport
+from setpoint.client.in_process import InProcessTransport
+from setpoint.client.kubeconfig import load_config, load_kubeconfig
+from setpoint.client.options import FieldValidation, PatchType, Propagation
+from setpoint.client.retry import DEFAULT_BACKOFF, DEFAULT_RETRY, Backoff, RetryPolicy, retry_on_conflict
+from setpoint.client.tls import ClientCertificate
+from setpoint.client.transport import Request, Response, Transport, TransportError
+from setpoint.client.watch import EventType, Watch, WatchEvent
+
+__all__ = [
+    "DEFAULT_BACKOFF",
+    "DEFAULT_RETRY",
+    "AlreadyExists",
+    "Anonymous",
+    "ApiError",
+    "Backoff",
+    "BadRequest",
+    "Basic",
+    "Client",
+    "ClientCertificate",
+    "ClientConfig",
+    "ConfigError",
+    "Conflict",
+    "Credentials",
+    "CredentialsError",
+    "EventType",
+    "Expired",
+    "FieldValidation",
+    "Forbidden",
+    "Gone",
+    "HttpTransport",
+    "Impersonation",
+    "InProcessTransport",
+    "InternalError",
+    "Invalid",
+    "MethodNotAllowed",
+    "NotAcceptable",
+    "NotFound",
+    "ObjectList",
+    "PatchType",
+    "Propagation",
+    "Request",
+    "RequestEntityTooLarge",
+    "Response",
+    "RetryPolicy",
+    "ServerTimeout",
+    "ServiceUnavailable",
+    "StaticToken",
+    "Timeout",
+    "TokenFile",
+    "TooManyRequests",
+    "Transport",
+    "TransportError",
+    "Unauthorized",
+    "UnsupportedMediaType",
+    "Watch",
+    "WatchEvent",
+    "WriteObserver",
+    "error_from",
+    "in_cluster_config",
+    "load_config",
+    "load_kubeconfig",
+    "retry_on_conflict",
+]

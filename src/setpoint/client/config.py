@@ -1,0 +1,195 @@
+"""ClientConfig: how to reach one API server, as whom. Where it comes from: files, a pod's own files, or by hand."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from setpoint.client.credentials import Anonymous, Credentials, TokenFile
+from setpoint.client.errors import ConfigError
+from setpoint.client.tls import ClientCertificate, TlsConfig
+
+__all__ = ["ClientConfig", "Impersonation", "in_cluster_config"]
+
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+
+
+@dataclass(frozen=True, slots=True)
+class Impersonation:
+    """Acting as someone else. ``uid``, ``groups`` and ``extra`` mean nothing without ``user``."""
+
+    user: str
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.user and (self.uid or self.groups or self.extra):
+            raise ConfigError(
+                "impersonating a uid, groups or extra values without impersonating a user is not possible"
+            )
+
+    def headers(self) -> list[tuple[str, str]]:
+        """The request headers; keys of ``extra`` are percent-encoded where a header name can't hold a character."""
+        if not self.user:
+            return []
+        headers = [("impersonate-user", self.user)]
+        if self.uid:
+            headers.append(("impersonate-uid", self.uid))
+        headers += [("impersonate-group", group) for group in self.groups]
+        for key, values in self.extra.items():
+            name = "impersonate-extra-" + _header_key(key)
+            headers += [(name, value) for value in values]
+        return headers
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ClientConfig:
+    """How to reach one API server.
+
+    ``server`` is a URL and may have a path. ``source`` says where this came from, for messages. ``proxy_url`` is an
+    ``http`` or ``https`` URL, ``""`` for none. A repr shows no secret: not a token, key, password or user information.
+    """
+
+    server: str
+    ca_file: Path | None = None
+    ca_data: bytes = b""
+    verify: bool = True
+    tls_server_name: str = ""
+    certificate: ClientCertificate | None = None
+    credentials: Credentials = field(default_factory=Anonymous)
+    proxy_url: str = ""
+    impersonate: Impersonation | None = None
+    namespace: str = "default"
+    user_agent: str = ""
+    compression: bool = True
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.server)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            where = self.source and f" ({self.source})"
+            raise ConfigError(f"server {redacted(self.server)!r} is no http(s) URL with a host{where}")
+        if not self.verify and (self.ca_file is not None or self.ca_data):
+            where = self.source and f" ({self.source})"
+            raise ConfigError(
+                f"insecure-skip-tls-verify together with a certificate authority makes no sense: drop one{where}"
+            )
+
+    @property
+    def tls(self) -> TlsConfig:
+        return TlsConfig(
+            ca_file=self.ca_file,
+            ca_data=self.ca_data,
+            verify=self.verify,
+            certificate=self.certificate,
+            source=self.source,
+        )
+
+    def __repr__(self) -> str:
+        shown = []
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if value in (None, "", b"") or (item.name in ("verify", "compression") and value):
+                continue
+            if item.name in ("server", "proxy_url"):
+                value = redacted(value)
+            shown.append(f"{item.name}=…" if item.name == "ca_data" else f"{item.name}={value!r}")
+        return f"ClientConfig({', '.join(shown)})"
+
+
+def in_cluster_config(
+    *, environ: Mapping[str, str] | None = None, service_account: str | Path = SERVICE_ACCOUNT
+) -> ClientConfig:
+    """The configuration that a pod finds in its own files and environment.
+
+    Raises:
+        ConfigError: this is no pod, or its service account's token is not mounted.
+    """
+    environ = os.environ if environ is None else environ
+    directory = Path(service_account)
+    host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "")
+    if not host or not port:
+        raise ConfigError("not inside a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be set")
+    token, ca = directory / "token", directory / "ca.crt"
+    if not token.is_file():
+        raise ConfigError(f"inside a cluster, but there is no {token}: is automountServiceAccountToken off?")
+    try:
+        namespace = (directory / "namespace").read_text("utf-8").strip()
+    except OSError:
+        namespace = ""
+    return ClientConfig(
+        server=f"https://{f'[{host}]' if ':' in host else host}:{port}",
+        ca_file=ca if ca.is_file() else None,
+        credentials=TokenFile(token),
+        namespace=namespace or "default",
+        source=f"in-cluster, {directory}",
+    )
+
+
+def redacted(url: str) -> str:
+    """``url`` without its user information, which may hold a password."""
+    return re.sub(r"(?<=//)[^/@]*@", "…@", url)
+
+
+def environment_proxy(server: str, environ: Mapping[str, str]) -> str:
+    """The proxy that ``HTTPS_PROXY``, ``HTTP_PROXY`` and ``NO_PROXY`` ask for, ``""`` for none.
+
+    As in Go: lower-case names count too, loopback is never proxied, ``NO_PROXY`` holds hosts, ``.domains``,
+    networks and ``host:port``, or ``*``.
+    """
+    parts = urlsplit(server)
+    host = (parts.hostname or "").lower()
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    name = "HTTPS_PROXY" if parts.scheme == "https" else "HTTP_PROXY"
+    proxy = environ.get(name) or environ.get(name.lower()) or ""
+    if not proxy or host == "localhost" or _is_loopback(host):
+        return ""
+    for entry in (environ.get("NO_PROXY") or environ.get("no_proxy") or "").split(","):
+        if _bypasses(entry.strip().lower(), host, port):
+            return ""
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _bypasses(entry: str, host: str, port: int) -> bool:
+    import ipaddress
+
+    if not entry:
+        return False
+    if entry == "*":
+        return True
+    if "/" in entry:
+        try:
+            return ipaddress.ip_address(host) in ipaddress.ip_network(entry, strict=False)
+        except ValueError:
+            return False
+    bare, colon, number = entry.rpartition(":")
+    if colon and number.isdigit() and "]" not in number and (bare.count(":") == 0 or bare.endswith("]")):
+        if int(number) != port:
+            return False
+        entry = bare
+    entry = entry.strip("[]").removeprefix("*")
+    if entry.startswith("."):
+        return host.endswith(entry)
+    return host == entry or host.endswith("." + entry)
+
+
+def _is_loopback(host: str) -> bool:
+    return host == "::1" or re.fullmatch(r"127(\.\d{1,3}){3}", host) is not None
+
+
+def _header_key(key: str) -> str:
+    return "".join(
+        character
+        if character.isascii() and (character.isalnum() or character in "!#$&'*+-.^_`|~")
+        else encoded(character)
+        for character in key.lower()
+    )
+
+
+def encoded(character: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in character.encode())

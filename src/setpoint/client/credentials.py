@@ -1,0 +1,129 @@
+"""Credentials: who asks. They are asked for with every request and never frozen into a connection."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+from setpoint.client.errors import CredentialsError
+from setpoint.client.tls import ClientCertificate
+
+__all__ = ["Anonymous", "Basic", "Credentials", "StaticToken", "TokenFile"]
+
+
+class Credentials(ABC):
+    """A source of credentials. One source serves many requests at once; it is used from one event loop."""
+
+    @abstractmethod
+    async def authorization(self) -> str:
+        """The value of the ``Authorization`` header for a request now, ``""`` for none.
+
+        Raises:
+            CredentialsError: there are none to be had.
+        """
+
+    async def certificate(self) -> ClientCertificate | None:
+        """The client certificate for connections made from now on, where this source gives one.
+
+        Raises:
+            CredentialsError: there is none to be had.
+        """
+        return None
+
+    async def rejected(self, authorization: str) -> bool:
+        """Says that the server answered 401 to ``authorization``; returns whether asking again may give another."""
+        return False
+
+    async def close(self) -> None:
+        """Ends what the source has open."""
+        return
+
+
+class Anonymous(Credentials):
+    """No credentials in headers; a client certificate may still say who asks."""
+
+    async def authorization(self) -> str:
+        return ""
+
+    def __repr__(self) -> str:
+        return "Anonymous()"
+
+
+class StaticToken(Credentials):
+    """A bearer token that never changes."""
+
+    def __init__(self, token: str) -> None:
+        self._header = f"Bearer {_clean(token, 'token')}"
+
+    async def authorization(self) -> str:
+        return self._header
+
+    def __repr__(self) -> str:
+        return "StaticToken(…)"
+
+
+class Basic(Credentials):
+    """User name and password (RFC 7617). Kubernetes dropped them in 1.19; proxies in front of it still use them."""
+
+    def __init__(self, username: str, password: str) -> None:
+        self._username = username
+        self._header = "Basic " + base64.b64encode(f"{username}:{password}".encode()).decode()
+
+    async def authorization(self) -> str:
+        return self._header
+
+    def __repr__(self) -> str:
+        return f"Basic({self._username!r}, …)"
+
+
+class TokenFile(Credentials):
+    """A bearer token in a file that is read again and again, as service-account tokens are rotated.
+
+    The file is read at most once every ``period`` seconds (50: client-go's minute less its leeway of 10 s), and at
+    once after a 401. While it can't be read, the last token that was read stays in use.
+    """
+
+    def __init__(self, path: str | Path, *, fallback: str = "", period: float = 50.0) -> None:
+        self._path = Path(path)
+        self._period = period
+        self._header = f"Bearer {_clean(fallback, 'token')}" if fallback else ""
+        self._next = float("-inf")
+
+    async def authorization(self) -> str:
+        now = asyncio.get_running_loop().time()
+        if now >= self._next:
+            self._read()
+            self._next = now + self._period
+        return self._header
+
+    async def rejected(self, authorization: str) -> bool:
+        if self._header == authorization:
+            self._read()
+            self._next = asyncio.get_running_loop().time() + self._period
+        return self._header != authorization
+
+    def _read(self) -> None:
+        try:
+            token = self._path.read_text("utf-8").strip()
+            if not token:
+                raise CredentialsError(f"token file {self._path} is empty")
+            self._header = f"Bearer {_clean(token, f'token file {self._path}')}"
+        except (OSError, UnicodeDecodeError) as problem:
+            if not self._header:
+                why = getattr(problem, "strerror", None) or str(problem)
+                raise CredentialsError(f"token file {self._path} can't be read: {why}") from None
+        except CredentialsError:
+            if not self._header:
+                raise
+
+    def __repr__(self) -> str:
+        return f"TokenFile({str(self._path)!r})"
+
+
+def _clean(token: str, what: str) -> str:
+    """Refuses what would end the header and begin another."""
+    if not token.isprintable() or not token.isascii():
+        raise CredentialsError(f"{what} holds characters that an HTTP header can't carry")
+    return token

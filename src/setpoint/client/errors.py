@@ -1,0 +1,285 @@
+"""What goes wrong between a client and an API server: one exception per reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import msgspec
+
+from setpoint.meta import ObjectKey, Status, StatusCause, StatusDetails
+from setpoint.meta.resource import Resource
+
+__all__ = [
+    "AlreadyExists",
+    "ApiError",
+    "BadRequest",
+    "ConfigError",
+    "Conflict",
+    "CredentialsError",
+    "Expired",
+    "Forbidden",
+    "Gone",
+    "InternalError",
+    "Invalid",
+    "MethodNotAllowed",
+    "NotAcceptable",
+    "NotFound",
+    "RequestEntityTooLarge",
+    "ServerTimeout",
+    "ServiceUnavailable",
+    "Timeout",
+    "TooManyRequests",
+    "Unauthorized",
+    "UnsupportedMediaType",
+    "error_from",
+    "error_from_status",
+]
+
+
+class ConfigError(Exception):
+    """The configuration can't be used; the message names the file, context, cluster or user, and what to do."""
+
+
+class CredentialsError(Exception):
+    """Credentials can't be had: a token file is unreadable, a plugin failed or hangs, a refresh was refused."""
+
+
+class ApiError(Exception):
+    """The server answered that it did not do what was asked.
+
+    Attributes:
+        status: the server's `Status`; made up from the HTTP status where the answer held none.
+        verb: ``get``, ``list``, ``watch``, ``create``, ``update``, ``patch``, ``delete``, ``deletecollection``, or
+            the HTTP method for a path that names no resource.
+        resource: the plural with its group, such as ``deployments.apps``; the path where there is no resource.
+        key: ``namespace/name`` of the object, ``namespace/`` of a collection in a namespace, else ``""``.
+        retry_after: seconds after which the server wants to be asked again, None if it said nothing.
+    """
+
+    reason_name: ClassVar[str] = ""
+
+    def __init__(
+        self,
+        status: Status,
+        *,
+        verb: str = "",
+        resource: str = "",
+        key: str = "",
+        retry_after: float | None = None,
+    ) -> None:
+        self.status = status
+        self.verb = verb
+        self.resource = resource
+        self.key = ObjectKey(key)
+        details = status.details
+        if retry_after is None and details is not None and details.retry_after_seconds:
+            retry_after = float(details.retry_after_seconds)
+        self.retry_after = retry_after
+        super().__init__(self._describe())
+
+    @property
+    def code(self) -> int:
+        """The HTTP status."""
+        return self.status.code
+
+    @property
+    def reason(self) -> str:
+        """One word for machines, such as ``NotFound``; ``""`` where the server gave none."""
+        return self.status.reason
+
+    @property
+    def message(self) -> str:
+        """The server's own words."""
+        return self.status.message
+
+    @property
+    def causes(self) -> list[StatusCause]:
+        """What is wrong, field by field."""
+        return self.status.details.causes if self.status.details is not None else []
+
+    def _describe(self) -> str:
+        asked = " ".join(filter(None, (self.verb, self.resource, self.key)))
+        name = self.reason or type(self).__name__
+        text = f"{asked}: " if asked else ""
+        text += f"{name} ({self.code}): {self.message}"
+        missing = [cause for cause in self.causes if cause.message and cause.message not in self.message]
+        for cause in missing[:20]:
+            text += f"\n  {cause.field or '(object)'}: {cause.message}"
+        if len(missing) > 20:
+            text += f"\n  and {len(missing) - 20} more"
+        if self.retry_after is not None:
+            text += f" (retry after {self.retry_after:g} s)"
+        return text
+
+
+class BadRequest(ApiError):
+    """The request makes no sense to the server."""
+
+
+class Unauthorized(ApiError):
+    """The server does not know who asks: the credentials are missing, wrong or expired."""
+
+
+class Forbidden(ApiError):
+    """The server knows who asks and does not allow it. The message names the user, verb and resource."""
+
+
+class NotFound(ApiError):
+    """No such object, or no such resource."""
+
+
+class AlreadyExists(ApiError):
+    """An object of that name exists."""
+
+
+class Conflict(ApiError):
+    """The object has changed since it was read, or a precondition or another field manager stands against it."""
+
+
+class Gone(ApiError):
+    """What was asked for is gone for good."""
+
+
+class Expired(Gone):
+    """The resource version or continue token is too old: list anew."""
+
+
+class Invalid(ApiError):
+    """The object is not valid; `causes` says what is wrong with which field."""
+
+
+class TooManyRequests(ApiError):
+    """The server, or a disruption budget, asks to try again later: see `retry_after`."""
+
+
+class Timeout(ApiError):
+    """The server did not finish in the time that the request allowed."""
+
+
+class ServerTimeout(ApiError):
+    """The server could not answer in time; the action may or may not have been done."""
+
+
+class ServiceUnavailable(ApiError):
+    """The server, or the one behind it, does not work at the moment."""
+
+
+class InternalError(ApiError):
+    """Something broke within the server."""
+
+
+class MethodNotAllowed(ApiError):
+    """The resource does not know this verb."""
+
+
+class NotAcceptable(ApiError):
+    """The server can't answer in the form that was asked for."""
+
+
+class UnsupportedMediaType(ApiError):
+    """The server does not take bodies, or patches, of this form."""
+
+
+class RequestEntityTooLarge(ApiError):
+    """The body is too big for the server."""
+
+
+_BY_REASON: dict[str, type[ApiError]] = {
+    kind.__name__: kind
+    for kind in (
+        BadRequest,
+        Unauthorized,
+        Forbidden,
+        NotFound,
+        AlreadyExists,
+        Conflict,
+        Gone,
+        Expired,
+        Invalid,
+        TooManyRequests,
+        Timeout,
+        ServerTimeout,
+        ServiceUnavailable,
+        InternalError,
+        MethodNotAllowed,
+        NotAcceptable,
+        UnsupportedMediaType,
+        RequestEntityTooLarge,
+    )
+}
+_BY_CODE: dict[int, type[ApiError]] = {
+    400: BadRequest,
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    405: MethodNotAllowed,
+    406: NotAcceptable,
+    409: Conflict,
+    410: Gone,
+    413: RequestEntityTooLarge,
+    415: UnsupportedMediaType,
+    422: Invalid,
+    429: TooManyRequests,
+    500: InternalError,
+    502: ServiceUnavailable,
+    503: ServiceUnavailable,
+    504: Timeout,
+}
+_SHOWN = 300
+_status_decoder = msgspec.json.Decoder(Status)
+
+
+def error_from_status(
+    status: Status, *, verb: str = "", resource: str = "", key: str = "", retry_after: float | None = None
+) -> ApiError:
+    """The exception for a `Status`: by its reason, else by its code."""
+    kind = _BY_REASON.get(status.reason) or _BY_CODE.get(status.code, ApiError)
+    return kind(status, verb=verb, resource=resource, key=key, retry_after=retry_after)
+
+
+def error_from(
+    status_code: int,
+    body: bytes,
+    *,
+    headers: Mapping[str, str] | None = None,
+    verb: str = "",
+    resource: Resource | str = "",
+    key: str = "",
+) -> ApiError:
+    """The exception for an answer that is an error.
+
+    A body that is no Status (a load balancer's page, a proxy's complaint) is shown in the message, shortened.
+    """
+    headers = headers or {}
+    status = _status_of(status_code, body, headers)
+    if not status.code:
+        status.code = status_code
+    if status.code in (401, 403) and not status.message:
+        status.message = "the server does not say why"
+    return error_from_status(status, verb=verb, resource=str(resource), key=key, retry_after=retry_after_of(headers))
+
+
+def retry_after_of(headers: Mapping[str, str]) -> float | None:
+    """Seconds of a ``Retry-After`` header; None without one, or where it is a date (API servers send seconds)."""
+    value = headers.get("retry-after", "")
+    return float(value) if value.isascii() and value.isdigit() else None
+
+
+def _status_of(code: int, body: bytes, headers: Mapping[str, str]) -> Status:
+    try:
+        status = _status_decoder.decode(body)
+    except msgspec.DecodeError:
+        status = None
+    if status is not None and (status.reason or status.message or status.code):
+        return status
+    text = " ".join(body[: 4 * _SHOWN].decode("utf-8", "replace").split())
+    shown = text[:_SHOWN] + ("…" if len(text) > _SHOWN else "")
+    if location := headers.get("location"):
+        message = f"the server redirects to {location}; redirects are not followed: is this the API server's address?"
+    elif shown:
+        form = headers.get("content-type", "").partition(";")[0] or "unknown type"
+        message = f"the answer is no Status of an API server ({form}): {shown}"
+    else:
+        message = "the answer is empty"
+    return Status(status="Failure", code=code, message=message, details=StatusDetails())

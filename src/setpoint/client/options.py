@@ -1,0 +1,69 @@
+"""The small types that verbs take and give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from typing import Any, Literal
+
+from setpoint.meta import FieldSelector, LabelSelector, Selector
+from setpoint.meta.names import path_segment
+
+__all__ = ["FieldValidation", "PatchType", "Propagation", "Query"]
+
+FieldValidation = Literal["Strict", "Warn", "Ignore"]
+Propagation = Literal["Background", "Foreground", "Orphan"]
+Query = tuple[tuple[str, str], ...]
+PatchBody = Mapping[str, Any] | list[Any] | bytes
+AnySelector = str | Mapping[str, str] | LabelSelector | Selector | None
+AnyFieldSelector = str | Mapping[str, str] | FieldSelector | None
+
+
+class PatchType(Enum):
+    """How the server reads a patch; the value is the content type."""
+
+    JSON = "application/json-patch+json"
+    """RFC 6902: a list of operations."""
+    MERGE = "application/merge-patch+json"
+    """RFC 7386: null removes, lists are replaced."""
+    STRATEGIC = "application/strategic-merge-patch+json"
+    """Lists merge by their keys; built-in kinds only."""
+    APPLY = "application/apply-patch+yaml"
+    """Server-side apply (KEP-555). JSON is YAML."""
+
+
+def checked_name(name: str, what: str) -> str:
+    """``name`` if it can be a segment of a path.
+
+    Raises:
+        ValueError: it is empty, ``.`` or ``..``, or holds ``/`` or ``%``; sent, it would address something else.
+    """
+    if not name:
+        raise ValueError(f"{what} is empty")
+    if not name.isalnum() and (problems := path_segment(name)):
+        raise ValueError(f"{what} {name!r} {'; '.join(problems)}")
+    return name
+
+
+def list_query(
+    selector: AnySelector, field_selector: AnyFieldSelector, pairs: Iterable[tuple[str, str]] = ()
+) -> list[tuple[str, str]]:
+    """The query of a list or watch; pairs with an empty value are left out."""
+    query = []
+    if selector is not None and (text := str(Selector.of(selector))):
+        query.append(("labelSelector", text))
+    if field_selector is not None and (text := str(FieldSelector.of(field_selector))):
+        query.append(("fieldSelector", text))
+    query += [pair for pair in pairs if pair[1]]
+    return query
+
+
+def write_query(dry_run: bool, field_manager: str, field_validation: FieldValidation | None) -> list[tuple[str, str]]:
+    query = []
+    if dry_run:
+        query.append(("dryRun", "All"))
+    if field_manager:
+        query.append(("fieldManager", field_manager))
+    if field_validation is not None:
+        query.append(("fieldValidation", field_validation))
+    return query

@@ -1,0 +1,130 @@
+"""Patches computed on the JSON that was read, so that what the models do not know survives."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+import msgspec
+
+from setpoint.client.options import PatchType
+from setpoint.meta import Object, decode, raw_of, to_wire
+
+__all__ = ["changes", "edited", "patch_between"]
+
+_KEYS = ("name", "key", "type", "uid", "containerPort", "port", "mountPath", "devicePath", "ip", "topologyKey")
+"""Fields that tell the items of a list apart; the first that all items have, with distinct values, counts."""
+
+
+def changes(obj: Object) -> tuple[PatchType, bytes] | None:
+    """The patch that makes what was read into what ``obj`` says now; None if nothing was changed.
+
+    ``obj`` must have been read from a server. The patch carries ``obj``'s resourceVersion as a precondition: applied
+    to anything but the very version that was read, it is a conflict. Fields that the model of ``obj`` does not know
+    stay as they are, also those within items of lists.
+
+    Raises:
+        ValueError: ``obj`` was made by hand, so nothing says what it was before.
+    """
+    raw = raw_of(obj)
+    if raw is None:
+        raise ValueError(
+            f"{type(obj).__name__} {obj.key} was not read from a server, so there is nothing to compute a patch from: "
+            "use apply(), create() or replace()"
+        )
+    read = msgspec.json.decode(raw)
+    before = to_wire(decode(type(obj), raw))
+    after = to_wire(obj)
+    if before == after:
+        return None
+    wanted = edited(read, before, after)
+    kind, patch = patch_between(read, wanted)
+    version = obj.metadata.resource_version
+    if version:
+        if isinstance(patch, list):
+            patch.append({"op": "replace", "path": "/metadata/resourceVersion", "value": version})
+        else:
+            patch.setdefault("metadata", {})["resourceVersion"] = version
+    return kind, msgspec.json.encode(patch)
+
+
+def patch_between(original: dict[str, Any], modified: dict[str, Any]) -> tuple[PatchType, Any]:
+    """A patch from one document to the other: a merge patch, or a JSON patch where a null must be set."""
+    from setpoint.patch import merge_patch  # readers of objects need not pay for it
+
+    patch = merge_patch.diff(original, modified)
+    if merge_patch.apply(original, patch) == modified:
+        return PatchType.MERGE, patch
+    operations: list[dict[str, Any]] = []
+    _operations(original, modified, "", operations)
+    return PatchType.JSON, operations
+
+
+def edited(raw: Any, before: Any, after: Any) -> Any:
+    """``raw`` with the edit that led from ``before`` to ``after``; ``before`` is what a model understood of ``raw``.
+
+    Nothing that is given is changed; the result shares parts with all three.
+    """
+    if before == after:
+        return raw
+    if isinstance(raw, dict) and isinstance(before, dict) and isinstance(after, dict):
+        result = {key: value for key, value in raw.items() if key in after or key not in before}
+        for key, value in after.items():
+            if key in before:
+                result[key] = edited(raw.get(key), before[key], value) if key in raw else value
+                if key not in raw and before[key] == value:
+                    del result[key]  # the model's own zero; nobody said it
+            else:
+                result[key] = value
+        return result
+    if isinstance(raw, list) and isinstance(before, list) and isinstance(after, list) and len(raw) == len(before):
+        return [
+            value if place is None else edited(raw[place], before[place], value)
+            for value, place in zip(after, _origins(before, after), strict=True)
+        ]
+    return after
+
+
+def _origins(before: list[Any], after: list[Any]) -> list[int | None]:
+    """For each item of ``after`` its place in ``before``, None for a new one."""
+    if not all(isinstance(item, dict) for item in (*before, *after)):
+        return [None] * len(after)
+    for key in _KEYS:
+        names = [_name(item, key) for item in before]
+        if None not in names and len(set(names)) == len(names):
+            wanted = [_name(item, key) for item in after]
+            if None not in wanted and len(set(wanted)) == len(wanted):
+                places = {name: place for place, name in enumerate(names)}
+                return [places.get(name) for name in wanted]
+    texts = [[msgspec.json.encode(item, order="deterministic") for item in items] for items in (before, after)]
+    origins: list[int | None] = [None] * len(after)
+    matcher = difflib.SequenceMatcher(a=texts[0], b=texts[1], autojunk=False)
+    for tag, start, end, new_start, new_end in matcher.get_opcodes():
+        if tag == "equal" or (tag == "replace" and end - start == new_end - new_start):
+            for offset in range(end - start):
+                origins[new_start + offset] = start + offset
+    return origins
+
+
+def _name(item: dict[str, Any], key: str) -> str | int | None:
+    value = item.get(key)
+    return value if isinstance(value, str | int) and not isinstance(value, bool) else None
+
+
+def _operations(original: Any, modified: Any, path: str, operations: list[dict[str, Any]]) -> None:
+    if isinstance(original, dict) and isinstance(modified, dict):
+        for key in original:
+            if key not in modified:
+                operations.append({"op": "remove", "path": f"{path}/{_escaped(key)}"})
+        for key, value in modified.items():
+            place = f"{path}/{_escaped(key)}"
+            if key not in original:
+                operations.append({"op": "add", "path": place, "value": value})
+            else:
+                _operations(original[key], value, place, operations)
+    elif original != modified:
+        operations.append({"op": "replace", "path": path, "value": modified})
+
+
+def _escaped(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")

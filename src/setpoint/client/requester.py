@@ -1,0 +1,170 @@
+"""The raw layer: requests to paths, answered with bytes. Retries, warnings and errors are dealt with here."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+
+from setpoint.client.errors import error_from, retry_after_of
+from setpoint.client.options import Query
+from setpoint.client.retry import RetryPolicy
+from setpoint.client.transport import DEFAULT_TIMEOUT, Request, Response, Transport, TransportError
+from setpoint.meta import Resource
+
+__all__ = ["Requester"]
+
+logger = logging.getLogger("setpoint.client")
+
+JSON = "application/json"
+IDLE_TIMEOUT = 330.0
+"""Seconds without a byte after which a stream is dead: API servers send a bookmark a minute and end a watch after
+five to ten; where bookmarks are off, the server's own end comes first."""
+_WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
+_VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_MAX_WARNINGS = 1000
+
+
+class Requester:
+    """Sends requests over one transport, again where `RetryPolicy` says so.
+
+    Each distinct ``Warning`` of the server is given to ``on_warning`` once (default: a log line of this package).
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        retry: RetryPolicy | None = None,
+        on_warning: Callable[[str], None] | None = None,
+    ) -> None:
+        self.transport = transport
+        self._retry = retry or RetryPolicy()
+        self._on_warning = on_warning or _log_warning
+        self._warned: OrderedDict[str, None] = OrderedDict()
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Query = (),
+        body: bytes | None = None,
+        content_type: str = JSON,
+        accept: str = JSON,
+        headers: Mapping[str, str] | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+        verb: str = "",
+        resource: Resource | str = "",
+        key: str = "",
+    ) -> bytes:
+        """The body of the answer. ``timeout`` is in seconds and holds for each attempt; ``verb``, ``resource`` and
+        ``key`` are for messages only.
+
+        Raises:
+            ApiError: the server answered with an error.
+            TransportError: there was no answer.
+        """
+        sent: dict[str, str] = {"accept": accept}
+        if body is not None:
+            sent["content-type"] = content_type
+        if headers:
+            sent.update(headers)
+        request = Request(method, path, query, sent, body, timeout)
+        attempt = 0
+        while True:
+            try:
+                async with self.transport.send(request) as response:
+                    status, heads = response.status, response.headers
+                    answer = await response.read()
+            except TransportError as error:
+                delay = self._retry.delay_after_error(method, error, attempt)
+                if delay is None:
+                    raise
+            else:
+                if "warning" in heads:
+                    self._warn(heads["warning"])
+                if status < 300:
+                    return answer
+                delay = self._retry.delay_after_answer(status, retry_after_of(heads), attempt)
+                if delay is None:
+                    raise error_from(
+                        status,
+                        answer,
+                        headers=heads,
+                        verb=verb or _VERBS.get(method, method),
+                        resource=resource or path,
+                        key=key,
+                    )
+            attempt += 1
+            await asyncio.sleep(delay)
+
+    @asynccontextmanager
+    async def stream(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Query = (),
+        accept: str = JSON,
+        headers: Mapping[str, str] | None = None,
+        idle_timeout: float | None = IDLE_TIMEOUT,
+        verb: str = "",
+        resource: Resource | str = "",
+        key: str = "",
+    ) -> AsyncIterator[Response]:
+        """An answer that is read as it comes. Leaving the context closes it. Establishing it is tried again as for
+        `request`; what happens after the head is the caller's.
+
+        Raises:
+            ApiError: the server answered with an error.
+            TransportError: there was no answer, or (when reading) it broke off or nothing came for ``idle_timeout``.
+        """
+        request = Request(method, path, query, {"accept": accept, **(headers or {})}, None, None, idle_timeout)
+        attempt = 0
+        while True:
+            entered = False
+            try:
+                async with self.transport.send(request) as response:
+                    status, heads = response.status, response.headers
+                    if "warning" in heads:
+                        self._warn(heads["warning"])
+                    if status < 300:
+                        entered = True
+                        yield response
+                        return
+                    answer = await response.read(1 << 20)
+            except TransportError as error:
+                if entered:
+                    raise
+                delay = self._retry.delay_after_error(method, error, attempt)
+                if delay is None:
+                    raise
+            else:
+                delay = self._retry.delay_after_answer(status, retry_after_of(heads), attempt)
+                if delay is None:
+                    raise error_from(
+                        status,
+                        answer,
+                        headers=heads,
+                        verb=verb or _VERBS.get(method, method),
+                        resource=resource or path,
+                        key=key,
+                    )
+            attempt += 1
+            await asyncio.sleep(delay)
+
+    def _warn(self, header: str) -> None:
+        for text in _WARNING.findall(header):
+            if text not in self._warned:
+                self._warned[text] = None
+                if len(self._warned) > _MAX_WARNINGS:
+                    self._warned.popitem(last=False)
+                self._on_warning(re.sub(r"\\(.)", r"\1", text))
+
+
+def _log_warning(text: str) -> None:
+    logger.warning("the API server warns: %s", text)

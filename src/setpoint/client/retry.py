@@ -1,0 +1,83 @@
+"""Trying again: what the raw layer does by itself, and `retry_on_conflict`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from random import Random
+from typing import TypeVar
+
+from setpoint.client.errors import Conflict
+from setpoint.client.transport import TransportError
+
+__all__ = ["DEFAULT_BACKOFF", "DEFAULT_RETRY", "Backoff", "RetryPolicy", "retry_on_conflict"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """When a request is sent again without its caller noticing; client-go's rules.
+
+    - A 429 or 5xx with ``Retry-After``: any verb, after exactly that many seconds. The server says with the header
+      that it did not begin.
+    - A connection that broke: GET only, after ``reset_delay`` seconds. With any other verb it is unknown whether
+      the server has done it.
+    - At most ``attempts`` times more; a server that asks for more than ``patience`` seconds in one go is not waited
+      for: the error, with its delay, goes to the caller.
+    """
+
+    attempts: int = 10
+    reset_delay: float = 1.0
+    patience: float = 60.0
+
+    def delay_after_error(self, method: str, error: TransportError, attempt: int) -> float | None:
+        """Seconds until the request is sent again, None to give up. ``attempt`` counts from 0."""
+        if attempt >= self.attempts or method != "GET" or not error.reset:
+            return None
+        return self.reset_delay
+
+    def delay_after_answer(self, code: int, retry_after: float | None, attempt: int) -> float | None:
+        """Seconds until the request is sent again, None to give up. ``attempt`` counts from 0."""
+        if attempt >= self.attempts or retry_after is None or retry_after > self.patience:
+            return None
+        return retry_after if code == 429 or code >= 500 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Delays between attempts: ``initial`` seconds, times ``factor`` each time, plus up to ``jitter`` of each."""
+
+    steps: int
+    initial: float
+    factor: float = 1.0
+    jitter: float = 0.0
+
+
+DEFAULT_RETRY = Backoff(steps=5, initial=0.01, factor=1.0, jitter=0.1)
+"""For conflicts that others' unrelated writes cause: client-go's DefaultRetry."""
+DEFAULT_BACKOFF = Backoff(steps=4, initial=0.01, factor=5.0, jitter=0.1)
+"""For conflicts with writers that do the same thing: client-go's DefaultBackoff."""
+
+
+async def retry_on_conflict(
+    attempt: Callable[[], Awaitable[T]], *, backoff: Backoff = DEFAULT_RETRY, random: Random | None = None
+) -> T:
+    """Calls ``attempt`` until it does not raise `Conflict`, at most ``backoff.steps`` times in all.
+
+    ``attempt`` must read the object anew each time; an object that was read once conflicts for ever.
+
+    Raises:
+        Conflict: the last one, when the steps are used up.
+    """
+    delay = backoff.initial
+    for step in range(backoff.steps):
+        try:
+            return await attempt()
+        except Conflict:
+            if step == backoff.steps - 1:
+                raise
+        await asyncio.sleep(delay * (1 + (random.random() * backoff.jitter if random is not None else 0.0)))
+        delay *= backoff.factor
+    raise ValueError("backoff.steps must be at least 1")

@@ -1,0 +1,139 @@
+"""TLS: certificates of both sides, and contexts that notice when their files change."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from setpoint.client.errors import ConfigError
+
+__all__ = ["ClientCertificate", "TlsConfig"]
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCertificate:
+    """A client's certificate and key, in files or as PEM data; data wins over a file."""
+
+    cert_file: Path | None = None
+    key_file: Path | None = None
+    cert_data: bytes = field(default=b"", repr=False)
+    key_data: bytes = field(default=b"", repr=False)
+
+    def load_into(self, context: ssl.SSLContext, source: str) -> None:
+        """Gives ``context`` this certificate.
+
+        Raises:
+            ConfigError: a file is missing or unreadable, or the two don't belong together.
+        """
+        where = source and f" ({source})"
+        for what, data, file in (
+            ("certificate", self.cert_data, self.cert_file),
+            ("key", self.key_data, self.key_file),
+        ):
+            if not data and file is None:
+                raise ConfigError(f"there is a client certificate without both parts: no {what}{where}")
+            if not data and file is not None:
+                check_readable(file, f"client {what}", source)
+        with _as_file(self.cert_data, self.cert_file) as cert, _as_file(self.key_data, self.key_file) as key:
+            try:
+                context.load_cert_chain(cert, key, password=_no_password)
+            except ssl.SSLError as problem:
+                shown = f"{self.cert_file or 'inline certificate'} with {self.key_file or 'inline key'}"
+                raise ConfigError(f"client certificate {shown} can't be used: {_reason(problem)}{where}") from None
+
+    def files(self) -> tuple[Path, ...]:
+        """The files that decide, whose change means a new certificate."""
+        pairs = ((self.cert_data, self.cert_file), (self.key_data, self.key_file))
+        return tuple(file for data, file in pairs if not data and file is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class TlsConfig:
+    """How to trust a server. ``ca_data`` is PEM and wins over ``ca_file``; with neither the system's roots count."""
+
+    ca_file: Path | None = None
+    ca_data: bytes = field(default=b"", repr=False)
+    verify: bool = True
+    certificate: ClientCertificate | None = None
+    source: str = ""
+
+    def context(self, extra: ClientCertificate | None = None) -> ssl.SSLContext:
+        """A fresh context; ``extra`` is a certificate that a credentials source gave, and wins.
+
+        Raises:
+            ConfigError: a certificate can't be loaded.
+        """
+        where = self.source and f" ({self.source})"
+        if self.ca_file is not None and not self.ca_data:
+            check_readable(self.ca_file, "certificate authority", self.source)
+        try:
+            context = ssl.create_default_context(
+                cafile=None if self.ca_data or self.ca_file is None else str(self.ca_file),
+                cadata=self.ca_data.decode("ascii", "replace") if self.ca_data else None,
+            )
+        except ssl.SSLError as problem:
+            shown = "certificate-authority-data" if self.ca_data else str(self.ca_file)
+            raise ConfigError(f"{shown} holds no usable PEM certificate: {_reason(problem)}{where}") from None
+        # Kubernetes' own certificates, and many private CAs, lack what Python 3.13's strict mode insists on.
+        context.verify_flags &= ~getattr(ssl, "VERIFY_X509_STRICT", 0)
+        if not self.verify:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        certificate = extra or self.certificate
+        if certificate is not None:
+            certificate.load_into(context, self.source)
+        return context
+
+    def stamp(self) -> tuple[tuple[int, int] | None, ...]:
+        """What changes when a file does: a pair of modification time and size for each."""
+        files = [] if self.ca_data or self.ca_file is None else [self.ca_file]
+        if self.certificate is not None:
+            files += self.certificate.files()
+        return tuple(map(_stamp, files))
+
+
+def check_readable(path: Path, what: str, source: str) -> None:
+    """Raises `ConfigError` with the reason if ``path`` is no file that can be read."""
+    try:
+        with path.open("rb"):
+            pass
+    except OSError as problem:
+        where = source and f" ({source})"
+        raise ConfigError(f"{what} {path} can't be read: {problem.strerror or problem}{where}") from None
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_size
+
+
+def _no_password() -> str:
+    """Without this OpenSSL would ask on the terminal."""
+    raise ConfigError("the client key is encrypted; encrypted keys are not supported")
+
+
+def _reason(problem: ssl.SSLError) -> str:
+    return (problem.reason or str(problem)).replace("_", " ").lower()
+
+
+@contextmanager
+def _as_file(data: bytes, path: Path | None) -> Iterator[str]:
+    """The ssl module takes files only; data goes to one that only its owner can read, for as long as it is loaded."""
+    if not data:
+        yield str(path)
+        return
+    handle, name = tempfile.mkstemp(prefix="setpoint-", suffix=".pem")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        yield name
+    finally:
+        os.unlink(name)

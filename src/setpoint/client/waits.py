@@ -1,0 +1,61 @@
+"""Waits that end at a deadline, or when their owner is closed."""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+
+from setpoint.client.transport import TransportError
+
+__all__ = ["Waits"]
+
+
+class Waits:
+    """What a transport waits for at the moment. `close` ends all of it, whoever waits."""
+
+    __slots__ = ("_open", "closed")
+
+    def __init__(self) -> None:
+        self.closed = False
+        self._open: set[asyncio.Timeout] = set()
+
+    def until(self, deadline: float | None, what: str) -> Wait:
+        """``async with waits.until(...)``: what is awaited inside ends at the loop's time ``deadline``.
+
+        Raises (on leaving):
+            TransportError: the deadline passed (``what`` says what did not happen), or the owner was closed.
+        """
+        return Wait(self, deadline, what)
+
+    def close(self) -> None:
+        self.closed = True
+        now = asyncio.get_running_loop().time()
+        for timeout in self._open:
+            timeout.reschedule(now)
+        self._open.clear()
+
+
+class Wait:
+    __slots__ = ("_timeout", "_waits", "_what")
+
+    def __init__(self, waits: Waits, deadline: float | None, what: str) -> None:
+        self._waits = waits
+        self._timeout = asyncio.timeout_at(deadline)
+        self._what = what
+
+    async def __aenter__(self) -> None:
+        if self._waits.closed:
+            raise TransportError("the transport was closed", sent=False)
+        self._waits._open.add(self._timeout)
+        await self._timeout.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._waits._open.discard(self._timeout)
+        try:
+            await self._timeout.__aexit__(kind, error, trace)
+        except TimeoutError:
+            if self._waits.closed:
+                raise TransportError("the transport was closed", sent=True) from None
+            raise TransportError(self._what, sent=True, timed_out=True) from None

@@ -1,0 +1,141 @@
+"""Watches: the changes of a collection as they happen. An informer is what most programs want instead."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
+from typing import Generic, Literal, TypeVar, cast
+
+import msgspec
+from msgspec import Struct
+
+from setpoint.client.errors import ApiError, error_from_status
+from setpoint.client.transport import Response, TransportError
+from setpoint.meta import Object, ObjectMeta, Resource, Status, decode
+
+__all__ = ["EventType", "Watch", "WatchEvent"]
+
+K = TypeVar("K", bound=Object)
+EventType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"]
+
+
+class _Frame(Struct):
+    type: EventType
+    object: msgspec.Raw
+
+
+class _Head(Struct):
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+
+
+_frames = msgspec.json.Decoder(_Frame)
+_heads = msgspec.json.Decoder(_Head)
+_statuses = msgspec.json.Decoder(Status)
+
+
+class WatchEvent(Generic[K]):
+    """One change. ``raw`` is the JSON of the object, or of the `Status` of an ``ERROR``."""
+
+    __slots__ = ("_kind", "_metadata", "_object", "_resource", "raw", "type")
+
+    def __init__(self, type: EventType, raw: bytes, kind: type[K], resource: str = "") -> None:
+        self.type: EventType = type
+        self.raw = raw
+        self._kind = kind
+        self._resource = resource
+        self._object: K | Status | None = None
+        self._metadata: ObjectMeta | None = None
+
+    @property
+    def object(self) -> K | Status:
+        """The object, decoded when first asked for; the `Status` of an ``ERROR``.
+
+        A bookmark's object has nothing but a resource version.
+
+        Raises:
+            DecodeError: it does not fit its model.
+        """
+        if self._object is None:
+            self._object = _statuses.decode(self.raw) if self.type == "ERROR" else decode(self._kind, self.raw)
+        return self._object
+
+    @property
+    def metadata(self) -> ObjectMeta:
+        """The object's metadata, without decoding the rest."""
+        if self._metadata is None:
+            self._metadata = _heads.decode(self.raw).metadata
+        return self._metadata
+
+    @property
+    def resource_version(self) -> str:
+        """Where a watch may go on; ``""`` for an ``ERROR``."""
+        return "" if self.type == "ERROR" else self.metadata.resource_version
+
+    @property
+    def error(self) -> ApiError | None:
+        """What an ``ERROR`` says, as an exception to raise."""
+        if self.type != "ERROR":
+            return None
+        return error_from_status(cast("Status", self.object), verb="watch", resource=self._resource)
+
+    def __repr__(self) -> str:
+        return f"WatchEvent({self.type}, {self._kind.__name__}, {self.resource_version or self.object!r})"
+
+
+class Watch(Generic[K]):
+    """The events of one watch; an async iterator, and a context manager that closes the connection when left.
+
+        async with client.watch(Pod, namespace="default") as events:
+            async for event in events: ...
+
+    Iterating without ``async with`` works too: the connection is closed when the iteration ends, by itself, by an
+    exception or by cancellation inside of it. After a ``break`` use `aclose`, or it closes when it is collected.
+
+    Raises (while iterating):
+        ApiError: the server refused the watch.
+        TransportError: the stream broke, or nothing came for its idle timeout. An ordinary end just ends.
+    """
+
+    def __init__(self, open: AbstractAsyncContextManager[Response], kind: type[K], resource: Resource) -> None:
+        self._open = open
+        self._kind = kind
+        self._resource = str(resource)
+        self._events: AsyncIterator[WatchEvent[K]] | None = None
+
+    def __aiter__(self) -> Watch[K]:
+        return self
+
+    async def __anext__(self) -> WatchEvent[K]:
+        if self._events is None:
+            self._events = self._run()
+        return await anext(self._events)
+
+    async def _run(self) -> AsyncIterator[WatchEvent[K]]:
+        kind, resource = self._kind, self._resource
+        async with self._open as response:
+            async for batch in response.batches():
+                for line in batch:
+                    try:
+                        frame = _frames.decode(line)
+                    except msgspec.DecodeError as problem:
+                        shown = line[:200].decode("utf-8", "replace")
+                        raise TransportError(f"no watch event: {problem}: {shown}", sent=True) from None
+                    yield WatchEvent(frame.type, bytes(frame.object), kind, resource)
+
+    async def aclose(self) -> None:
+        """Closes the connection."""
+        events = self._events
+        if events is None:
+            events = self._events = self._run()
+        close = getattr(events, "aclose", None)
+        if close is not None:
+            await close()
+
+    async def __aenter__(self) -> Watch[K]:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()

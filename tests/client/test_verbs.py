@@ -1,0 +1,339 @@
+"""What each verb sends, and what it makes of the answer; over both transports."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+
+from setpoint.client import (
+    Conflict,
+    Expired,
+    NotFound,
+    PatchType,
+    Request,
+    TransportError,
+)
+from setpoint.meta import ObjectMeta, Status, raw_of
+
+from .conftest import Answer, Connect, Globe, Thing, ThingSpec, answer, failure
+
+THING = {
+    "apiVersion": "v1",
+    "kind": "Thing",
+    "metadata": {"name": "a", "namespace": "ns", "uid": "u1", "resourceVersion": "7"},
+    "spec": {"containers": [{"name": "c", "image": "i", "new": 1}], "replicas": 1, "future": {"x": [None]}},
+}
+
+
+async def test_get_sends_path_and_accept_and_gives_the_object(connect: Connect) -> None:
+    async with connect(lambda request: answer(THING)) as (client, server):
+        thing = await client.get(Thing, "a", namespace="ns", resource_version="5")
+    assert thing.spec.containers[0].image == "i"
+    assert json.loads(raw_of(thing) or b"") == THING
+    (sent,) = server.requests
+    assert (sent.method, sent.path, sent.query) == (
+        "GET",
+        "/api/v1/namespaces/ns/things/a",
+        (("resourceVersion", "5"),),
+    )
+    assert sent.headers["accept"] == "application/json"
+
+
+async def test_namespace_of_the_client_counts_where_none_is_given(connect: Connect) -> None:
+    async with connect(lambda request: answer(THING), namespace="home") as (client, server):
+        await client.get(Thing, "a")
+        await client.get(Globe, "earth")
+        await client.list(Thing)
+        await client.create(Thing(metadata=ObjectMeta(name="a")))
+    assert [request.path for request in server.requests] == [
+        "/api/v1/namespaces/home/things/a",
+        "/apis/x.example.com/v1beta1/globes/earth",
+        "/api/v1/things",
+        "/api/v1/namespaces/home/things",
+    ]
+    assert json.loads(server.requests[3].body or b"")["metadata"] == {"name": "a", "namespace": "home"}
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a%2fb"])
+async def test_a_name_that_would_address_something_else_is_refused(connect: Connect, name: str) -> None:
+    async with connect(lambda request: answer(THING)) as (client, server):
+        with pytest.raises(ValueError, match="name of the Thing"):
+            await client.get(Thing, name)
+        with pytest.raises(ValueError, match="name of the Thing"):
+            await client.delete(Thing, name)
+        if name:
+            with pytest.raises(ValueError, match="namespace"):
+                await client.list(Thing, namespace=name)
+    assert server.requests == []
+
+
+async def test_names_with_colons_and_other_letters_arrive_as_they_are(connect: Connect) -> None:
+    async with connect(lambda request: answer(THING)) as (client, server):
+        await client.get(Globe, "system:node é+?#&")
+        await client.list(Thing, selector={"app": "web"}, field_selector="metadata.name!=a b&c")
+    assert server.requests[0].path.endswith("/globes/system:node é+?#&")
+    assert dict(server.requests[1].query) == {"labelSelector": "app=web", "fieldSelector": "metadata.name!=a b&c"}
+
+
+async def test_list_gives_typed_objects_that_remember_their_json(connect: Connect) -> None:
+    document = {"kind": "ThingList", "metadata": {"resourceVersion": "9", "continue": "tok"}, "items": [THING, THING]}
+    async with connect(lambda request: answer(document)) as (client, _):
+        things = await client.list(Thing, namespace="ns", limit=2)
+    assert [thing.key for thing in things] == ["ns/a", "ns/a"]
+    assert (things.metadata.resource_version, things.metadata.continue_) == ("9", "tok")
+    assert json.loads(raw_of(things[0]) or b"") == THING
+
+
+async def test_null_items_are_an_empty_list(connect: Connect) -> None:
+    async with connect(lambda request: answer({"metadata": {}, "items": None})) as (client, _):
+        assert len(await client.list(Thing)) == 0
+
+
+async def test_one_bad_item_does_not_fail_the_list(connect: Connect) -> None:
+    bad = {"metadata": {"name": "bad", "namespace": "ns"}, "spec": {"replicas": "many"}}
+    async with connect(lambda request: answer({"metadata": {}, "items": [bad, THING]})) as (client, _):
+        things = await client.list(Thing)
+    assert [thing.name for thing in things] == ["a"]
+    assert "ns/bad" in str(things.broken[0])
+
+
+def paged(request: Request) -> Answer:
+    token = dict(request.query).get("continue", "")
+    start = int(token or 0)
+    limit = int(dict(request.query).get("limit", 100))
+    names = [f"n{i}" for i in range(start, min(start + limit, 5))]
+    more = str(start + limit) if start + limit < 5 else ""
+    return answer(
+        {"metadata": {"continue": more}, "items": [{"metadata": {"name": name, "uid": name}} for name in names]}
+    )
+
+
+async def test_pages_follow_the_tokens(connect: Connect) -> None:
+    async with connect(paged) as (client, server):
+        assert [thing.name async for thing in client.pages(Thing, limit=2)] == ["n0", "n1", "n2", "n3", "n4"]
+    assert len(server.requests) == 3
+
+
+async def test_pages_go_on_with_a_full_list_when_the_token_has_expired(connect: Connect) -> None:
+    def behave(request: Request) -> Answer:
+        if dict(request.query).get("continue") == "4":
+            return failure(410, "Expired", "too old")
+        return paged(request)
+
+    async with connect(behave) as (client, _):
+        assert [thing.name async for thing in client.pages(Thing, limit=2)] == ["n0", "n1", "n2", "n3", "n4"]
+    async with connect(lambda request: failure(410, "Expired")) as (client, _):
+        with pytest.raises(Expired):
+            [thing async for thing in client.pages(Thing)]
+
+
+async def test_update_sends_a_patch_of_what_was_changed_under_the_version_that_was_read(connect: Connect) -> None:
+    def behave(request: Request) -> Answer:
+        return answer(THING)
+
+    async with connect(behave) as (client, server):
+        thing = await client.get(Thing, "a", namespace="ns")
+        thing.spec.replicas = 3
+        thing.spec.containers[0].image = "j"
+        await client.update(thing)
+        await client.update_status(await client.get(Thing, "a"))
+    sent = server.requests[1]
+    assert (sent.method, sent.path) == ("PATCH", "/api/v1/namespaces/ns/things/a")
+    assert sent.headers["content-type"] == "application/merge-patch+json"
+    assert json.loads(sent.body or b"") == {
+        "metadata": {"resourceVersion": "7"},
+        "spec": {"replicas": 3, "containers": [{"name": "c", "image": "j", "new": 1}]},
+    }
+    assert len(server.requests) == 3, "an update that changes nothing is not sent"
+
+
+async def test_update_of_an_object_made_by_hand_says_what_to_use(connect: Connect) -> None:
+    async with connect(lambda request: answer(THING)) as (client, _):
+        with pytest.raises(ValueError, match=r"apply\(\), create\(\) or replace\(\)"):
+            await client.update(Thing.named("a"))
+
+
+async def test_replace_puts_the_typed_object(connect: Connect) -> None:
+    async with connect(lambda request: answer(THING)) as (client, server):
+        await client.replace(await client.get(Thing, "a"), dry_run=True, field_validation="Strict")
+    sent = server.requests[1]
+    assert sent.method == "PUT"
+    assert sent.query == (("dryRun", "All"), ("fieldManager", "setpoint"), ("fieldValidation", "Strict"))
+    assert "future" not in json.loads(sent.body or b"")["spec"]
+
+
+async def test_apply_leaves_out_what_only_the_server_may_say(connect: Connect) -> None:
+    async with connect(lambda request: answer({**THING, "status": {"phase": "x"}})) as (client, server):
+        thing = await client.get(Thing, "a")
+        await client.apply(thing)
+        await client.apply(thing, subresource="status", force=False, field_manager="other")
+    main, status = server.requests[1:]
+    assert (main.method, main.path) == ("PATCH", "/api/v1/namespaces/ns/things/a")
+    assert main.headers["content-type"] == "application/apply-patch+yaml"
+    assert dict(main.query) == {"fieldManager": "setpoint", "force": "true"}
+    document = json.loads(main.body or b"")
+    assert document["metadata"] == {"name": "a", "namespace": "ns"}
+    assert document["apiVersion"] == "v1"
+    assert document["kind"] == "Thing"
+    assert "status" not in document
+    assert dict(status.query) == {"fieldManager": "other"}
+    assert status.path.endswith("/status")
+    assert json.loads(status.body or b"")["status"] == {"phase": "x"}
+
+
+async def test_delete_of_an_object_hits_no_newer_one_of_its_name(connect: Connect) -> None:
+    async with connect(lambda request: answer(THING)) as (client, server):
+        gone = await client.delete(await client.get(Thing, "a"), propagation="Foreground", grace_period_seconds=0)
+    assert isinstance(gone, Thing)
+    assert json.loads(server.requests[1].body or b"") == {
+        "apiVersion": "v1",
+        "kind": "DeleteOptions",
+        "preconditions": {"uid": "u1"},
+        "propagationPolicy": "Foreground",
+        "gracePeriodSeconds": 0,
+    }
+
+
+async def test_delete_gives_the_status_where_the_server_answers_one(connect: Connect) -> None:
+    done = {"kind": "Status", "apiVersion": "v1", "status": "Success", "details": {"uid": "u1"}}
+    async with connect(lambda request: answer(done)) as (client, server):
+        status = await client.delete(Thing, "a", namespace="ns")
+        await client.delete_all(Thing, selector="app=web")
+    assert isinstance(status, Status)
+    assert status.status == "Success"
+    assert not server.requests[0].body
+    assert (server.requests[1].method, server.requests[1].path) == ("DELETE", "/api/v1/namespaces/default/things")
+
+
+async def test_patch_sends_any_type(connect: Connect) -> None:
+    async with connect(lambda request: answer(THING)) as (client, server):
+        await client.patch(Thing, "a", [{"op": "remove", "path": "/x"}], type=PatchType.JSON, subresource="status")
+    assert server.requests[0].path.endswith("/things/a/status")
+    assert server.requests[0].headers["content-type"] == "application/json-patch+json"
+
+
+async def test_observers_hear_of_writes_that_succeeded(connect: Connect) -> None:
+    heard: list[tuple[str, ...]] = []
+
+    def behave(request: Request) -> Answer:
+        return failure(409, "Conflict") if request.method == "PUT" else answer(THING)
+
+    async with connect(behave) as (client, _):
+        stop = client.on_write(
+            lambda resource, key, uid, version, verb: heard.append((str(resource), key, uid, version, verb))
+        )
+        thing = await client.create(Thing.named("a", spec=ThingSpec(replicas=1)))
+        await client.patch(Thing, "a", {})
+        await client.create(thing, dry_run=True)
+        with pytest.raises(Conflict):
+            await client.replace(thing)
+        await client.delete(thing)
+        stop()
+        await client.apply(thing)
+    assert heard == [
+        ("things", "ns/a", "u1", "7", "create"),
+        ("things", "ns/a", "u1", "7", "patch"),
+        ("things", "ns/a", "u1", "7", "delete"),
+    ]
+
+
+async def test_watch_gives_events_and_lets_bookmarks_and_errors_through_undecoded(connect: Connect) -> None:
+    async def stream() -> AsyncIterator[bytes]:
+        lines = [
+            {"type": "ADDED", "object": THING},
+            {"type": "BOOKMARK", "object": {"kind": "Thing", "metadata": {"resourceVersion": "12"}}},
+            {"type": "ERROR", "object": {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}},
+        ]
+        text = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+        for start in range(0, len(text), 7):
+            yield text[start : start + 7]
+
+    async with connect(lambda request: Answer(body=stream())) as (client, server):
+        async with client.watch(Thing, namespace="ns", resource_version="3", selector="a=b") as events:
+            added, bookmark, error = [event async for event in events]
+    assert isinstance(added.object, Thing)
+    assert added.object.key == "ns/a"
+    assert (bookmark.type, bookmark.resource_version) == ("BOOKMARK", "12")
+    assert isinstance(error.object, Status)
+    assert isinstance(error.error, Expired)
+    assert dict(server.requests[0].query) == {
+        "watch": "true",
+        "resourceVersion": "3",
+        "labelSelector": "a=b",
+        "allowWatchBookmarks": "true",
+    }
+
+
+async def test_a_stream_that_ends_within_a_line_is_an_error(connect: Connect) -> None:
+    async def stream() -> AsyncIterator[bytes]:
+        yield b'{"type": "ADDED", "obj'
+
+    async with connect(lambda request: Answer(body=stream())) as (client, _):
+        with pytest.raises(TransportError, match="within a line"):
+            [event async for event in client.watch(Thing)]
+
+
+async def test_a_watch_that_is_cancelled_or_left_is_closed_at_once(connect: Connect) -> None:
+    closed = asyncio.Event()
+
+    async def stream() -> AsyncIterator[bytes]:
+        try:
+            yield json.dumps({"type": "ADDED", "object": THING}).encode() + b"\n"
+            await asyncio.Event().wait()
+        finally:
+            closed.set()
+
+    async with connect(lambda request: Answer(body=stream())) as (client, _):
+        started = asyncio.Event()
+
+        async def follow() -> None:
+            async for _ in client.watch(Thing):
+                started.set()
+
+        task = asyncio.create_task(follow())
+        await started.wait()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        if client.config is None and not hasattr(client.transport, "config"):
+            assert closed.is_set()
+        closed.clear()
+        async with client.watch(Thing) as events:
+            await anext(events)
+        if not hasattr(client.transport, "config"):
+            assert closed.is_set()
+
+
+async def test_closing_the_client_ends_streams_with_an_error(connect: Connect) -> None:
+    async def stream() -> AsyncIterator[bytes]:
+        yield json.dumps({"type": "ADDED", "object": THING}).encode() + b"\n"
+        await asyncio.Event().wait()
+
+    async with connect(lambda request: Answer(body=stream())) as (client, _):
+        started = asyncio.Event()
+
+        async def follow() -> None:
+            async for _ in client.watch(Thing):
+                started.set()
+
+        task = asyncio.create_task(follow())
+        await started.wait()
+        await client.close()
+        with pytest.raises(TransportError, match="closed"):
+            await task
+        with pytest.raises(TransportError, match="closed"):
+            await client.get(Thing, "a")
+
+
+async def test_errors_say_what_was_asked_of_whom(connect: Connect) -> None:
+    async with connect(lambda request: failure(404, "NotFound", 'things "a" not found')) as (client, _):
+        with pytest.raises(NotFound, match=r'^get things ns/a: NotFound \(404\): things "a" not found$') as caught:
+            await client.get(Thing, "a", namespace="ns")
+        assert (caught.value.verb, caught.value.resource, caught.value.key) == ("get", "things", "ns/a")
+        with pytest.raises(NotFound, match=r"^list globes.x.example.com: "):
+            await client.list(Globe)
+        with pytest.raises(NotFound, match=r"^watch things ns/: "):
+            async for _ in client.watch(Thing, namespace="ns"):
+                pass
