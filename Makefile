@@ -48,7 +48,7 @@ models-check: $(VENV)/.dev ## fail if the models differ from what the generator 
 	$(BIN)/python tools/generate_models.py --check
 
 bench-queue: $(VENV)/.dev ## the work queue beside client-go's
-	$(BIN)/python benchmarks/queue.py
+	$(BIN)/python benchmarks/workqueue.py
 
 check: lint types models-check test demo ## all that CI runs
 

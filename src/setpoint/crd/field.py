@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import msgspec
 from msgspec import Struct
@@ -88,7 +88,7 @@ def Field(
         rules=tuple(rule if isinstance(rule, Rule) else Rule(rule=rule) for rule in rules),
     )
     # Meta's overloads say which bounds exclude each other; it checks them itself when it is called.
-    make: Callable[..., msgspec.Meta] = msgspec.Meta
+    make = cast("Callable[..., msgspec.Meta]", msgspec.Meta)
     return make(
         description=description,
         title=title,
