@@ -1,0 +1,93 @@
+"""The embedded control plane: what makes an API server behave like a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from random import Random
+from types import TracebackType
+from typing import Any, Self
+
+from setpoint.client import Client
+from setpoint.cluster.garbage_collector import GarbageCollector
+from setpoint.cluster.namespaces import NamespaceDefaults, NamespaceLifecycle
+from setpoint.cluster.nodes import HollowNodes
+from setpoint.cluster.pods import HollowKubelet
+from setpoint.cluster.resources import ServedResources
+from setpoint.controller import Controller
+from setpoint.manager import Manager
+
+
+class ControlPlane:
+    """Garbage collection, namespace lifecycle and hollow nodes, against one API server.
+
+    ```python
+    async with ControlPlane(client):
+        ...
+    ```
+
+    It is one `Manager` with ordinary controllers, and shares one set of caches among them.
+
+    Args:
+        client: may do everything (``system:admin``).
+        nodes: how many hollow nodes there are; 0 for none, so that pods stay pending.
+        pod_start_seconds, pod_stop_seconds: how long hollow pods take to become ready and to end, by the loop's clock.
+        garbage_collection: whether what has lost its owners goes.
+        ca: the certificate (PEM) in every namespace's ``kube-root-ca.crt``.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        nodes: int = 1,
+        pod_start_seconds: float = 0.0,
+        pod_stop_seconds: float = 0.0,
+        garbage_collection: bool = True,
+        ca: str = "",
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        random: Random | None = None,
+    ) -> None:
+        self.resources = ServedResources(client)
+        controllers: list[Controller[Any]] = [
+            NamespaceLifecycle(self.resources).controller,
+            NamespaceDefaults(ca=ca).controller,
+        ]
+        self.nodes: HollowNodes | None = None
+        if nodes:
+            self.nodes = HollowNodes(client, nodes, now=now)
+            kubelet = HollowKubelet(self.nodes.names, start_seconds=pod_start_seconds, stop_seconds=pod_stop_seconds)
+            controllers.append(kubelet.controller)
+        self.manager = Manager(
+            client, controllers=controllers, shutdown_timeout=5.0, now=now, random=random, instance="control-plane"
+        )
+        self.garbage_collector: GarbageCollector | None = None
+        if garbage_collection:
+            self.garbage_collector = GarbageCollector(client, self.manager.factory, self.resources)
+            self.manager.add(self.garbage_collector)
+        if self.nodes is not None:
+            self.manager.add(self.nodes)
+
+    async def run(self) -> None:
+        """Runs until cancelled; see `Manager.run`."""
+        await self.manager.run()
+
+    def stop(self) -> None:
+        self.manager.stop()
+
+    async def __aenter__(self) -> Self:
+        await self.manager.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.manager.__aexit__(kind, error, traceback)
+
+    def idle(self) -> bool:
+        """Whether everything has been done that can be done now."""
+        return (
+            all(running.state == "running" and running.idle() for running in self.manager.controllers.values())
+            and (self.garbage_collector is None or self.garbage_collector.idle())
+            and (self.nodes is None or self.nodes.idle())
+        )

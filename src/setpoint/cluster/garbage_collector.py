@@ -1,0 +1,391 @@
+"""The garbage collector: objects go when their owners are gone, in the order that was asked for.
+
+Rules: https://kubernetes.io/docs/concepts/architecture/garbage-collection/ and KEP-2214. An owner counts as gone only
+when the server itself says so (by uid), never because a cache has not seen it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+from setpoint.cache import HandlerRegistration, Head, Informer, InformerFactory
+from setpoint.client import ApiError, Client, NotFound, PatchType, TransportError
+from setpoint.cluster.graph import Graph, Node
+from setpoint.cluster.resources import ServedResources, is_collectable, kind_of
+from setpoint.controller import Outcome, WorkLoop, done, retry
+from setpoint.meta import GroupVersionResource, Object, ObjectKey, OwnerReference, Resource
+from setpoint.models.apiextensions_v1 import CustomResourceDefinition
+
+FOREGROUND: Final = "foregroundDeletion"
+ORPHAN: Final = "orphan"
+MAX_ABSENT: Final = 4096
+SYNC_PATIENCE: Final = 10.0
+"""Seconds that new caches may take before work goes on without them."""
+RESCAN: Final = 30.0
+"""Seconds after which the server is asked again what it serves."""
+logger = logging.getLogger("setpoint.gc")
+
+
+class Item(NamedTuple):
+    """One object to look at."""
+
+    gvr: GroupVersionResource
+    key: ObjectKey
+    uid: str
+
+
+class _Monitor:
+    """One resource whose metadata is followed."""
+
+    def __init__(self, resource: Resource, kind: type[Object], informer: Informer[Any]) -> None:
+        self.resource = resource
+        self.kind = kind
+        self.informer = informer
+
+
+class GarbageCollector:
+    """Follows the metadata of everything that can be deleted, and deletes what nobody owns any more.
+
+    *Guarantees*
+
+    - Background: an object all of whose owners are gone is deleted; one that has a living owner left only loses the
+      references to the others.
+    - Foreground: an owner that waits (``foregroundDeletion``) goes after every dependent that blocks it.
+    - Orphan: dependents lose their reference before the owner goes.
+    - Owners are looked for in the dependent's namespace, or in none if their kind is cluster-scoped: a reference into
+      another namespace is one to nobody.
+    - Custom resources are followed as soon as they are served, and no longer when they aren't.
+
+    *Caveats*: an owner of a kind that the server does not serve is neither living nor gone: its dependents stay until
+    it is served again.
+    """
+
+    leader_only = False
+
+    def __init__(
+        self, client: Client, factory: InformerFactory, resources: ServedResources, *, workers: int = 8
+    ) -> None:
+        self.name = "garbage-collector"
+        self.graph = Graph()
+        self._client = client
+        self._factory = factory
+        self._resources = resources
+        self._monitors: dict[GroupVersionResource, _Monitor] = {}
+        self._absent: OrderedDict[tuple[str, str, str, str], None] = OrderedDict()
+        self._loop: WorkLoop[Item] = WorkLoop(self.name, self._look, workers=workers)
+        self._rescan = asyncio.Event()
+        self._settled = asyncio.Event()
+        self.scanned = asyncio.Event()
+        """Set when every resource that the server serves is followed, for the first time."""
+
+    async def run(self) -> None:
+        """Collects until `stop` or cancelled."""
+        definitions = self._factory.informer(CustomResourceDefinition, metadata_only=True)
+        definitions.add_event_handler(
+            on_add=lambda _head, _initial: self._changed(),
+            on_update=lambda _old, _new: self._changed(),
+            on_delete=lambda _head, _unknown: self._changed(),
+            name=self.name,
+        )
+        scanning = asyncio.ensure_future(self._keep_scanning())
+        try:
+            working = asyncio.ensure_future(self._loop.run())
+            try:
+                await asyncio.wait((scanning, working), return_when=asyncio.FIRST_COMPLETED)
+                if scanning.done():
+                    scanning.result()
+            finally:
+                if scanning.done():
+                    working.cancel()
+                await asyncio.gather(working, return_exceptions=True)
+            if not working.cancelled():
+                working.result()
+        finally:
+            self._loop.queue.shut_down()
+            scanning.cancel()
+            await asyncio.gather(scanning, return_exceptions=True)
+            for monitor in list(self._monitors.values()):
+                await monitor.informer.close()
+            await definitions.close()
+
+    def stop(self) -> None:
+        self._loop.stop()
+
+    def idle(self) -> bool:
+        """Whether there is nothing to look at now."""
+        depths = self._loop.queue.depths()
+        return self.scanned.is_set() and not depths.ready and not depths.processing and not self._rescan.is_set()
+
+    # -- what is followed ----------------------------------------------------------------------------------------------
+
+    def _changed(self) -> None:
+        self._resources.forget()
+        self._rescan.set()
+
+    async def _keep_scanning(self) -> None:
+        while True:
+            self._rescan.clear()
+            try:
+                served = [resource for resource in await self._resources() if is_collectable(resource)]
+                await self._follow(served)
+                self._settled.set()
+                self.scanned.set()
+            except (ApiError, TransportError) as problem:
+                logger.warning("can't ask the server what it serves", extra={"fields": {"error": str(problem)}})
+            try:
+                async with asyncio.timeout(RESCAN):
+                    await self._rescan.wait()
+            except TimeoutError:
+                self._resources.forget()
+
+    async def _follow(self, served: Iterable[Resource]) -> None:
+        """Begins to follow what is new, and lets go of what is not served any more."""
+        wanted = {resource.gvr: resource for resource in served}
+        for gvr in [gvr for gvr in self._monitors if gvr not in wanted]:
+            monitor = self._monitors.pop(gvr)
+            await monitor.informer.close()
+            for node in self.graph.forget(gvr):
+                self._enqueue_dependents(node.uid)
+        fresh: list[HandlerRegistration] = []
+        for gvr, resource in wanted.items():
+            if gvr not in self._monitors:
+                self._settled.clear()
+                kind = kind_of(resource)
+                informer = self._factory.informer(kind, namespace="", metadata_only=True)
+                self._monitors[gvr] = _Monitor(resource, kind, informer)
+                fresh.append(self._subscribe(gvr, informer))
+        try:
+            async with asyncio.timeout(SYNC_PATIENCE):
+                for registration in fresh:
+                    await registration.wait_synced()
+        except TimeoutError:
+            behind = [registration.name for registration in fresh if not registration.has_synced]
+            logger.warning("some resources can't be followed yet", extra={"fields": {"resources": behind}})
+
+    def _subscribe(self, gvr: GroupVersionResource, informer: Informer[Any]) -> HandlerRegistration:
+        def on_add(head: Head, _initial: bool) -> None:
+            self._put(gvr, head, None)
+
+        def on_update(old: Head, new: Head) -> None:
+            self._put(gvr, new, old)
+
+        def on_delete(head: Head, _unknown: bool) -> None:
+            node = self.graph.remove(head.uid)
+            owners = node.owners if node is not None else ()
+            self._enqueue_dependents(head.uid)
+            for owner in owners:  # one that waits for its dependents may wait for fewer now
+                waiting = self.graph.get(owner)
+                if waiting is not None and waiting.deleting_dependents:
+                    self._enqueue(waiting)
+
+        return informer.add_event_handler(
+            on_add=on_add, on_update=on_update, on_delete=on_delete, name=f"{self.name} {gvr.resource}"
+        )
+
+    def _put(self, gvr: GroupVersionResource, head: Head, old: Head | None) -> None:
+        references = head.owner_references
+        deleting = head.deletion_timestamp is not None
+        node = Node(
+            head.uid,
+            gvr,
+            head.key,
+            tuple(reference.uid for reference in references) if references else (),
+            frozenset(reference.uid for reference in references if reference.block_owner_deletion)
+            if references
+            else frozenset(),
+            deleting,
+            deleting and FOREGROUND in head.finalizers,
+        )
+        before = self.graph.put(node)
+        if deleting and (FOREGROUND in head.finalizers or ORPHAN in head.finalizers):
+            self._enqueue(node)
+            if node.deleting_dependents and (before is None or not before.deleting_dependents):
+                self._enqueue_dependents(node.uid)
+        elif references and (
+            old is None or old.owner_references != references or any(self.graph.get(uid) is None for uid in node.owners)
+        ):
+            self._enqueue(node)
+        if before is not None and before.blocks != node.blocks:
+            for uid in before.blocks - node.blocks:
+                waiting = self.graph.get(uid)
+                if waiting is not None and waiting.deleting_dependents:
+                    self._enqueue(waiting)
+
+    def _enqueue(self, node: Node) -> None:
+        self._loop.queue.add(Item(node.gvr, node.key, node.uid))
+
+    def _enqueue_dependents(self, uid: str) -> None:
+        for node in self.graph.dependents(uid):
+            self._enqueue(node)
+
+    # -- one object ----------------------------------------------------------------------------------------------------
+
+    async def _look(self, item: Item) -> Outcome:
+        # Nothing is decided while a cache is being filled: what it has not shown yet might depend on somebody.
+        await self._settled.wait()
+        monitor = self._monitors.get(item.gvr)
+        head = monitor.informer.store.head(item.key) if monitor is not None else None
+        if monitor is None or head is None or head.uid != item.uid:
+            return done()
+        if head.deletion_timestamp is not None:
+            if ORPHAN in head.finalizers:
+                await self._orphan_dependents(monitor, head)
+            elif FOREGROUND in head.finalizers:
+                await self._finish_foreground(monitor, head)
+            return done()
+        if head.owner_references:
+            try:
+                await self._judge(monitor, head)
+            except UnknownOwner as problem:
+                return retry(str(problem))
+        return done()
+
+    async def _judge(self, monitor: _Monitor, head: Head) -> None:
+        """Deletes the object if nobody owns it, or takes away the references to those who don't any more."""
+        solid: list[OwnerReference] = []
+        gone: list[OwnerReference] = []
+        waiting: list[OwnerReference] = []
+        for reference in head.owner_references:
+            if not await self._lives(reference, monitor.resource, head.namespace):
+                gone.append(reference)
+                continue
+            node = self.graph.get(reference.uid)
+            if node is not None and node.deleting_dependents:
+                waiting.append(reference)
+            else:
+                solid.append(reference)
+        if solid:
+            if gone or waiting:
+                await self._drop_references(monitor, head, {reference.uid for reference in (*gone, *waiting)})
+            return
+        if waiting and self.graph.has_dependents(head.uid):
+            for dependent in self.graph.dependents(head.uid):
+                if dependent.deleting_dependents:
+                    # A circle of owners that all wait for each other would never end.
+                    await self._unblock(monitor, head)
+                    break
+            policy = "Foreground"
+        elif ORPHAN in head.finalizers:
+            policy = "Orphan"
+        elif FOREGROUND in head.finalizers:
+            policy = "Foreground"
+        else:
+            policy = "Background"
+        await self._delete(monitor, head, policy)
+
+    async def _lives(self, reference: OwnerReference, dependent: Resource, namespace: str) -> bool:
+        """Whether the owner is there: known to be so, or else by the server's own word."""
+        owner = self.graph.get(reference.uid)
+        resource = await self._resources.find(reference.api_version, reference.kind)
+        if resource is None:
+            raise UnknownOwner(
+                f"{reference.kind} {reference.name} ({reference.api_version}) owns {dependent.kind}s in namespace "
+                f"{namespace!r}, but the server serves no such kind"
+            )
+        if resource.namespaced and not namespace:
+            raise UnknownOwner(
+                f"a cluster-scoped {dependent.kind} can't be owned by the namespaced {reference.kind} {reference.name}"
+            )
+        space = namespace if resource.namespaced else ""
+        if owner is not None and owner.key == ObjectKey.of(space, reference.name) and owner.gvr.group == resource.group:
+            return True
+        place = (reference.uid, str(resource), space, reference.name)
+        if place in self._absent:
+            self._absent.move_to_end(place)
+            return False
+        kind = kind_of(resource)
+        try:
+            found = await self._client.get(kind, reference.name, namespace=space or None)
+        except NotFound:
+            found = None
+        if found is not None and found.uid == reference.uid:
+            return True
+        self._absent[place] = None
+        if len(self._absent) > MAX_ABSENT:
+            self._absent.popitem(last=False)
+        return False
+
+    # -- writes --------------------------------------------------------------------------------------------------------
+
+    async def _delete(self, monitor: _Monitor, head: Head, policy: Any) -> None:
+        try:
+            await self._client.delete(
+                monitor.kind, head.name, namespace=head.namespace or None, uid=head.uid, propagation=policy
+            )
+        except NotFound:
+            return
+        logger.info("deleted", extra={"fields": {"kind": monitor.resource.kind, "key": head.key, "policy": policy}})
+
+    async def _drop_references(self, monitor: _Monitor, head: Head, uids: set[str]) -> None:
+        await self._patch(
+            monitor, head, {"ownerReferences": [item for item in _wire(head) if item["uid"] not in uids] or None}
+        )
+
+    async def _unblock(self, monitor: _Monitor, head: Head) -> None:
+        references = [{**item, "blockOwnerDeletion": False} for item in _wire(head)]
+        await self._patch(monitor, head, {"ownerReferences": references})
+
+    async def _orphan_dependents(self, monitor: _Monitor, head: Head) -> None:
+        for dependent in self.graph.dependents(head.uid):
+            place = self._monitors.get(dependent.gvr)
+            known = place.informer.store.head(dependent.key) if place is not None else None
+            if place is not None and known is not None and known.uid == dependent.uid:
+                await self._drop_references(place, known, {head.uid})
+        await self._remove_finalizer(monitor, head, ORPHAN)
+
+    async def _finish_foreground(self, monitor: _Monitor, head: Head) -> None:
+        blocking = [node for node in self.graph.dependents(head.uid) if head.uid in node.blocks]
+        if not blocking:
+            await self._remove_finalizer(monitor, head, FOREGROUND)
+            return
+        for node in blocking:
+            if not node.deleting_dependents:
+                self._enqueue(node)
+
+    async def _remove_finalizer(self, monitor: _Monitor, head: Head, finalizer: str) -> None:
+        rest = [name for name in head.finalizers if name != finalizer]
+        await self._patch(monitor, head, {"finalizers": rest or None})
+
+    async def _patch(self, monitor: _Monitor, head: Head, metadata: dict[str, Any]) -> None:
+        """Under the version that was looked at: a conflict means that there is something new to look at."""
+        body = {"metadata": {"uid": head.uid, "resourceVersion": head.resource_version, **metadata}}
+        try:
+            await self._client.patch(
+                monitor.kind,
+                head.name,
+                body,
+                type=PatchType.MERGE,
+                namespace=head.namespace or None,
+                field_manager="garbage-collector",
+            )
+        except NotFound:
+            return
+
+
+class UnknownOwner(Exception):
+    """An owner is of a kind that the server does not serve, so nobody can say whether it lives."""
+
+
+def _wire(head: Head) -> list[dict[str, Any]]:
+    return [
+        {
+            key: value
+            for key, value in (
+                ("apiVersion", reference.api_version),
+                ("kind", reference.kind),
+                ("name", reference.name),
+                ("uid", reference.uid),
+                ("controller", reference.controller),
+                ("blockOwnerDeletion", reference.block_owner_deletion),
+            )
+            if value is not None
+        }
+        for reference in head.owner_references
+    ]
+
+
+__all__ = ["FOREGROUND", "ORPHAN", "GarbageCollector", "Item", "UnknownOwner"]
