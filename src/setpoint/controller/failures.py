@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Final, NamedTuple
 
-from setpoint.client import ApiError, Conflict, Forbidden, TooManyRequests
+from setpoint.client import ApiError, Conflict, Forbidden, TooManyRequests, TransportError
 from setpoint.controller.outcome import TerminalError
 
 BUGS: Final = (
@@ -46,6 +46,8 @@ _ERROR = Failure("error", True, 0.0, logging.ERROR, True)
 
 def classify(problem: Exception) -> Failure:
     """The one place that knows kinds of failures apart; ``docs/outcomes.md`` shows it as a table."""
+    if isinstance(problem, ExceptionGroup):
+        return max(map(classify, problem.exceptions), key=_weight)
     if isinstance(problem, TerminalError):
         return _TERMINAL
     if isinstance(problem, Outdated):
@@ -58,13 +60,20 @@ def classify(problem: Exception) -> Failure:
         if isinstance(problem, Forbidden) and any(cause.reason == "NamespaceTerminating" for cause in problem.causes):
             return _TERMINATING
         return _REFUSED
-    if isinstance(problem, ReconcileTimeout | OSError):
+    if isinstance(problem, ReconcileTimeout | TransportError | OSError):
         return _REFUSED
     return _ERROR
 
 
+def _weight(failure: Failure) -> tuple[bool, bool, int, float]:
+    """Of several failures at once (a TaskGroup's), one that may pass is worth another try; then the gravest counts."""
+    return failure.retry, failure.result == "error", failure.level, failure.after
+
+
 def is_conflict(problem: Exception) -> bool:
     """Whether the write met a newer version: an ordinary event, retried on what is there then."""
+    if isinstance(problem, ExceptionGroup):
+        return all(map(is_conflict, problem.exceptions))
     return isinstance(problem, Conflict | Outdated)
 
 

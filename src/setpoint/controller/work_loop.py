@@ -12,11 +12,11 @@ from setpoint.controller.log import BoundLogger
 from setpoint.controller.metrics import LoopMetrics
 from setpoint.controller.outcome import After, Done, Outcome, TerminalError
 from setpoint.workqueue import (
+    ItemExponentialFailureRateLimiter,
     QueueMetricsProvider,
     RateLimiter,
     RateLimitingQueue,
     ShutDown,
-    default_item_based_rate_limiter,
 )
 
 Key = TypeVar("Key", bound=Hashable)
@@ -67,7 +67,7 @@ class WorkLoop(Generic[Key]):
         self.workers = workers
         self.metrics = metrics or LoopMetrics(name, workers)
         self.log = log or BoundLogger(logging.getLogger("setpoint.controller"), {"controller": name})
-        self.rate_limiter: RateLimiter[Key] = rate_limiter or default_item_based_rate_limiter()
+        self.rate_limiter: RateLimiter[Key] = rate_limiter or ItemExponentialFailureRateLimiter()
         self.queue: RateLimitingQueue[Key] = RateLimitingQueue(self.rate_limiter, name=name, metrics=queue_metrics)
         self._handle = handle
         self._on_end = on_end

@@ -1,6 +1,8 @@
-"""What tests of controllers are made of; here, virtual time."""
+"""What tests of controllers are made of: virtual time, and a whole cluster in a test."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from .clock import (
     EPOCH,
@@ -18,8 +20,12 @@ from .clock import (
     virtual_time,
 )
 
+if TYPE_CHECKING:
+    from .clusters import Cluster, cluster
+
 __all__ = [
     "EPOCH",
+    "Cluster",
     "Deadlock",
     "LeakedTasks",
     "Livelock",
@@ -28,8 +34,20 @@ __all__ = [
     "VirtualTimeError",
     "VirtualTimeLoop",
     "advance",
+    "cluster",
     "now",
     "run",
     "settle",
     "virtual_time",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """A test of a queue does not pay for the server."""
+    if name not in ("Cluster", "cluster"):
+        raise AttributeError(f"module 'setpoint.testing' has no attribute {name!r}")
+    from . import clusters
+
+    found = getattr(clusters, name)
+    globals()[name] = found
+    return found

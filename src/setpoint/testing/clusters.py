@@ -1,0 +1,286 @@
+"""A whole cluster inside a test: API server, control plane and controllers, in virtual time, without a socket.
+
+```python
+@sp.testing.virtual_time
+async def test_as_many_pods_run_as_the_spec_says() -> None:
+    async with sp.testing.cluster(controller) as cluster:
+        await cluster.apply(Mykind.named("sample", "default", spec=MykindSpec(numpods=3)))
+        await cluster.settle()
+        assert len(await cluster.list(Pod)) == 3
+```
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from datetime import datetime, timedelta
+from random import Random
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar
+
+import msgspec
+
+from setpoint.apiserver import ApiServer
+from setpoint.client import Client, InProcessTransport, NotFound, Transport
+from setpoint.cluster import ControlPlane
+from setpoint.controller import Controller, RunningController, watched_kinds
+from setpoint.crd import CustomResource, crd_for
+from setpoint.manager import LeaderElection, Manager
+from setpoint.meta import LabelSelector, Object, Selector, resource_of
+from setpoint.models.apiextensions_v1 import CustomResourceDefinition
+from setpoint.testing.clock import EPOCH, settle
+
+K = TypeVar("K", bound=Object)
+PATIENCE: Final = 30.0
+"""Seconds of virtual time for which `Cluster.settle` follows retries."""
+_STEP: Final = 0.05
+
+
+class Cluster:
+    """What ``async with cluster(...)`` gives: the server, the running controllers, and short forms of a client's verbs.
+
+    ``client`` is an administrator's, ``server`` the server's core, ``manager`` runs the controllers under test and
+    ``control_plane`` everything else. A controller that fails ends the test with its reason when the block is left.
+    """
+
+    client: Client
+    manager: Manager
+    control_plane: ControlPlane | None
+
+    def __init__(
+        self,
+        controllers: Sequence[Controller[Any]],
+        *,
+        objects: Iterable[Object] = (),
+        crds: Iterable[type[CustomResource] | Mapping[str, Any]] | None = None,
+        nodes: int = 1,
+        control_plane: bool = True,
+        namespace: str = "default",
+        leader_election: LeaderElection | None = None,
+        transport: Callable[[Transport], Transport] | None = None,
+        seed: int = 0,
+    ) -> None:
+        self._controllers = controllers
+        self._objects = tuple(objects)
+        self._crds = tuple(crds) if crds is not None else None
+        self._nodes = nodes
+        self._with_control_plane = control_plane
+        self._namespace = namespace
+        self._election = leader_election
+        self._wrap = transport or (lambda inner: inner)
+        self.random = Random(seed)
+        self.server = ApiServer(now=self.now, random=Random(seed + 1))
+        self._stack = AsyncExitStack()
+
+    def now(self) -> datetime:
+        """The wall-clock time that belongs to the loop's."""
+        return EPOCH + timedelta(seconds=asyncio.get_running_loop().time())
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self.server)
+            self.client = await stack.enter_async_context(
+                Client(InProcessTransport(self.server.handle), namespace=self._namespace, random=self.random)
+            )
+            for definition in self._definitions():
+                await self._install(definition)
+            self.control_plane = None
+            if self._with_control_plane:
+                plane = ControlPlane(self.client, nodes=self._nodes, now=self.now, random=self.random)
+                self.control_plane = await stack.enter_async_context(plane)
+            for obj in self._objects:
+                await self.client.create(obj)
+            # The controllers' own connection: whatever a test puts in its way does not touch the rest.
+            client = await stack.enter_async_context(
+                Client(
+                    self._wrap(InProcessTransport(self.server.handle)), namespace=self._namespace, random=self.random
+                )
+            )
+            self.manager = Manager(
+                client,
+                controllers=self._controllers,
+                leader_election=self._election,
+                now=self.now,
+                random=self.random,
+                instance="test",
+            )
+            await stack.enter_async_context(self.manager)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
+        return await self._stack.__aexit__(kind, error, traceback)
+
+    # -- time ----------------------------------------------------------------------------------------------------------
+
+    async def settle(self, patience: float = PATIENCE) -> None:
+        """Until nothing is left to do: every event is delivered, every queue is empty, no reconcile is under way.
+
+        Retries (failures, ``retry()``, and whatever the control plane has put off) are followed for ``patience``
+        seconds of virtual time. Appointments that the controllers under test made with ``after()`` are not waited
+        for, so a controller that polls settles, too.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + patience
+        while True:
+            await settle()
+            now = loop.time()
+            due = self._next_due()
+            if due is None or due > deadline:
+                return
+            await asyncio.sleep(max(due - now, 0.0))
+
+    async def eventually(
+        self, condition: Callable[[], bool | Awaitable[bool]], *, within: float = 60.0, why: str = ""
+    ) -> None:
+        """Lets time pass until ``condition()`` holds.
+
+        Raises:
+            AssertionError: it does not in ``within`` seconds of virtual time.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + within
+        while True:
+            await settle()
+            held = condition()
+            if await held if inspect.isawaitable(held) else held:
+                return
+            if loop.time() >= deadline:
+                raise AssertionError(why or f"not so within {within:g} s: {condition!r}\n{self.describe()}")
+            await asyncio.sleep(_STEP)
+
+    def running(self, name: str) -> RunningController[Any]:
+        """A controller under test, as it runs."""
+        return self.manager.controllers[name]
+
+    def describe(self) -> str:
+        """What every controller under test is doing, for messages."""
+        lines = []
+        for name, running in self.manager.controllers.items():
+            lines.append(f"{name}: {running.state} {running.readiness()}".rstrip())
+            lines += [f"  {key}: {state}" for key, state in running.queue.states().items()]
+        return "\n".join(lines)
+
+    def _next_due(self) -> float | None:
+        """The loop time at which there is something to do again, None if there is nothing."""
+        now = asyncio.get_running_loop().time()
+        due: list[float] = []
+        running = [(each, False) for each in self.manager.controllers.values()]
+        if self.control_plane is not None:
+            running += [(each, True) for each in self.control_plane.manager.controllers.values()]
+            if not self.control_plane.idle():
+                due.append(now + _STEP)
+        for each, everything in running:
+            if each.state in ("stopped", "new"):
+                continue
+            if each.state != "running" or not each.idle():
+                due.append(now + _STEP)
+            for key, state in each.queue.states().items():
+                at = each.queue.ready_at(key) if "delayed" in state else None
+                if at is not None and (everything or each.queue.num_requeues(key)):
+                    due.append(at)
+        return min(due, default=None)
+
+    # -- verbs ---------------------------------------------------------------------------------------------------------
+
+    async def get(self, kind: type[K], name: str, namespace: str | None = None) -> K:
+        """Raises `NotFound`."""
+        return await self.client.get(kind, name, namespace=namespace)
+
+    async def find(self, kind: type[K], name: str, namespace: str | None = None) -> K | None:
+        """As `get`, but None where there is none."""
+        try:
+            return await self.client.get(kind, name, namespace=namespace)
+        except NotFound:
+            return None
+
+    async def list(
+        self,
+        kind: type[K],
+        *,
+        namespace: str | None = None,
+        selector: str | Mapping[str, str] | LabelSelector | Selector | None = None,
+    ) -> Sequence[K]:
+        """Of all namespaces unless one is given, ordered by key."""
+        found = await self.client.list(kind, namespace=namespace, selector=selector)
+        return sorted(found.items, key=lambda obj: obj.key)
+
+    async def create(self, obj: K) -> K:
+        return await self.client.create(obj)
+
+    async def apply(self, obj: K) -> K:
+        return await self.client.apply(obj, field_manager="test")
+
+    async def update(self, obj: K) -> K:
+        return await self.client.update(obj)
+
+    async def delete(self, obj: Object, **options: Any) -> None:
+        await self.client.delete(obj, **options)
+
+    # -- custom resources ----------------------------------------------------------------------------------------------
+
+    def _definitions(self) -> list[Mapping[str, Any]]:
+        """One definition for each kind, with all its versions."""
+        given = self._crds
+        if given is None:
+            given = tuple(kind for kind in watched_kinds(self._controllers) if issubclass(kind, CustomResource))
+        definitions: list[Mapping[str, Any]] = []
+        versions: dict[tuple[str, str], list[type[CustomResource]]] = {}
+        for each in given:
+            if isinstance(each, type):
+                resource = resource_of(each)
+                versions.setdefault((resource.group, resource.kind), []).append(each)
+            else:
+                definitions.append(each)
+        return [*definitions, *(crd_for(*kinds) for kinds in versions.values())]
+
+    async def _install(self, definition: Mapping[str, Any]) -> None:
+        path = resource_of(CustomResourceDefinition).path()
+        await self.client.request("POST", path, body=msgspec.json.encode(definition))
+        name = definition["metadata"]["name"]
+        while not (await self.client.get(CustomResourceDefinition, name)).is_established:
+            await asyncio.sleep(_STEP)
+
+
+def cluster(
+    *controllers: Controller[Any],
+    objects: Iterable[Object] = (),
+    crds: Iterable[type[CustomResource] | Mapping[str, Any]] | None = None,
+    nodes: int = 1,
+    control_plane: bool = True,
+    namespace: str = "default",
+    leader_election: LeaderElection | None = None,
+    transport: Callable[[Transport], Transport] | None = None,
+    seed: int = 0,
+) -> Cluster:
+    """A cluster in which ``controllers`` run: ``async with cluster(controller) as c: ...``.
+
+    Use it in virtual time (`virtual_time`); it is over with the block.
+
+    Args:
+        objects: are created before the controllers start.
+        crds: CustomResource classes or CustomResourceDefinitions to install; by default those of the custom kinds
+            that the controllers watch.
+        nodes: hollow nodes; with 0 every pod stays pending.
+        control_plane: whether garbage collector, namespace lifecycle and hollow nodes run.
+        namespace: where namespaced objects are looked for that are named without one.
+        leader_election: the controllers run only while elected.
+        transport: wraps the controllers' connection, to count requests or to inject faults.
+        seed: of everything that is drawn by chance.
+    """
+    return Cluster(
+        controllers,
+        objects=objects,
+        crds=crds,
+        nodes=nodes,
+        control_plane=control_plane,
+        namespace=namespace,
+        leader_election=leader_election,
+        transport=transport,
+        seed=seed,
+    )

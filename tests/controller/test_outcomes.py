@@ -1,0 +1,360 @@
+"""Every row of docs/outcomes.md."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from setpoint.client.errors import Conflict, Forbidden, NotFound, TooManyRequests, error_from_status
+from setpoint.client.transport import TransportError
+from setpoint.controller import TerminalError, WorkLoop, after, done, retry
+from setpoint.controller.failures import Outdated, ReconcileTimeout
+from setpoint.meta import Status, StatusCause, StatusDetails
+from setpoint.testing import advance, settle, virtual_time
+
+TABLE = Path(__file__).parents[2] / "docs" / "outcomes.md"
+
+
+def api_error(reason: str, code: int, *, retry_after: int = 0, cause: str = "") -> Exception:
+    details = StatusDetails(
+        retry_after_seconds=retry_after, causes=[StatusCause(reason=cause, message="m")] if cause else []
+    )
+    return error_from_status(Status(reason=reason, code=code, message="no", details=details))
+
+
+class Row(NamedTuple):
+    """What the table says of one ending: the next attempt in seconds, failures counted, labels, log level."""
+
+    name: str
+    ending: Callable[[], Any]
+    next_in: float | None
+    failures: int
+    result: str
+    counters: tuple[str, ...]
+    level: int | None
+
+
+def raising(problem: Exception) -> Callable[[], Any]:
+    def end() -> Any:
+        raise problem
+
+    return end
+
+
+ROWS = [
+    Row("None", lambda: None, None, 0, "success", (), None),
+    Row("done()", done, None, 0, "success", (), None),
+    Row("after(30)", lambda: after(30), 30, 0, "requeue_after", (), None),
+    Row("retry(reason)", lambda: retry("soon"), 0.005, 1, "requeue", (), logging.INFO),
+    Row("retry(reason, after=7)", lambda: retry("soon", after=7), 7, 1, "requeue", (), logging.INFO),
+    Row("TerminalError", raising(TerminalError("bad")), None, 0, "error", ("errors", "terminal_errors"), logging.ERROR),
+    Row("Conflict", raising(api_error("Conflict", 409)), 0.005, 1, "requeue", ("conflicts",), logging.DEBUG),
+    Row("Outdated", raising(Outdated("moved")), 0.005, 1, "requeue", ("conflicts",), logging.DEBUG),
+    Row(
+        "TooManyRequests",
+        raising(api_error("TooManyRequests", 429, retry_after=9)),
+        9,
+        1,
+        "requeue",
+        (),
+        logging.WARNING,
+    ),
+    Row(
+        "NamespaceTerminating",
+        raising(api_error("Forbidden", 403, cause="NamespaceTerminating")),
+        0.005,
+        1,
+        "requeue",
+        (),
+        logging.DEBUG,
+    ),
+    Row("any other ApiError", raising(api_error("NotFound", 404)), 0.005, 1, "error", ("errors",), logging.ERROR),
+    Row(
+        "TransportError", raising(TransportError("reset", sent=True)), 0.005, 1, "error", ("errors",), logging.ERROR
+    ),
+    Row(
+        "ReconcileTimeout", raising(ReconcileTimeout("slow")), 0.005, 1, "error", ("errors", "timeouts"), logging.ERROR
+    ),
+    Row("a mistake", raising(KeyError("x")), 0.005, 1, "error", ("errors", "panics"), logging.ERROR),
+    Row("any other exception", raising(RuntimeError("x")), 0.005, 1, "error", ("errors",), logging.ERROR),
+]
+COUNTERS = ("errors", "terminal_errors", "panics", "timeouts", "conflicts")
+
+
+async def work_once(row: Row) -> tuple[WorkLoop[str], list[float]]:
+    """A loop whose first attempt ends as the row says; when its attempts were made."""
+    attempts: list[float] = []
+
+    async def handle(key: str) -> Any:
+        attempts.append(asyncio.get_running_loop().time())
+        return row.ending() if len(attempts) == 1 else done()
+
+    loop: WorkLoop[str] = WorkLoop("test", handle)
+    running = asyncio.ensure_future(loop.run())
+    loop.queue.add("a")
+    await settle()
+    assert len(attempts) == 1
+    assert loop.queue.num_requeues("a") == row.failures
+    await advance(3600)
+    loop.stop()
+    await running
+    return loop, attempts
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_each_ending_has_its_effect(row: Row, caplog: pytest.LogCaptureFixture) -> None:
+    @virtual_time
+    async def check() -> None:
+        with caplog.at_level(logging.DEBUG, "setpoint.controller"):
+            loop, attempts = await work_once(row)
+        if row.next_in is None:
+            assert len(attempts) == 1
+        else:
+            assert attempts[1] - attempts[0] == pytest.approx(row.next_in)
+        wanted = {row.result: 1}
+        if row.next_in is not None:
+            wanted["success"] = wanted.get("success", 0) + 1
+        assert {name: count for name, count in loop.metrics.results.items() if count} == wanted
+        assert {name for name in COUNTERS if getattr(loop.metrics, name)} == set(row.counters)
+        levels = [record.levelno for record in caplog.records]
+        assert levels == ([] if row.level is None else [row.level])
+
+    check()
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_the_table_in_the_docs_has_each_ending(row: Row) -> None:
+    line = next((line for line in TABLE.read_text().splitlines() if line.startswith(f"| `{row.name}`")), None)
+    if line is None:
+        line = next(line for line in TABLE.read_text().splitlines() if line.startswith(f"| {row.name} "))
+    cells = [cell.strip() for cell in line.strip("|").split("|")]
+    assert cells[3].strip("`") == row.result
+    for counter in row.counters:
+        assert counter in cells[4].replace(" ", "_")
+    assert cells[5] == ("-" if row.level is None else logging.getLevelName(row.level).lower())
+    assert cells[2] == ("forgotten" if row.failures == 0 else "grows")
+
+
+@virtual_time
+async def test_backoff_grows_until_an_attempt_is_fine() -> None:
+    moments: list[float] = []
+
+    async def handle(key: str) -> Any:
+        moments.append(asyncio.get_running_loop().time())
+        if len(moments) < 5:
+            raise RuntimeError("not yet")
+        return done()
+
+    loop: WorkLoop[str] = WorkLoop("test", handle)
+    running = asyncio.ensure_future(loop.run())
+    loop.queue.add("a")
+    await advance(10)
+    gaps = [later - earlier for earlier, later in zip(moments, moments[1:], strict=False)]
+    assert gaps == pytest.approx([0.005, 0.01, 0.02, 0.04])
+    assert loop.queue.num_requeues("a") == 0
+    loop.stop()
+    await running
+
+
+@virtual_time
+async def test_one_key_that_fails_does_not_hold_up_the_others() -> None:
+    handled: list[str] = []
+
+    async def handle(key: str) -> Any:
+        if key == "bad":
+            raise RuntimeError("always")
+        handled.append(key)
+        return done()
+
+    loop: WorkLoop[str] = WorkLoop("test", handle)
+    running = asyncio.ensure_future(loop.run())
+    for key in ("bad", "a", "b", "c"):
+        loop.queue.add(key)
+    await settle()
+    assert handled == ["a", "b", "c"]
+    loop.stop()
+    await running
+
+
+@virtual_time
+async def test_an_event_ends_the_wait_of_a_delayed_key() -> None:
+    moments: list[float] = []
+
+    async def handle(key: str) -> Any:
+        moments.append(asyncio.get_running_loop().time())
+        return after(100)
+
+    loop: WorkLoop[str] = WorkLoop("test", handle)
+    running = asyncio.ensure_future(loop.run())
+    loop.queue.add("a")
+    await advance(10)
+    loop.queue.add("a")
+    await advance(50)
+    assert moments == [0.0, 10.0]
+    loop.stop()
+    await running
+
+
+@virtual_time
+async def test_a_key_keeps_its_priority_when_it_is_tried_again() -> None:
+    seen: list[int | None] = []
+
+    async def handle(key: str) -> Any:
+        seen.append(loop.queue.priority(key))
+        if len(seen) == 1:
+            raise RuntimeError("once")
+        return after(1) if len(seen) == 2 else done()
+
+    loop: WorkLoop[str] = WorkLoop("test", handle)
+    running = asyncio.ensure_future(loop.run())
+    loop.queue.add("a", priority=-100)
+    await advance(10)
+    assert seen == [-100, -100, -100]
+    loop.stop()
+    await running
+
+
+@virtual_time
+async def test_a_key_is_never_handled_twice_at_once_and_workers_work_side_by_side() -> None:
+    running_now: set[str] = set()
+    most = 0
+
+    async def handle(key: str) -> Any:
+        nonlocal most
+        assert key not in running_now
+        running_now.add(key)
+        most = max(most, len(running_now))
+        await asyncio.sleep(1)
+        running_now.discard(key)
+
+    loop: WorkLoop[str] = WorkLoop("test", handle, workers=3)
+    running = asyncio.ensure_future(loop.run())
+    for moment in range(20):
+        for key in "abcd":
+            loop.queue.add(key)
+        await advance(0.3 + moment % 2)
+    await advance(10)
+    assert most == 3
+    loop.stop()
+    await running
+
+
+@virtual_time
+async def test_base_exceptions_are_never_swallowed() -> None:
+    class Fatal(BaseException):
+        pass
+
+    async def handle(key: str) -> Any:
+        raise Fatal
+
+    loop: WorkLoop[str] = WorkLoop("test", handle)
+    loop.queue.add("a")
+    with pytest.raises(BaseExceptionGroup) as caught:
+        await loop.run()
+    assert caught.value.subgroup(Fatal) is not None
+
+
+@virtual_time
+async def test_awaiting_a_cancelled_task_does_not_end_a_worker() -> None:
+    """A worker that ended so would be missed by nobody."""
+    handled: list[str] = []
+
+    async def handle(key: str) -> Any:
+        if key == "bad" and not handled:
+            handled.append("bad")
+            task = asyncio.ensure_future(asyncio.sleep(1))
+            task.cancel()
+            await task
+        handled.append(key)
+
+    loop: WorkLoop[str] = WorkLoop("test", handle)
+    running = asyncio.ensure_future(loop.run())
+    loop.queue.add("bad")
+    loop.queue.add("good")
+    await advance(1)
+    assert handled == ["bad", "good", "bad"]
+    assert loop.metrics.errors == 1
+    loop.stop()
+    await running
+
+
+@virtual_time
+async def test_cancelling_the_loop_cancels_its_attempts() -> None:
+    cancelled: list[str] = []
+
+    async def handle(key: str) -> Any:
+        try:
+            await asyncio.sleep(100)
+        except asyncio.CancelledError:
+            cancelled.append(key)
+            raise
+
+    loop: WorkLoop[str] = WorkLoop("test", handle, workers=2)
+    running = asyncio.ensure_future(loop.run())
+    loop.queue.add("a")
+    loop.queue.add("b")
+    await settle()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert sorted(cancelled) == ["a", "b"]
+
+
+@virtual_time
+async def test_stopping_lets_attempts_end_and_takes_no_more_keys() -> None:
+    ended: list[str] = []
+
+    async def handle(key: str) -> Any:
+        await asyncio.sleep(5)
+        ended.append(key)
+
+    loop: WorkLoop[str] = WorkLoop("test", handle)
+    running = asyncio.ensure_future(loop.run())
+    for key in "abc":
+        loop.queue.add(key)
+    await settle()
+    loop.stop()
+    await running
+    assert ended == ["a"]
+
+
+@virtual_time
+async def test_a_function_that_never_waits_lets_others_run() -> None:
+    seen = 0
+
+    async def handle(key: str) -> Any:
+        loop.queue.add(key)
+        nonlocal seen
+        seen += 1
+
+    loop: WorkLoop[str] = WorkLoop("test", handle)
+    running = asyncio.ensure_future(loop.run())
+    loop.queue.add("a")
+    for _ in range(50):
+        await asyncio.sleep(0)
+    assert 0 < seen < 2000
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+
+def test_outcomes_refuse_what_makes_no_sense() -> None:
+    for seconds in (-1.0, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="finite number"):
+            after(seconds)
+        with pytest.raises(ValueError, match="finite number"):
+            retry("x", after=seconds)
+    with pytest.raises(ValueError, match="at least 1"):
+        WorkLoop("x", lambda key: asyncio.sleep(0), workers=0)
+
+
+def test_conflicts_are_told_apart_by_reason() -> None:
+    assert isinstance(api_error("Conflict", 409), Conflict)
+    assert isinstance(api_error("Forbidden", 403), Forbidden)
+    assert isinstance(api_error("NotFound", 404), NotFound)
+    assert isinstance(api_error("TooManyRequests", 429), TooManyRequests)
