@@ -53,7 +53,8 @@ class Index:
                 del self._postings[value]
         else:
             keys = tuple(each for each in posting if each != key)
-            self._postings[value] = keys if len(keys) > 1 else keys[0]  # a tuple has two keys at least
+            # A tuple has two keys at least, so one is left.
+            self._postings[value] = keys if len(keys) > 1 else "".join(keys)
 
     def keys(self, value: str) -> Iterable[str]:
         """The keys of the objects that have ``value``; not to be held across a change."""

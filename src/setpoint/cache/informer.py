@@ -101,8 +101,8 @@ class Informer(Generic[K]):
 
         ``on_add(head, initial)``, ``on_update(old, new)`` and ``on_delete(head, final_state_unknown)`` get heads and
         flags; they may be functions or coroutine functions. ``filter`` shows only the objects it returns true for: an
-        update that makes it true is an add, one that makes it false a delete. ``resync`` seconds (at least 1; 0 for never;
-        default: the factory's) is the period in which all objects come as updates again. ``name`` is for logs.
+        update that makes it true is an add, one that makes it false a delete. ``resync`` seconds (at least 1; 0 for
+        never; default: the factory's) is the period in which all objects come as updates again. ``name`` is for logs.
 
         Raises:
             InformerStopped: this handle or its factory has been closed.

@@ -7,13 +7,12 @@ once. Both give the same result.
 
 Why the cut is exact: the fast way is taken only when the document starts with the expected prefix, and when what stands
 between it and ``,"managedFields":[{`` is a complete JSON object once a ``}`` is added, so the cut begins inside the
-object's own metadata. It ends at the first ``}]},"`` that a letter follows. A quote before a letter opens a string in
+object's own metadata. It ends at the first ``}]},"``, if a letter follows. A quote before a letter opens a string in
 valid JSON and never closes one, so the cut's end is outside any string, and field sets hold no arrays of their own.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -25,7 +24,6 @@ from setpoint.meta import DecodeError, Resource, decode, encode
 Transform = Callable[[dict[str, Any]], dict[str, Any]]
 
 _MANAGED = b',"managedFields":[{'
-_MANAGED_END = re.compile(rb'\}\]\}(?=,"[a-zA-Z]|\}$)')
 _BARE = b'{"metadata":'
 _IDENTITY = frozenset(("apiVersion", "kind", "metadata"))
 _decode_head = msgspec.json.Decoder(Head).decode
@@ -93,14 +91,14 @@ class Intake:
             else:
                 return self._read_any(raw)
             cut = raw.find(_MANAGED, skip)
-            if cut > 0 and (end := _MANAGED_END.search(raw, cut)) is not None:
+            if cut > 0 and (end := _end_of_managed(raw, cut)):
                 metadata = raw[skip:cut] + b"}"
                 try:
                     head = _decode_head(metadata)
                 except msgspec.DecodeError:
                     return self._read_any(raw)
                 return Item(
-                    head, b"%b%b%b" % (prefix, metadata, raw[end.end() :]), len(prefix) + len(metadata)
+                    head, b"%b%b%b" % (prefix, metadata, raw[end:]), len(prefix) + len(metadata)
                 )
         return self._read_any(raw)
 
@@ -159,6 +157,14 @@ class Intake:
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _encode = msgspec.json.encode
+
+
+def _end_of_managed(raw: bytes, start: int) -> int:
+    """Behind the brace that ends the metadata, 0 if it can't be told."""
+    end = raw.find(b'}]},"', start)
+    if end < 0:
+        return len(raw) - 1 if raw.endswith(b"}]}}") else 0
+    return end + 3 if raw[end + 5 : end + 6].isalpha() else 0
 
 
 def _decode_text(raw: msgspec.Raw | None) -> str:

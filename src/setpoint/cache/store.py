@@ -231,7 +231,8 @@ class Store:
     def _values(self, index: Index, head: Head, document: bytes, *, strict: bool = False) -> tuple[str, ...]:
         try:
             if index.projection is None:
-                return tuple(index.function(head))
+                found = index.function(head)
+                return tuple(found) if found else ()
             return tuple(index.function(decode(index.projection, document)))
         except Exception:
             if strict:
@@ -260,19 +261,19 @@ class Store:
 
     def put(self, key: str, item: Item) -> Record | Stale | None:
         """Add or replace an object. The answer is the record it replaced, None, or `STALE` if it isn't newer."""
-        head = item.head
+        head, document, end = item
         version = version_number(head.resource_version)
         old = self._records.get(key)
         if old is not None and version and version <= version_of(old):
             return STALE
-        document = item.document
+        length = len(document)
         values = tuple([self._values(index, head, document) for index in self._all_indexes])
         fingerprint = hash((self._salt, values)) & _MASK
         scheme, small = self._compressor.compress(document)
-        record = seal(small, version, fingerprint, item.end, len(document), scheme)
-        self._set(key, head.namespace, old, record, values, fingerprint)
+        record = seal(small, version, fingerprint, end, length, scheme)
+        self._set(key, head.namespace, old, record, length, values, fingerprint)
         self._window_puts += 1
-        self._window_raw += len(document)
+        self._window_raw += length
         self._window_small += len(small)
         if self._window_puts >= _WINDOW or len(self._records) == self._next_training:
             self._consider_training()
@@ -302,6 +303,7 @@ class Store:
         namespace: str,
         old: Record | None,
         record: Record,
+        length: int,
         values: tuple[tuple[str, ...], ...] | None,
         fingerprint: int,
     ) -> None:
@@ -310,7 +312,7 @@ class Store:
             self._save(key, old)
         self._records[key] = record
         self.stored_bytes += len(record)
-        self.raw_bytes += unseal(record)[3]
+        self.raw_bytes += length
         if old is None:
             assert values is not None
             if namespace:
@@ -440,13 +442,14 @@ class Replacement:
                 changes.append(Change(key, old, old, True))
                 continue
             changes.append(Change(key, old, record))
-            _, fingerprint, end, _, _ = unseal(record)
+            _, fingerprint, end, length, _ = unseal(record)
             values = None
             if old is None or unseal(old)[1] != fingerprint:
                 document = store.document(record)
                 head = store.intake.head_of(document, end)
                 values = tuple([store._values(index, head, document) for index in store._all_indexes])
-            store._set(key, key.partition("/")[0] if "/" in key else "", old, record, values, fingerprint)
+            namespace = key.partition("/")[0] if "/" in key else ""
+            store._set(key, namespace, old, record, length, values, fingerprint)
         self._fresh = {}
         store._consider_training()
         return iter(changes)

@@ -1,0 +1,46 @@
+"""setpoint's informer, with a handler that counts."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from protocol import collected, hear, say
+
+import setpoint.client.http  # noqa: F401 - what every program with a client has
+from setpoint.cache import Head, InformerFactory
+from setpoint.client.client import Client
+from setpoint.client.config import ClientConfig
+from setpoint.models.core_v1 import Pod
+
+
+async def main(server: str, count: int) -> None:
+    import aiohttp  # noqa: F401, PLC0415 - imported by the first request: let it count as idle
+
+    done = asyncio.Event()
+    seen = 0
+
+    def on_update(_old: Head, _new: Head) -> None:
+        nonlocal seen
+        seen += 1
+        if seen == count:
+            done.set()
+
+    async with Client.from_config(ClientConfig(server=server)) as client:
+        say("ready")
+        hear("sync")
+        async with InformerFactory(client) as factory:
+            pods = factory.informer(Pod)
+            pods.add_event_handler(on_add=lambda _head, _initial: None, on_update=on_update)
+            await factory.wait_for_cache_sync()
+            assert len(pods.store) == count
+            say("synced")
+            collected()
+            say("watching")
+            await done.wait()
+            say("done")
+            collected()
+            hear("exit")
+
+
+asyncio.run(main(sys.argv[1], int(sys.argv[2])))
