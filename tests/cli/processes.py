@@ -1,0 +1,98 @@
+"""Programs under test as real processes: started, listened to, signalled, and ended by their id."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+DEADLINE = 30.0
+"""Seconds after which something that was waited for counts as missing. Generous: the machine may be busy."""
+
+
+class Program:
+    """A running program and the lines that it has printed."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        self.out: list[str] = []
+        self.err: list[str] = []
+        self._changed = asyncio.Event()
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self._readers = [
+            asyncio.create_task(self._read(process.stdout, self.out)),
+            asyncio.create_task(self._read(process.stderr, self.err)),
+        ]
+
+    async def _read(self, stream: asyncio.StreamReader, lines: list[str]) -> None:
+        while line := await stream.readline():
+            lines.append(line.decode().rstrip("\n"))
+            self._changed.set()
+        self._changed.set()
+
+    async def until(self, done: Callable[[Program], bool], what: str) -> None:
+        """Waits until ``done`` of what was printed so far."""
+        try:
+            async with asyncio.timeout(DEADLINE):
+                while not done(self):
+                    if all(reader.done() for reader in self._readers):
+                        raise AssertionError(f"it ended before {what}:\n{self.printed()}")
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            raise AssertionError(f"no {what} within {DEADLINE:g} s:\n{self.printed()}") from None
+
+    async def ended(self) -> int:
+        """The exit status, when all output has been read."""
+        async with asyncio.timeout(DEADLINE):
+            status = await self.process.wait()
+            await asyncio.gather(*self._readers)
+            return status
+
+    async def signalled(self, number: signal.Signals) -> int:
+        """The exit status after that signal."""
+        self.process.send_signal(number)
+        return await self.ended()
+
+    def printed(self) -> str:
+        return "\n".join(["-- stdout", *self.out, "-- stderr", *self.err])
+
+
+@asynccontextmanager
+async def program(*words: str | Path, home: Path) -> AsyncIterator[Program]:
+    """``python WORDS`` with an empty home directory and no kubeconfig; killed at the end if it still runs."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("KUBECONFIG", "HTTP_PROXY")}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *map(str, words),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env={**environment, "HOME": str(home), "PYTHONUNBUFFERED": "1", "COLUMNS": "200"},
+    )
+    started = Program(process)
+    try:
+        yield started
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await started.ended()
+
+
+@asynccontextmanager
+async def server(home: Path, *words: str | Path) -> AsyncIterator[tuple[Program, str, Path]]:
+    """``setpoint server`` with these options more: the program, its URL, its kubeconfig."""
+    kubeconfig = home / "server.kubeconfig"
+    options = ("--kubeconfig", kubeconfig, *words)
+    if "--port" not in words:
+        options = ("--port", "0", *options)
+    async with program("-m", "setpoint", "server", *options, home=home) as running:
+        await running.until(lambda p: any("serving" in line for line in p.out), "line that says where it serves")
+        (line,) = running.out
+        url = next(word for word in line.split() if word.startswith("http"))
+        yield running, url, kubeconfig

@@ -1,0 +1,159 @@
+"""``setpoint server`` as its users meet it: ready, stopped, in the way of another, killed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from setpoint.client import Client, ConfigError, TransportError
+from setpoint.models.core_v1 import ConfigMap, Pod
+
+from .processes import program, server
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_it_says_where_it_serves_and_ends_cleanly(tmp_path: Path, number: signal.Signals) -> None:
+    async with server(tmp_path) as (running, url, kubeconfig):
+        assert running.out == [f"setpoint: serving Kubernetes 1.37 at {url} (objects in memory)"]
+        assert kubeconfig.stat().st_mode & 0o777 == 0o600
+        async with Client.from_kubeconfig(kubeconfig) as client:
+            assert (await client.list(Pod)).items == []
+        assert await running.signalled(number) == 0
+        assert running.err == []
+    assert not (tmp_path / ".kube").exists()
+
+
+async def test_an_open_watch_does_not_keep_it_from_ending(tmp_path: Path) -> None:
+    async with server(tmp_path) as (running, _, kubeconfig), Client.from_kubeconfig(kubeconfig) as client:
+        watching = asyncio.create_task(anext(aiter(client.watch(ConfigMap, namespace="default"))))
+        await client.list(Pod)
+        assert await running.signalled(signal.SIGTERM) == 0
+        with pytest.raises((TransportError, StopAsyncIteration)):
+            await watching
+
+
+async def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
+    async with server(tmp_path) as (_, url, _):
+        port = str(urlsplit(url).port)
+        async with program("-m", "setpoint", "server", "--port", port, home=tmp_path) as second:
+            assert await second.ended() == 1
+            (line,) = second.err
+            assert port in line
+            assert "in use" in line
+
+
+async def test_one_data_directory_is_for_one_server(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    async with (
+        server(tmp_path, "--data-dir", data),
+        program("-m", "setpoint", "server", "--port", "0", "--data-dir", data, home=tmp_path) as second,
+    ):
+        assert await second.ended() == 1
+        (line,) = second.err
+        assert str(data) in line
+
+
+async def test_whatever_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    acknowledged: list[str] = []
+
+    async def write(client: Client, worker: int) -> None:
+        for number in range(10_000):
+            name = f"written-{worker}-{number}"
+            await client.create(ConfigMap.named(name, "default", data={"number": str(number)}))
+            acknowledged.append(name)
+
+    async with server(tmp_path, "--data-dir", data) as (running, _, kubeconfig):
+        async with Client.from_kubeconfig(kubeconfig) as client:
+            writers = [asyncio.create_task(write(client, worker)) for worker in range(4)]
+            while len(acknowledged) < 100:
+                await asyncio.wait(writers, timeout=0.01)
+            running.process.kill()
+            await asyncio.gather(*writers, return_exceptions=True)
+        await running.ended()
+    async with server(tmp_path, "--data-dir", data) as (_, _, kubeconfig), Client.from_kubeconfig(kubeconfig) as client:
+        there = {item.name for item in await client.list(ConfigMap, namespace="default")}
+    assert set(acknowledged) <= there
+
+
+async def test_after_a_kill_chronos_and_mykind_go_on(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    async with server(tmp_path, "--data-dir", data) as (first, url, kubeconfig):
+        async with (
+            program("-m", "setpoint.apps.chronos", "-k", kubeconfig, "-o", "json", home=tmp_path) as chronos,
+            program(EXAMPLES / "mykind.py", "manifests", home=tmp_path) as manifests,
+        ):
+            assert await manifests.ended() == 0
+            (tmp_path / "manifests.yaml").write_text("\n".join(manifests.out))
+            await apply(tmp_path / "manifests.yaml", kubeconfig)
+            async with program(EXAMPLES / "mykind.py", "run", "-k", kubeconfig, home=tmp_path) as mykind:
+                await apply_mykind(kubeconfig, 2)
+                await chronos.until(lambda p: running_pods(p.out) == {"a-0", "a-1"}, "two running pods")
+                first.process.kill()
+                await first.ended()
+                port = str(urlsplit(url).port)
+                async with server(tmp_path, "--data-dir", data, "--port", port):
+                    await apply_mykind(kubeconfig, 3)
+                    await chronos.until(lambda p: running_pods(p.out) == {"a-0", "a-1", "a-2"}, "three running pods")
+                    events = [json.loads(line) for line in chronos.out]
+                    assert sum(event["event"] == "create" for event in events) == 3  # nothing was said twice
+                    assert await mykind.signalled(signal.SIGTERM) == 0
+                    assert await chronos.signalled(signal.SIGINT) == 0
+                    assert "Traceback" not in mykind.printed() + chronos.printed()
+
+
+async def apply(manifests: Path, kubeconfig: Path) -> None:
+    """As ``kubectl apply --server-side`` does."""
+    import yaml
+
+    from setpoint.client import PatchType
+    from setpoint.meta import GroupVersion, GroupVersionKind
+    from setpoint.models import kind_for
+
+    async with Client.from_kubeconfig(kubeconfig) as client:
+        for document in yaml.safe_load_all(manifests.read_text()):
+            version = GroupVersion.parse(document["apiVersion"])
+            kind = kind_for(GroupVersionKind(*version, document["kind"]))
+            name = document["metadata"]["name"]
+            await client.patch(kind, name, document, type=PatchType.APPLY, field_manager="kubectl")
+
+
+async def apply_mykind(kubeconfig: Path, count: int) -> None:
+    """Tries until the definition is served."""
+    body = {"apiVersion": "grp.example.com/v1alpha1", "kind": "Mykind", "metadata": {"name": "a"}}
+    body = {**body, "spec": {"numpods": count}}
+    path = "/apis/grp.example.com/v1alpha1/namespaces/default/mykinds/a"
+    async with Client.from_kubeconfig(kubeconfig) as client:
+        await client.request(
+            "PATCH",
+            path,
+            query=(("fieldManager", "test"), ("force", "true")),
+            body=json.dumps(body).encode(),
+            content_type="application/apply-patch+yaml",
+        )
+
+
+def running_pods(lines: list[str]) -> set[str]:
+    """The names of the pods whose last line says that they run."""
+    last = {event["key"]: event for event in map(json.loads, lines)}
+    return {
+        key.partition("/")[2]
+        for key, event in last.items()
+        if event["event"] != "delete" and event["phase"] == "Running"
+    }
+
+
+async def test_a_kubeconfig_that_nobody_wrote_is_named(tmp_path: Path) -> None:
+    async with program("-m", "setpoint.apps.chronos", "-k", tmp_path / "none", home=tmp_path) as chronos:
+        assert await chronos.ended() == 1
+        (line,) = chronos.err
+        assert str(tmp_path / "none") in line
+    with pytest.raises(ConfigError):
+        Client.from_kubeconfig(tmp_path / "none")
