@@ -55,10 +55,10 @@ class StaticToken(Credentials):
     """A bearer token that never changes."""
 
     def __init__(self, token: str) -> None:
-        self._header = f"Bearer {_clean(token, 'token')}"
+        self.header = f"Bearer {_clean(token, 'token')}"
 
     async def authorization(self) -> str:
-        return self._header
+        return self.header
 
     def __repr__(self) -> str:
         return "StaticToken(…)"

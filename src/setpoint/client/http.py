@@ -16,7 +16,7 @@ from setpoint.client.config import ClientConfig, redacted
 from setpoint.client.errors import ConfigError
 from setpoint.client.tls import ClientCertificate
 from setpoint.client.transport import MAX_BODY, Request, Response, TransportError, too_long
-from setpoint.client.waits import Waits
+from setpoint.client.waits import Wait, Waits
 
 if TYPE_CHECKING:
     import aiohttp
@@ -93,15 +93,20 @@ class HttpTransport:
 
     # -- the parts of an exchange -----------------------------------------------------------------------------------
 
-    async def _open(self, request: Request) -> tuple[_Pool, aiohttp.ClientResponse]:
+    async def _open(self, request: Request, wait: Wait) -> tuple[_Pool, aiohttp.ClientResponse, float | None]:
+        """Credentials have deadlines of their own; ``request.timeout`` begins when they are there."""
         credentials = self._config.credentials
         authorization = await credentials.authorization()
+        deadline = _begin(wait, request)
         pool, response = await self._attempt(request, authorization)
         if response.status == 401 and await credentials.rejected(authorization):
-            response.release()
+            response.close()
             pool.users -= 1
-            pool, response = await self._attempt(request, await credentials.authorization())
-        return pool, response
+            wait.move(None)
+            authorization = await credentials.authorization()
+            deadline = _begin(wait, request)
+            pool, response = await self._attempt(request, authorization)
+        return pool, response, deadline
 
     async def _attempt(self, request: Request, authorization: str) -> tuple[_Pool, aiohttp.ClientResponse]:
         pool = await self._current()
@@ -265,11 +270,8 @@ class _Exchange:
 
     async def __aenter__(self) -> Response:
         transport, request = self._transport, self._request
-        deadline = None
-        if request.timeout is not None:
-            deadline = asyncio.get_running_loop().time() + request.timeout
-        async with transport._waits.until(deadline, _late(transport, request)):
-            self._pool, self._response = await transport._open(request)
+        async with transport._waits.until(None, _late(transport, request)) as wait:
+            self._pool, self._response, deadline = await transport._open(request, wait)
         return _HttpResponse(transport, request, self._response, deadline)
 
     async def __aexit__(
@@ -326,6 +328,14 @@ class _HttpResponse(Response):
             return await self._response.content.readany()
         except Exception as problem:
             raise self._transport._explained(problem, self._request) from problem
+
+
+def _begin(wait: Wait, request: Request) -> float | None:
+    if request.timeout is None:
+        return None
+    deadline = asyncio.get_running_loop().time() + request.timeout
+    wait.move(deadline)
+    return deadline
 
 
 def _late(transport: HttpTransport, request: Request) -> str:

@@ -7,79 +7,21 @@ one that can't be read or understood is an error, never ignored.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from setpoint.client.config import ClientConfig, Impersonation, environment_proxy, in_cluster_config
-from setpoint.client.credentials import Anonymous, Basic, Credentials, StaticToken, TokenFile
-from setpoint.client.errors import ConfigError, CredentialsError
-from setpoint.client.tls import ClientCertificate, check_readable
+from setpoint.client.errors import ConfigError
+from setpoint.client.kubeconfig_user import certificate_of, credentials_of
+from setpoint.client.stanza import Stanza, form, read_yaml
+from setpoint.client.tls import check_readable
 
 __all__ = ["Kubeconfig", "load_config", "load_kubeconfig"]
 
 _SECTIONS = {"clusters": "cluster", "users": "user", "contexts": "context"}
-
-
-@dataclass(frozen=True, slots=True)
-class Stanza:
-    """One cluster, user or context, and the file that it stands in."""
-
-    what: str
-    name: str
-    path: Path
-    fields: Mapping[str, Any] = field(repr=False)
-
-    @property
-    def where(self) -> str:
-        return f"{self.what} {self.name!r} in {self.path}"
-
-    def text(self, key: str) -> str:
-        value = self.fields.get(key)
-        if value is None:
-            return ""
-        if not isinstance(value, str):
-            raise ConfigError(f"{self.where}: {key} must be a string, not {_form(value)}")
-        return value
-
-    def flag(self, key: str) -> bool:
-        value = self.fields.get(key)
-        if value is None:
-            return False
-        if not isinstance(value, bool):
-            raise ConfigError(f"{self.where}: {key} must be true or false, not {_form(value)}")
-        return value
-
-    def file(self, key: str) -> Path | None:
-        text = self.text(key)
-        return self.path.parent / text if text else None
-
-    def data(self, key: str) -> bytes:
-        text = self.text(key)
-        try:
-            return base64.b64decode("".join(text.split()), validate=True)
-        except (binascii.Error, ValueError):
-            raise ConfigError(f"{self.where}: {key} is no base64") from None
-
-    def names(self, key: str) -> tuple[str, ...]:
-        value = self.fields.get(key)
-        if value is None:
-            return ()
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise ConfigError(f"{self.where}: {key} must be a list of strings")
-        return tuple(value)
-
-    def mapping(self, key: str) -> Mapping[str, Any]:
-        value = self.fields.get(key)
-        if value is None:
-            return {}
-        if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
-            raise ConfigError(f"{self.where}: {key} must be a mapping, not {_form(value)}")
-        return value
 
 
 class Kubeconfig:
@@ -107,14 +49,14 @@ class Kubeconfig:
         """
         merged = cls()
         for path in dict.fromkeys(paths):
-            document = _read_yaml(path, missing_ok)
+            document = read_yaml(path, missing_ok)
             if document is not None:
                 merged._merge(path, document)
         return merged
 
     def _merge(self, path: Path, document: Any) -> None:
         if not isinstance(document, dict):
-            raise ConfigError(f"{path} is no kubeconfig: it holds {_form(document)}, not a mapping")
+            raise ConfigError(f"{path} is no kubeconfig: it holds {form(document)}, not a mapping")
         kind, version = document.get("kind") or "Config", document.get("apiVersion") or "v1"
         if kind != "Config" or version != "v1":
             raise ConfigError(
@@ -123,7 +65,7 @@ class Kubeconfig:
         self.files.append(path)
         current = document.get("current-context")
         if current is not None and not isinstance(current, str):
-            raise ConfigError(f"{path}: current-context must be a string, not {_form(current)}")
+            raise ConfigError(f"{path}: current-context must be a string, not {form(current)}")
         self.current_context = self.current_context or current or ""
         for section, what in _SECTIONS.items():
             known: dict[str, Stanza] = getattr(self, section)
@@ -131,13 +73,13 @@ class Kubeconfig:
             if entries is None:
                 continue
             if not isinstance(entries, list):
-                raise ConfigError(f"{path}: {section} must be a list, not {_form(entries)}")
+                raise ConfigError(f"{path}: {section} must be a list, not {form(entries)}")
             for place, entry in enumerate(entries):
                 if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
                     raise ConfigError(f"{path}: {section}[{place}] must be a mapping with a name")
                 content = entry.get(what)
                 if content is not None and not isinstance(content, dict):
-                    raise ConfigError(f"{path}: {section}[{place}].{what} must be a mapping, not {_form(content)}")
+                    raise ConfigError(f"{path}: {section}[{place}].{what} must be a mapping, not {form(content)}")
                 known.setdefault(entry["name"], Stanza(what, entry["name"], path, content or {}))
 
     def config(self, context: str | None = None, *, environ: Mapping[str, str] | None = None) -> ClientConfig:
@@ -175,7 +117,7 @@ class Kubeconfig:
                 ca_data=ca_data,
                 verify=not cluster.flag("insecure-skip-tls-verify"),
                 tls_server_name=cluster.text("tls-server-name"),
-                certificate=_certificate(user),
+                certificate=certificate_of(user),
                 proxy_url=cluster.text("proxy-url") or environment_proxy(server, environ),
                 impersonate=impersonate,
                 namespace=chosen.text("namespace") or "default",
@@ -186,7 +128,7 @@ class Kubeconfig:
             if str(chosen.path) in str(problem):
                 raise
             raise ConfigError(f"{cluster.where}: {problem}") from None
-        return replace(config, credentials=_credentials(user, cluster, config, environ))
+        return replace(config, credentials=credentials_of(user, cluster, config, environ))
 
     def _context(self, context: str | None) -> Stanza:
         name = context or self.current_context
@@ -257,82 +199,7 @@ def load_config(
         raise ConfigError(f"no configuration: {tried} does not exist, and {problem}") from None
 
 
-def _certificate(user: Stanza) -> ClientCertificate | None:
-    cert_file, cert_data = user.file("client-certificate"), user.data("client-certificate-data")
-    key_file, key_data = user.file("client-key"), user.data("client-key-data")
-    if not (cert_file or cert_data or key_file or key_data):
-        return None
-    if not (cert_file or cert_data):
-        raise ConfigError(f"{user.where} has a client key but no client-certificate(-data)")
-    if not (key_file or key_data):
-        raise ConfigError(f"{user.where} has a client certificate but no client-key(-data)")
-    for what, file, data in (("client-certificate", cert_file, cert_data), ("client-key", key_file, key_data)):
-        if file is not None and not data:
-            check_readable(file, what, user.where)
-    return ClientCertificate(cert_file, key_file, cert_data, key_data)
-
-
-def _credentials(user: Stanza, cluster: Stanza, config: ClientConfig, environ: Mapping[str, str]) -> Credentials:
-    token, token_file, username = user.text("token"), user.file("tokenFile"), user.text("username")
-    methods = [
-        name
-        for name, given in (
-            ("token", token or token_file),
-            ("username", username),
-            ("exec", user.mapping("exec")),
-            ("auth-provider", user.mapping("auth-provider")),
-        )
-        if given
-    ]
-    if len(methods) > 1:
-        raise ConfigError(f"{user.where} has several ways to authenticate ({', '.join(methods)}): keep one")
-    try:
-        if token_file is not None:
-            return TokenFile(token_file, fallback=token)
-        if token:
-            return StaticToken(token)
-        if username:
-            return Basic(username, user.text("password"))
-    except CredentialsError as problem:
-        raise ConfigError(f"{user.where}: {problem}") from None
-    for method, make in _PROVIDERS.items():
-        if user.mapping(method):
-            return make(user, cluster, config, environ)
-    return Anonymous()
-
-
-_PROVIDERS: dict[str, Callable[[Stanza, Stanza, ClientConfig, Mapping[str, str]], Credentials]] = {}
-
-
-def _read_yaml(path: Path, missing_ok: bool) -> Any:
-    import yaml
-
-    try:
-        text = path.read_bytes()
-    except FileNotFoundError:
-        if missing_ok:
-            return None
-        raise ConfigError(f"kubeconfig {path} does not exist") from None
-    except OSError as problem:
-        raise ConfigError(f"kubeconfig {path} can't be read: {problem.strerror or problem}") from None
-    try:
-        document = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as problem:
-        mark = getattr(problem, "problem_mark", None)
-        line = f" line {mark.line + 1}:" if mark is not None else ""
-        why = getattr(problem, "problem", None) or type(problem).__name__
-        raise ConfigError(f"kubeconfig {path} is no YAML:{line} {why}") from None
-    if document is None:
-        raise ConfigError(f"kubeconfig {path} is empty")
-    return document
-
-
 def _listed(user: Stanza, values: Any) -> list[Any]:
     if not isinstance(values, list):
         raise ConfigError(f"{user.where}: the values of as-user-extra must be lists")
     return values
-
-
-def _form(value: Any) -> str:
-    forms = {dict: "a mapping", list: "a list", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
-    return "nothing" if value is None else forms.get(type(value), type(value).__name__)

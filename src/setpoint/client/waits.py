@@ -43,11 +43,16 @@ class Wait:
         self._timeout = asyncio.timeout_at(deadline)
         self._what = what
 
-    async def __aenter__(self) -> None:
+    async def __aenter__(self) -> Wait:
         if self._waits.closed:
             raise TransportError("the transport was closed", sent=False)
         self._waits._open.add(self._timeout)
         await self._timeout.__aenter__()
+        return self
+
+    def move(self, deadline: float | None) -> None:
+        """Sets another deadline."""
+        self._timeout.reschedule(deadline)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -1,0 +1,220 @@
+"""Credentials from an exec plugin (``client.authentication.k8s.io`` v1 and v1beta1, KEP-541)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from setpoint.client.credentials import Credentials, StaticToken
+from setpoint.client.errors import CredentialsError
+from setpoint.client.tls import ClientCertificate
+
+__all__ = ["ExecPlugin", "ExecPluginConfig"]
+
+API_GROUP = "client.authentication.k8s.io"
+VERSIONS = (f"{API_GROUP}/v1", f"{API_GROUP}/v1beta1")
+TIMEOUT = 60.0
+"""Seconds that a plugin may take."""
+_MAX_OUTPUT = 1 << 20
+_SHOWN = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class ExecPluginConfig:
+    """What to run. ``env`` is added to the environment; ``cluster`` is handed over if the plugin asks for it."""
+
+    command: str
+    api_version: str
+    args: tuple[str, ...] = field(default=(), repr=False)
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    install_hint: str = ""
+    cluster: Mapping[str, Any] | None = field(default=None, repr=False)
+    source: str = ""
+
+
+class _Status(msgspec.Struct):
+    token: str | None = None
+    clientCertificateData: str | None = None
+    clientKeyData: str | None = None
+    expirationTimestamp: datetime | None = None
+
+
+class _Answer(msgspec.Struct):
+    apiVersion: str = ""
+    kind: str = ""
+    status: _Status | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Credential:
+    header: str
+    certificate: ClientCertificate | None
+    expires: datetime | None
+
+
+class ExecPlugin(Credentials):
+    """Runs a program that prints an ``ExecCredential``, and keeps what it says until it expires or gets a 401.
+
+    One run at a time: however many requests wait, they share it, and its failure too. The plugin gets no terminal
+    and is killed after ``timeout`` seconds; what it wrote to stderr is in the error.
+    """
+
+    def __init__(
+        self,
+        config: ExecPluginConfig,
+        *,
+        timeout: float = TIMEOUT,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        self._config = config
+        self._timeout = timeout
+        self._now = now
+        self._environ = os.environ if environ is None else environ
+        self._lock = asyncio.Lock()
+        self._credential: _Credential | None = None
+        self._runs = 0
+        self._failure: CredentialsError | None = None
+
+    async def authorization(self) -> str:
+        return (await self._fresh()).header
+
+    async def certificate(self) -> ClientCertificate | None:
+        return (await self._fresh()).certificate
+
+    async def rejected(self, authorization: str) -> bool:
+        credential = self._credential
+        if credential is not None and credential.header == authorization:
+            self._credential = None
+        return True
+
+    async def _fresh(self) -> _Credential:
+        credential = self._credential
+        if credential is not None and (credential.expires is None or self._now() < credential.expires):
+            return credential
+        seen = self._runs
+        async with self._lock:
+            if self._runs != seen:  # somebody ran it while we waited
+                if self._failure is not None:
+                    raise CredentialsError(str(self._failure))
+                if self._credential is not None:
+                    return self._credential
+            try:
+                self._credential, self._failure = await self._run(), None
+            except CredentialsError as problem:
+                self._failure = problem
+                raise
+            finally:
+                self._runs += 1
+            return self._credential
+
+    async def _run(self) -> _Credential:
+        config = self._config
+        spec: dict[str, Any] = {"interactive": False}
+        if config.cluster is not None:
+            spec["cluster"] = config.cluster
+        info = {"apiVersion": config.api_version, "kind": "ExecCredential", "spec": spec}
+        environ = {**self._environ, **config.env, "KUBERNETES_EXEC_INFO": json.dumps(info)}
+        try:
+            process = await asyncio.create_subprocess_exec(
+                config.command,
+                *config.args,
+                env=environ,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                limit=_MAX_OUTPUT,
+                start_new_session=True,  # so that it is killed together with what it started
+            )
+        except OSError as problem:
+            raise self._failed(f"can't be run: {problem.strerror or problem}", hint=True) from None
+        stderr, code = bytearray(), 0
+        assert process.stdout is not None
+        assert process.stderr is not None
+        draining = asyncio.ensure_future(_drain(process.stderr, stderr))
+        try:
+            async with asyncio.timeout(self._timeout):
+                stdout = await _all(process.stdout)
+                if stdout is not None:
+                    code = await process.wait()
+        except TimeoutError:
+            raise self._failed(f"gave no answer within {self._timeout:g} s", stderr) from None
+        finally:
+            if process.returncode is None:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+            draining.cancel()
+            await asyncio.gather(draining, return_exceptions=True)
+            await process.wait()
+            process._transport.close()  # type: ignore[attr-defined]
+        if stdout is None:
+            raise self._failed(f"prints without end (more than {_MAX_OUTPUT} bytes)", stderr)
+        if code != 0:
+            raise self._failed(f"ended with exit code {code}", stderr, hint=True)
+        return self._read(stdout, stderr)
+
+    def _read(self, stdout: bytes, stderr: bytearray) -> _Credential:
+        config = self._config
+        try:
+            answer = msgspec.json.decode(stdout, type=_Answer)
+        except msgspec.DecodeError as problem:
+            raise self._failed(f"printed no ExecCredential: {problem}", stderr) from None
+        if answer.kind != "ExecCredential" or answer.apiVersion != config.api_version:
+            said = f"{answer.apiVersion or '(none)'} {answer.kind or '(none)'}"
+            raise self._failed(f"printed {said}; {config.api_version} ExecCredential was asked for", stderr)
+        status = answer.status or _Status()
+        if bool(status.clientCertificateData) != bool(status.clientKeyData):
+            raise self._failed("printed a client certificate without its key, or a key without its certificate", stderr)
+        if not status.token and not status.clientCertificateData:
+            raise self._failed("printed neither a token nor a client certificate", stderr)
+        certificate = None
+        if status.clientCertificateData and status.clientKeyData:
+            certificate = ClientCertificate(
+                cert_data=status.clientCertificateData.encode(), key_data=status.clientKeyData.encode()
+            )
+        try:
+            header = StaticToken(status.token).header if status.token else ""
+        except CredentialsError as problem:
+            raise self._failed(f"printed a bad token: {problem}") from None
+        expires = status.expirationTimestamp
+        if expires is not None and expires.tzinfo is None:
+            expires = expires.replace(tzinfo=UTC)
+        return _Credential(header, certificate, expires)
+
+    def _failed(self, why: str, stderr: bytearray | None = None, *, hint: bool = False) -> CredentialsError:
+        config = self._config
+        text = f"exec plugin {config.command!r}{f' of {config.source}' if config.source else ''} {why}"
+        if stderr and (said := stderr.decode("utf-8", "replace").strip()):
+            text += f"; it says: {said}"
+        if hint and config.install_hint:
+            text += f"\n{config.install_hint.strip()}"
+        return CredentialsError(text)
+
+    def __repr__(self) -> str:
+        return f"ExecPlugin({self._config.command!r})"
+
+
+async def _all(stream: asyncio.StreamReader) -> bytes | None:
+    """Everything from the stream, None when it is more than a credential can be."""
+    parts = bytearray()
+    while chunk := await stream.read(1 << 16):
+        parts += chunk
+        if len(parts) > _MAX_OUTPUT:
+            return None
+    return bytes(parts)
+
+
+async def _drain(stream: asyncio.StreamReader, kept: bytearray) -> None:
+    """Reads to the end, keeping the last of it."""
+    while chunk := await stream.read(1 << 16):
+        kept += chunk
+        del kept[:-_SHOWN]

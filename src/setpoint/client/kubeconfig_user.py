@@ -1,0 +1,145 @@
+"""The user of a kubeconfig: client certificate and credentials."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from setpoint.client.config import ClientConfig
+from setpoint.client.credentials import Anonymous, Basic, Credentials, StaticToken, TokenFile
+from setpoint.client.errors import ConfigError, CredentialsError
+from setpoint.client.exec_plugin import API_GROUP, VERSIONS, ExecPlugin, ExecPluginConfig
+from setpoint.client.oidc import Oidc, OidcConfig
+from setpoint.client.stanza import Stanza
+from setpoint.client.tls import ClientCertificate, check_readable
+from setpoint.client.transport import Transport
+
+__all__ = ["certificate_of", "credentials_of"]
+
+
+def certificate_of(user: Stanza) -> ClientCertificate | None:
+    cert_file, cert_data = user.file("client-certificate"), user.data("client-certificate-data")
+    key_file, key_data = user.file("client-key"), user.data("client-key-data")
+    if not (cert_file or cert_data or key_file or key_data):
+        return None
+    if not (cert_file or cert_data):
+        raise ConfigError(f"{user.where} has a client key but no client-certificate(-data)")
+    if not (key_file or key_data):
+        raise ConfigError(f"{user.where} has a client certificate but no client-key(-data)")
+    for what, file, data in (("client-certificate", cert_file, cert_data), ("client-key", key_file, key_data)):
+        if file is not None and not data:
+            check_readable(file, what, user.where)
+    return ClientCertificate(cert_file, key_file, cert_data, key_data)
+
+
+def credentials_of(user: Stanza, cluster: Stanza, config: ClientConfig, environ: Mapping[str, str]) -> Credentials:
+    token, token_file, username = user.text("token"), user.file("tokenFile"), user.text("username")
+    methods = [
+        name
+        for name, given in (
+            ("token", token or token_file),
+            ("username", username),
+            ("exec", user.mapping("exec")),
+            ("auth-provider", user.mapping("auth-provider")),
+        )
+        if given
+    ]
+    if len(methods) > 1:
+        raise ConfigError(f"{user.where} has several ways to authenticate ({', '.join(methods)}): keep one")
+    try:
+        if token_file is not None:
+            return TokenFile(token_file, fallback=token)
+        if token:
+            return StaticToken(token)
+        if username:
+            return Basic(username, user.text("password"))
+    except CredentialsError as problem:
+        raise ConfigError(f"{user.where}: {problem}") from None
+    if plugin := user.mapping("exec"):
+        return ExecPlugin(
+            _exec_config(Stanza("exec of user", user.name, user.path, plugin), cluster, config), environ=environ
+        )
+    if provider := user.mapping("auth-provider"):
+        return _oidc(user, Stanza("auth-provider of user", user.name, user.path, provider))
+    return Anonymous()
+
+
+def _exec_config(plugin: Stanza, cluster: Stanza, config: ClientConfig) -> ExecPluginConfig:
+    command, version = plugin.text("command"), plugin.text("apiVersion")
+    if not command:
+        raise ConfigError(f"{plugin.where} names no command")
+    if version not in VERSIONS:
+        raise ConfigError(f"{plugin.where}: apiVersion {version!r} is not supported, only {' and '.join(VERSIONS)}")
+    mode = plugin.text("interactiveMode")
+    if mode not in ("", "Never", "IfAvailable", "Always"):
+        raise ConfigError(f"{plugin.where}: interactiveMode {mode!r} is not Never, IfAvailable or Always")
+    if not mode and version == VERSIONS[0]:
+        raise ConfigError(f"{plugin.where}: interactiveMode must be said with {version}")
+    if mode == "Always":
+        raise ConfigError(f"{plugin.where}: interactiveMode is Always, but plugins get no terminal here")
+    if os.sep in command and not os.path.isabs(command):
+        command = str(plugin.path.parent / command)
+    environ: dict[str, str] = {}
+    for place, entry in enumerate(plugin.fields.get("env") or ()):
+        if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+            raise ConfigError(f"{plugin.where}: env[{place}] must have a name and a value")
+        environ[entry["name"]] = str(entry.get("value", ""))
+    return ExecPluginConfig(
+        command,
+        version,
+        plugin.names("args"),
+        environ,
+        plugin.text("installHint"),
+        _cluster_info(cluster, config) if plugin.flag("provideClusterInfo") else None,
+        f"user {plugin.name!r} in {plugin.path}",
+    )
+
+
+def _cluster_info(cluster: Stanza, config: ClientConfig) -> dict[str, Any]:
+    """``spec.cluster`` of an ExecCredential: how the plugin reaches the cluster, and what is meant for it alone."""
+    authority = config.ca_data or (config.ca_file.read_bytes() if config.ca_file is not None else b"")
+    info: dict[str, Any] = {"server": config.server}
+    if authority:
+        info["certificate-authority-data"] = base64.b64encode(authority).decode()
+    if not config.verify:
+        info["insecure-skip-tls-verify"] = True
+    for key, value in (("tls-server-name", config.tls_server_name), ("proxy-url", cluster.text("proxy-url"))):
+        if value:
+            info[key] = value
+    if not config.compression:
+        info["disable-compression"] = True
+    for extension in cluster.fields.get("extensions") or ():
+        if isinstance(extension, dict) and extension.get("name") == f"{API_GROUP}/exec":
+            info["config"] = extension.get("extension")
+    return info
+
+
+def _oidc(user: Stanza, provider: Stanza) -> Credentials:
+    name = provider.text("name")
+    if name != "oidc":
+        raise ConfigError(f"{user.where}: auth-provider {name!r} is not supported (Kubernetes dropped it); use exec")
+    settings = Stanza("auth-provider config of user", user.name, user.path, provider.mapping("config"))
+    issuer, client_id = settings.text("idp-issuer-url"), settings.text("client-id")
+    if not issuer or not client_id:
+        raise ConfigError(f"{settings.where} needs idp-issuer-url and client-id")
+    ca_file, ca_data = settings.file("idp-certificate-authority"), settings.data("idp-certificate-authority-data")
+    source = f"user {user.name!r} in {user.path}"
+
+    def connect(server: str) -> Transport:
+        from setpoint.client.http import HttpTransport
+
+        return HttpTransport(ClientConfig(server=server, ca_file=ca_file, ca_data=ca_data, source=source))
+
+    return Oidc(
+        OidcConfig(
+            issuer,
+            client_id,
+            settings.text("client-secret"),
+            settings.text("id-token"),
+            settings.text("refresh-token"),
+            source,
+        ),
+        connect,
+    )

@@ -1,0 +1,392 @@
+"""The HTTP transport: TLS, proxies, deadlines, broken answers. Real sockets, loopback only."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from setpoint.client import (
+    ApiError,
+    Client,
+    ClientCertificate,
+    ClientConfig,
+    ConfigError,
+    HttpTransport,
+    Request,
+    ServiceUnavailable,
+    TransportError,
+)
+
+from .certificates import make, server_context
+from .conftest import Answer, Server, Thing, answer, listening
+
+OK = answer({"metadata": {"name": "a"}})
+Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+@asynccontextmanager
+async def raw_server(talk: Talk) -> AsyncIterator[str]:
+    """A server that says what it wants."""
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
+        try:
+            await talk(reader, writer)
+        except ConnectionError:
+            pass
+        finally:
+            tasks.discard(task)
+            writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield "http://127.0.0.1:%d" % server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def saying(text: bytes, *, then_wait: bool = False) -> Talk:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(text)
+        await writer.drain()
+        if then_wait:
+            await asyncio.Event().wait()
+
+    return talk
+
+
+async def failing(url: str, *, timeout: float = 5.0, method: str = "POST") -> TransportError:
+    async with Client(HttpTransport(ClientConfig(server=url))) as client:
+        with pytest.raises(TransportError) as caught:
+            await client.request(method, "/x", timeout=timeout)
+    return caught.value
+
+
+def test_importing_the_client_does_not_import_aiohttp_or_yaml() -> None:
+    code = "import sys, setpoint.client; print([m for m in ('aiohttp', 'yaml', 'setpoint.patch') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+# -- TLS --------------------------------------------------------------------------------------------------------------
+
+
+async def test_client_certificates_in_files_and_inline_and_a_ca_inline(tmp_path: Path) -> None:
+    ca, clients = make("ca"), make("clients")
+    me = make("me", clients)
+    cert, key = me.write(tmp_path, "me")
+    context = server_context(make("server", ca), tmp_path / "s", clients=clients)
+    async with listening(Server(lambda request: OK), ssl_context=context) as url:
+        for certificate in (
+            ClientCertificate(cert, key),
+            ClientCertificate(cert_data=me.cert_pem, key_data=me.key_pem),
+        ):
+            config = ClientConfig(server=url, ca_data=ca.cert_pem, certificate=certificate)
+            async with Client.from_config(config) as client:
+                assert (await client.get(Thing, "a")).name == "a"
+        async with Client.from_config(ClientConfig(server=url, ca_data=ca.cert_pem)) as client:
+            with pytest.raises(TransportError):
+                await client.create(Thing.named("a"))
+
+
+async def test_a_server_that_is_not_trusted_is_refused(tmp_path: Path) -> None:
+    ca = make("ca")
+    for server, said in (
+        (make("server", make("other")), "not trusted: .*(self.signed|unable to get local issuer)"),
+        (make("server", ca, days=-1), "not trusted: .*expired"),
+        (make("server", ca, names=("elsewhere",)), "not trusted: .*127.0.0.1"),
+    ):
+        context = server_context(server, tmp_path)
+        async with listening(Server(lambda request: OK), ssl_context=context) as url:
+            async with Client.from_config(ClientConfig(server=url, ca_data=ca.cert_pem)) as client:
+                with pytest.raises(TransportError, match=said) as caught:
+                    await client.get(Thing, "a")
+                assert not caught.value.sent
+
+
+async def test_tls_server_name_stands_in_for_the_host(tmp_path: Path) -> None:
+    ca = make("ca")
+    context = server_context(make("server", ca, names=("elsewhere",)), tmp_path)
+    async with listening(Server(lambda request: OK), ssl_context=context) as url:
+        config = ClientConfig(server=url, ca_data=ca.cert_pem, tls_server_name="elsewhere")
+        async with Client.from_config(config) as client:
+            await client.get(Thing, "a")
+
+
+async def test_insecure_is_possible_and_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    context = server_context(make("server", make("ca")), tmp_path)
+    async with listening(Server(lambda request: OK), ssl_context=context) as url:
+        with caplog.at_level(logging.WARNING, "setpoint.client"):
+            async with Client.from_config(ClientConfig(server=url, verify=False)) as client:
+                await client.get(Thing, "a")
+    assert "insecure-skip-tls-verify" in caplog.text
+
+
+async def test_certificates_that_change_on_disk_are_used_and_streams_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("setpoint.client.http.RELOAD_PERIOD", 0.0)
+    ca, clients = make("ca"), make("clients")
+    make("first", clients).write(tmp_path, "me")
+    cert, key = tmp_path / "me.crt", tmp_path / "me.key"
+    context = server_context(make("server", ca), tmp_path / "s", clients=clients)
+    go = asyncio.Event()
+    seen: list[str] = []
+
+    async def stream() -> AsyncIterator[bytes]:
+        yield b'{"type":"BOOKMARK","object":{}}\n'
+        await go.wait()
+        yield b'{"type":"BOOKMARK","object":{}}\n'
+
+    def behave(request: Request) -> Answer:
+        return Answer(body=stream()) if dict(request.query).get("watch") else OK
+
+    class Noting(Server):
+        async def handle_http(self, request):  # type: ignore[no-untyped-def]
+            name = request.transport.get_extra_info("ssl_object").getpeercert()["subject"][0][0][1]
+            seen.append(name)
+            return await super().handle_http(request)
+
+    async with listening(Noting(behave), ssl_context=context) as url:
+        config = ClientConfig(server=url, ca_data=ca.cert_pem, certificate=ClientCertificate(cert, key))
+        async with Client.from_config(config) as client, client.watch(Thing) as events:
+            await anext(events)
+            make("second", clients).write(tmp_path, "me")
+            os.utime(cert, ns=(1, 1))
+            await client.get(Thing, "a")
+            go.set()
+            assert (await anext(events)).type == "BOOKMARK"
+    assert seen == ["first", "second"]
+
+
+async def test_certificates_that_cant_be_used_are_named(tmp_path: Path) -> None:
+    (tmp_path / "rubbish").write_text("rubbish")
+    one, other = make("a"), make("b")
+    for config, said in (
+        (
+            ClientConfig(server="https://127.0.0.1:1", ca_file=tmp_path / "rubbish", source="S"),
+            r"rubbish .*no usable PEM.*\(S\)",
+        ),
+        (ClientConfig(server="https://127.0.0.1:1", ca_data=b"x"), "certificate-authority-data holds no usable PEM"),
+        (ClientConfig(server="https://127.0.0.1:1", ca_file=tmp_path / "gone"), "gone can't be read: No such file"),
+        (
+            ClientConfig(
+                server="https://127.0.0.1:1",
+                certificate=ClientCertificate(cert_data=one.cert_pem, key_data=other.key_pem),
+            ),
+            "inline certificate with inline key can't be used: key values mismatch",
+        ),
+    ):
+        async with Client.from_config(config) as client:
+            with pytest.raises(ConfigError, match=said):
+                await client.get(Thing, "a")
+
+
+# -- proxies ----------------------------------------------------------------------------------------------------------
+
+
+def tunnel(asked: list[bytes], *, refuse: bool = False) -> Talk:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        asked.append(head)
+        if refuse:
+            writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+            return
+        host, port = head.split()[1].decode().split(":")
+        up_reader, up_writer = await asyncio.open_connection(host, int(port))
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+
+        async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+            while data := await source.read(65536):
+                sink.write(data)
+            sink.close()
+
+        async with asyncio.TaskGroup() as group:
+            group.create_task(pump(reader, up_writer))
+            group.create_task(pump(up_reader, writer))
+
+    return talk
+
+
+async def test_a_proxy_is_used_and_gets_its_own_credentials_only(tmp_path: Path) -> None:
+    ca = make("ca")
+    context = server_context(make("server", ca), tmp_path)
+    asked: list[bytes] = []
+    async with listening(Server(lambda request: OK), ssl_context=context) as url, raw_server(tunnel(asked)) as proxy:
+        config = ClientConfig(server=url, ca_data=ca.cert_pem, proxy_url=proxy.replace("//", "//me:pw@"))
+        async with Client.from_config(config) as client:
+            await client.get(Thing, "a")
+    assert asked[0].startswith(b"CONNECT 127.0.0.1:")
+    assert b"Proxy-Authorization: Basic" in asked[0]
+
+
+async def test_what_is_wrong_with_a_proxy_is_said() -> None:
+    async with raw_server(tunnel([], refuse=True)) as proxy:
+        for proxy_url, said in (
+            (proxy, "proxy .* refused: 407"),
+            ("http://me:pw@127.0.0.1:1", "proxy http://…@127.0.0.1:1 can't be reached"),
+        ):
+            async with Client.from_config(ClientConfig(server="https://127.0.0.1:2", proxy_url=proxy_url)) as client:
+                with pytest.raises(TransportError, match=said) as caught:
+                    await client.get(Thing, "a")
+                assert "pw" not in str(caught.value)
+    async with Client.from_config(ClientConfig(server="https://h", proxy_url="socks5://h")) as client:
+        with pytest.raises(ConfigError, match="socks5 proxies are not supported"):
+            await client.get(Thing, "a")
+
+
+# -- what can go wrong on a connection --------------------------------------------------------------------------------
+
+
+async def test_a_server_that_is_not_there_was_sent_nothing() -> None:
+    error = await failing("http://127.0.0.1:1")
+    assert "http://127.0.0.1:1 can't be reached" in str(error)
+    assert not error.sent
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"", "connection to .* broke"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{", "broke off"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc", "broke off"),
+        (b"SSH-2.0-OpenSSH_9\r\n\r\n", "no HTTP"),
+    ],
+)
+async def test_an_answer_that_breaks_off_is_one_clear_error(text: bytes, said: str) -> None:
+    async with raw_server(saying(text)) as url:
+        error = await failing(url)
+    assert error.sent
+    import re
+
+    assert re.search(said, str(error)), error
+
+
+@pytest.mark.parametrize("text", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"])
+async def test_a_server_that_says_nothing_more_meets_the_deadline(text: bytes) -> None:
+    async with raw_server(saying(text, then_wait=True)) as url:
+        error = await failing(url, timeout=0.1, method="GET")
+    assert error.timed_out
+    assert "no complete answer from http://127.0.0.1" in str(error)
+    assert "within 0.1 s" in str(error)
+
+
+async def test_a_stream_that_falls_silent_meets_the_idle_deadline() -> None:
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{}\n\r\n"
+    async with (
+        raw_server(saying(head, then_wait=True)) as url,
+        Client(HttpTransport(ClientConfig(server=url))) as client,
+    ):
+        with pytest.raises(TransportError, match=r"sent nothing for 0\.1 s") as caught:
+            async with client.stream("GET", "/x", idle_timeout=0.1) as response:
+                assert [line async for line in response.lines()] == [b"{}"]
+        assert caught.value.timed_out
+
+
+async def test_an_endless_body_ends_at_its_limit() -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        while True:
+            writer.write(b"x" * 65536)
+            await writer.drain()
+
+    async with raw_server(talk) as url, Client(HttpTransport(ClientConfig(server=url))) as client:
+        with pytest.raises(TransportError, match="longer than 1000000 bytes"):
+            async with client.stream("GET", "/x") as response:
+                await response.read(1_000_000)
+
+
+async def test_a_load_balancers_page_is_an_error_that_shows_it() -> None:
+    page = Answer(502, {"content-type": "text/html"}, b"<html><h1>Bad   Gateway</h1></html>")
+    async with (
+        listening(Server(lambda request: page)) as url,
+        Client(HttpTransport(ClientConfig(server=url))) as client,
+    ):
+        with pytest.raises(
+            ServiceUnavailable, match=r"no Status of an API server \(text/html\): <html><h1>Bad Gateway"
+        ):
+            await client.get(Thing, "a")
+
+
+async def test_a_redirect_is_not_followed() -> None:
+    moved = Answer(302, {"location": "https://login.example.com/"}, b"")
+    async with (
+        listening(Server(lambda request: moved)) as url,
+        Client(HttpTransport(ClientConfig(server=url))) as client,
+    ):
+        with pytest.raises(ApiError, match="redirects to https://login.example.com/; redirects are not followed"):
+            await client.get(Thing, "a")
+
+
+async def test_a_good_answer_that_is_no_json_is_an_error() -> None:
+    page = Answer(200, {}, b"<html>")
+    async with (
+        listening(Server(lambda request: page)) as url,
+        Client(HttpTransport(ClientConfig(server=url))) as client,
+    ):
+        with pytest.raises(ValueError, match="not a Thing but malformed JSON"):
+            await client.get(Thing, "a")
+        with pytest.raises(TransportError, match="the answer is no list"):
+            await client.list(Thing)
+
+
+async def test_many_watches_do_not_keep_requests_waiting() -> None:
+    async def stream() -> AsyncIterator[bytes]:
+        yield b'{"type":"BOOKMARK","object":{}}\n'
+        await asyncio.Event().wait()
+
+    def behave(request: Request) -> Answer:
+        return Answer(body=stream()) if dict(request.query).get("watch") else OK
+
+    async with listening(Server(behave)) as url, Client(HttpTransport(ClientConfig(server=url))) as client:
+        watches = [client.watch(Thing) for _ in range(150)]
+        await asyncio.gather(*(anext(watch) for watch in watches))
+        await client.get(Thing, "a")
+        for watch in watches:
+            await watch.aclose()
+
+
+async def test_nothing_leaks(recwarn: pytest.WarningsRecorder) -> None:
+    before = len(asyncio.all_tasks())
+    async with listening(Server(lambda request: OK)) as url:
+        async with Client(HttpTransport(ClientConfig(server=url))) as client:
+            await asyncio.gather(*(client.get(Thing, "a") for _ in range(20)))
+            await failing("http://127.0.0.1:1")
+        await client.close()
+    await asyncio.sleep(0)
+    gc.collect()
+    assert len(asyncio.all_tasks()) == before
+    assert [str(warning.message) for warning in recwarn if warning.category is ResourceWarning] == []
+
+
+async def test_credentials_and_impersonation_go_with_every_request() -> None:
+    from setpoint.client import Impersonation, StaticToken
+
+    server = Server(lambda request: OK)
+    async with listening(server) as url:
+        config = ClientConfig(
+            server=url, credentials=StaticToken("t"), impersonate=Impersonation("jane"), user_agent="me/1"
+        )
+        async with Client.from_config(config) as client:
+            await client.get(Thing, "a")
+            await client.request("GET", "/x", headers={"authorization": "Bearer mine"})
+    first, second = server.requests
+    assert (first.headers["authorization"], first.headers["impersonate-user"]) == ("Bearer t", "jane")
+    assert first.headers["user-agent"] == "me/1"
+    assert second.headers["authorization"] == "Bearer mine"

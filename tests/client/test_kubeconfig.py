@@ -1,0 +1,284 @@
+"""Where a configuration comes from, and what is said when it can't be used."""
+
+from __future__ import annotations
+
+import base64
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from setpoint.client import (
+    Anonymous,
+    Basic,
+    ClientConfig,
+    ConfigError,
+    StaticToken,
+    TokenFile,
+    load_config,
+    load_kubeconfig,
+)
+from setpoint.client.config import Impersonation, environment_proxy, in_cluster_config
+from setpoint.client.exec_plugin import ExecPlugin
+from setpoint.client.oidc import Oidc
+
+SECRET = "s3cret-value"
+
+
+def write(path: Path, **changes: Any) -> Path:
+    """A kubeconfig with one context ``c``; ``cluster``, ``user`` and ``context`` replace those stanzas."""
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": changes.pop("current", "c"),
+        "clusters": [{"name": "k", "cluster": changes.pop("cluster", {"server": "https://h:6443"})}],
+        "users": [{"name": "u", "user": changes.pop("user", {})}],
+        "contexts": [{"name": "c", "context": changes.pop("context", {"cluster": "k", "user": "u"})}],
+        **changes,
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(yaml.safe_dump(document))
+    return path
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "config"
+
+
+def error(path: Path, context: str | None = None) -> str:
+    with pytest.raises(ConfigError) as caught:
+        load_kubeconfig(path, context, environ={})
+    return str(caught.value)
+
+
+def test_the_current_context_decides(file: Path) -> None:
+    write(file, context={"cluster": "k", "user": "u", "namespace": "team"}, user={"token": "t"})
+    config = load_kubeconfig(file, environ={})
+    assert (config.server, config.namespace) == ("https://h:6443", "team")
+    assert isinstance(config.credentials, StaticToken)
+    assert config.source == f"context 'c' of {file}"
+
+
+def test_the_first_file_of_the_list_wins_per_name(tmp_path: Path) -> None:
+    first = write(tmp_path / "1", cluster={"server": "https://first"}, current=None)
+    second = write(tmp_path / "2", cluster={"server": "https://second"}, current="d")
+    third = tmp_path / "3"
+    third.write_text(yaml.safe_dump({"contexts": [{"name": "d", "context": {"cluster": "k", "user": "x"}}]}))
+    environ = {"KUBECONFIG": os.pathsep.join(map(str, [tmp_path / "missing", first, first, second, third]))}
+    assert load_kubeconfig(environ=environ, context="c").server == "https://first"
+    with pytest.raises(ConfigError, match=f"context 'd' in {third} names user 'x', which does not exist; there are: u"):
+        load_kubeconfig(environ=environ)
+
+
+def test_home_then_the_pod_itself_are_looked_at_last(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path)}
+    with pytest.raises(
+        ConfigError, match=r"no configuration: .*/.kube/config does not exist, and not inside a cluster"
+    ):
+        load_config(environ=environ)
+    with pytest.raises(ConfigError, match="set KUBECONFIG"):
+        load_kubeconfig(environ=environ)
+    write(tmp_path / ".kube" / "config")
+    assert load_config(environ=environ).server == "https://h:6443"
+    assert load_config(environ={**environ, "KUBERNETES_SERVICE_HOST": "x"}).server == "https://h:6443"
+
+
+def test_in_cluster(tmp_path: Path) -> None:
+    environ = {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}
+    with pytest.raises(ConfigError, match="automountServiceAccountToken"):
+        in_cluster_config(environ=environ, service_account=tmp_path)
+    for name in ("token", "ca.crt", "namespace"):
+        (tmp_path / name).write_text(name)
+    config = in_cluster_config(environ=environ, service_account=tmp_path)
+    assert (config.server, config.namespace, config.ca_file) == (
+        "https://[fd00::1]:443",
+        "namespace",
+        tmp_path / "ca.crt",
+    )
+    assert isinstance(config.credentials, TokenFile)
+
+
+def test_relative_paths_are_relative_to_their_own_file(tmp_path: Path) -> None:
+    for name in ("ca", "crt", "key", "token"):
+        (tmp_path / "sub" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "sub" / name).write_text("x")
+    path = write(
+        tmp_path / "sub" / "config",
+        cluster={"server": "https://h", "certificate-authority": "ca"},
+        user={"client-certificate": "crt", "client-key": "../sub/key", "tokenFile": "token"},
+    )
+    config = load_kubeconfig(path, environ={})
+    assert config.ca_file == tmp_path / "sub" / "ca"
+    assert config.certificate is not None
+    assert config.certificate.cert_file == tmp_path / "sub" / "crt"
+    assert repr(config.credentials) == f"TokenFile('{tmp_path / 'sub' / 'token'}')"
+
+
+def test_every_kind_of_user(file: Path) -> None:
+    plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "x", "interactiveMode": "Never"}
+    oidc = {"name": "oidc", "config": {"idp-issuer-url": "https://i", "client-id": "c", "refresh-token": SECRET}}
+    for user, kind in (
+        ({}, Anonymous),
+        ({"token": SECRET}, StaticToken),
+        ({"username": "me", "password": SECRET}, Basic),
+        ({"exec": {**plugin, "args": [SECRET], "env": [{"name": "A", "value": SECRET}]}}, ExecPlugin),
+        ({"auth-provider": oidc}, Oidc),
+    ):
+        config = load_kubeconfig(write(file, user=user), environ={})
+        assert type(config.credentials) is kind
+        assert SECRET not in repr(config)
+
+
+def test_no_secret_is_in_a_repr(file: Path) -> None:
+    data = base64.b64encode(SECRET.encode()).decode()
+    write(
+        file,
+        cluster={
+            "server": f"https://me:{SECRET}@h",
+            "certificate-authority-data": data,
+            "proxy-url": f"http://me:{SECRET}@p:1",
+        },
+        user={"token": SECRET, "client-certificate-data": data, "client-key-data": data},
+    )
+    config = load_kubeconfig(file, environ={})
+    assert config.certificate is not None
+    assert config.certificate.key_data == SECRET.encode()
+    for shown in (repr(config), str(config), repr(config.certificate), repr(config.tls), repr(config.credentials)):
+        assert SECRET not in shown
+        assert data not in shown
+    assert "h" in repr(config)
+
+
+def test_impersonation_becomes_headers(file: Path) -> None:
+    write(file, user={"as": "jane", "as-uid": "7", "as-groups": ["a", "b"], "as-user-extra": {"Scopes/é": ["x"]}})
+    config = load_kubeconfig(file, environ={})
+    assert config.impersonate is not None
+    assert config.impersonate.headers() == [
+        ("impersonate-user", "jane"),
+        ("impersonate-uid", "7"),
+        ("impersonate-group", "a"),
+        ("impersonate-group", "b"),
+        ("impersonate-extra-scopes%2F%C3%A9", "x"),
+    ]
+    with pytest.raises(ConfigError, match="without impersonating a user"):
+        Impersonation("", groups=("a",))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is empty"),
+        ("# nothing\n", "is empty"),
+        ("a: [", "is no YAML: line 2"),
+        ("\0", "is no YAML"),
+        ("- a", "is no kubeconfig: it holds a list"),
+        ("clusters: &a [*a]", r"clusters\[0\] must be a mapping with a name"),
+        ("&a {clusters: [{name: k, cluster: *a}], contexts: 3}", "contexts must be a list"),
+        ("apiVersion: v9\nkind: Config", "known version: it says apiVersion 'v9'"),
+        ("kind: Pod", "kind 'Pod'"),
+        ("current-context: 3", "current-context must be a string, not a number"),
+        ("clusters: {}\n", "clusters must be a list, not a mapping"),
+        ("users: [{name: a, user: []}]", r"users\[0\].user must be a mapping, not a list"),
+        ("clusters: []", "there is no current-context; choose one of the contexts: none"),
+        ("current-context: a\ncontexts: [{name: b}]", "context 'a' does not exist in .*; there are: b"),
+        ("current-context: b\ncontexts: [{name: b}]", "context 'b' in .* names no cluster"),
+        ("current-context: b\ncontexts: [{name: b, context: {cluster: k}}]", "names cluster 'k', which does not exist"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said(file: Path, text: str, said: str) -> None:
+    file.write_text(text)
+    with pytest.raises(ConfigError, match=said) as caught:
+        load_kubeconfig(file, environ={})
+    assert str(file) in str(caught.value)
+
+
+PLUGIN = {"apiVersion": "client.authentication.k8s.io/v1", "command": "x", "interactiveMode": "Never"}
+
+
+@pytest.mark.parametrize(
+    ("cluster", "user", "said"),
+    [
+        ({}, {}, "cluster 'k' in .* has no server"),
+        ({"server": "ftp://x"}, {}, "no http.s. URL"),
+        ({"server": 3}, {}, "server must be a string, not a number"),
+        (
+            {"server": "https://h", "certificate-authority": "gone"},
+            {},
+            "certificate-authority .*gone can't be read: No such file",
+        ),
+        ({"server": "https://h", "certificate-authority-data": "%%"}, {}, "certificate-authority-data is no base64"),
+        ({"server": "https://h", "insecure-skip-tls-verify": "yes"}, {}, "must be true or false, not a string"),
+        (
+            {"server": "https://h", "insecure-skip-tls-verify": True, "certificate-authority-data": "YQ=="},
+            {},
+            "drop one",
+        ),
+        (None, {"client-certificate": "gone", "client-key": "gone"}, "client-certificate .*gone can't be read"),
+        (None, {"client-certificate-data": "YQ=="}, r"user 'u' in .* has a client certificate but no client-key"),
+        (None, {"client-key-data": "YQ=="}, r"has a client key but no client-certificate"),
+        (None, {"token": "a", "username": "b"}, r"several ways to authenticate \(token, username\)"),
+        (None, {"token": "a\nb"}, "user 'u' in .*: token holds characters"),
+        (None, {"as-groups": ["a"]}, "user 'u' in .*without impersonating a user"),
+        (None, {"exec": {**PLUGIN, "command": None}}, "names no command"),
+        (
+            None,
+            {"exec": {**PLUGIN, "apiVersion": "client.authentication.k8s.io/v1alpha1"}},
+            "v1alpha1' is not supported",
+        ),
+        (None, {"exec": {**PLUGIN, "interactiveMode": None}}, "interactiveMode must be said"),
+        (None, {"exec": {**PLUGIN, "interactiveMode": "Always"}}, "no terminal"),
+        (None, {"auth-provider": {"name": "gcp"}}, "auth-provider 'gcp' is not supported"),
+        (None, {"auth-provider": {"name": "oidc"}}, "needs idp-issuer-url and client-id"),
+    ],
+)
+def test_what_is_wrong_with_a_stanza_is_said(file: Path, cluster: Any, user: Any, said: str) -> None:
+    write(file, cluster=cluster if cluster is not None else {"server": "https://h"}, user=user)
+    with pytest.raises(ConfigError, match=said) as caught:
+        load_kubeconfig(file, environ={})
+    assert str(file) in str(caught.value)
+
+
+def test_unreadable_files_are_said(tmp_path: Path) -> None:
+    assert "does not exist" in error(tmp_path / "gone")
+    assert "can't be read" in error(tmp_path)
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    assert "can't be read: Too many levels of symbolic links" in error(loop)
+
+
+def test_a_broken_file_of_the_list_is_never_ignored(tmp_path: Path) -> None:
+    good = write(tmp_path / "good")
+    (tmp_path / "bad").write_text("{")
+    with pytest.raises(ConfigError, match="bad is no YAML"):
+        load_config(environ={"KUBECONFIG": f"{good}{os.pathsep}{tmp_path / 'bad'}"})
+
+
+@pytest.mark.parametrize(
+    ("server", "no_proxy", "proxied"),
+    [
+        ("https://api.example.com", "", True),
+        ("https://127.0.0.1:6443", "", False),
+        ("https://localhost:6443", "", False),
+        ("https://[::1]:6443", "", False),
+        ("https://api.example.com", "example.com", False),
+        ("https://api.example.com", ".example.com", False),
+        ("https://example.com", ".example.com", True),
+        ("https://example.com", "*", False),
+        ("https://10.1.2.3", "10.0.0.0/8", False),
+        ("https://10.1.2.3", "11.0.0.0/8,10.1.2.4", True),
+        ("https://h:6443", "h:6443", False),
+        ("https://h:6443", "h:443", True),
+        ("http://h", "", False),
+    ],
+)
+def test_proxies_of_the_environment_count_as_in_go(server: str, no_proxy: str, proxied: bool) -> None:
+    found = environment_proxy(server, {"HTTPS_PROXY": "p:3128", "NO_PROXY": no_proxy})
+    assert found == ("http://p:3128" if proxied else "")
+
+
+def test_a_config_by_hand_is_checked_too() -> None:
+    with pytest.raises(ConfigError, match="no http"):
+        ClientConfig(server="h:6443")
