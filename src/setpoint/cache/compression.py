@@ -34,9 +34,7 @@ class Dictionary:
 
     def __init__(self, data: zstandard.ZstdCompressionDict | None = None) -> None:
         self.compress = zstandard.ZstdCompressor(dict_data=data, compression_params=_PARAMETERS).compress
-        self.decompress = zstandard.ZstdDecompressor(
-            dict_data=data, format=zstandard.FORMAT_ZSTD1_MAGICLESS
-        ).decompress
+        self.decompress = zstandard.ZstdDecompressor(dict_data=data, format=zstandard.FORMAT_ZSTD1_MAGICLESS).decompress
 
     @classmethod
     def trained_on(cls, samples: Sequence[bytes]) -> Dictionary | None:

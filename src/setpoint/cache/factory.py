@@ -221,9 +221,7 @@ class InformerFactory:
         barrier = Barrier(version_number(resource_version), resource_version, uid, deleted)
         return await self._wait(self._covering(kind, key), key, lambda _shared: barrier, timeout)
 
-    async def caught_up(
-        self, kind: type[Object] | Resource, key: str, *, timeout: float | None = 10.0
-    ) -> bool:
+    async def caught_up(self, kind: type[Object] | Resource, key: str, *, timeout: float | None = 10.0) -> bool:
         """As `observed`, for the newest write that this factory's client has made to ``key``.
 
         After False the write is no longer waited for: read the object from the server instead.

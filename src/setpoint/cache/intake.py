@@ -97,9 +97,7 @@ class Intake:
                     head = _decode_head(metadata)
                 except msgspec.DecodeError:
                     return self._read_any(raw)
-                return Item(
-                    head, b"%b%b%b" % (prefix, metadata, raw[end:]), len(prefix) + len(metadata)
-                )
+                return Item(head, b"%b%b%b" % (prefix, metadata, raw[end:]), len(prefix) + len(metadata))
         return self._read_any(raw)
 
     def head_of(self, document: bytes, end: int) -> Head:

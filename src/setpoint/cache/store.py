@@ -429,9 +429,7 @@ class Replacement:
         self._fresh.pop(key, None)
 
     def finish(self) -> Iterator[Change]:
-        """Make the store equal to the list, in one step; then the differences: first what went, then what came.
-
-        """
+        """Make the store equal to the list, in one step; then the differences: first what went, then what came."""
         store, fresh = self._store, self._fresh
         changes = [Change(key, record, None) for key, record in store._records.items() if key not in fresh]
         for change in changes:

@@ -1,0 +1,424 @@
+"""The store: bytes, indexes, snapshots, dictionaries."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from setpoint.cache import Head, Intake, Lister, NotFoundInCache, Snapshot, Store
+from setpoint.cache.compression import PLAIN
+from setpoint.cache.record import scheme_of, version_number
+from setpoint.cache.store import STALE
+from setpoint.meta import Model, Selector, raw_of
+from setpoint.models.core_v1 import Pod
+
+from .fakes import pod, to_bytes
+
+
+def make_store(**options: Any) -> Store:
+    return Store(Intake(Pod.resource, **options))
+
+
+def put(store: Store, document: Any) -> Any:
+    metadata = document["metadata"]
+    key = f"{metadata['namespace']}/{metadata['name']}" if metadata.get("namespace") else metadata["name"]
+    return store.put(key, store.intake.read(to_bytes(document)))
+
+
+def lister(store: Store | Snapshot) -> Lister[Pod]:
+    return Lister(store, Pod, Pod.resource)
+
+
+def test_add_get_update_delete_list() -> None:
+    store = make_store()
+    assert put(store, pod("a", version=1)) is None
+    assert put(store, pod("b", version=2, namespace="other")) is None
+    assert lister(store).get("default/a").metadata.resource_version == "1"
+    assert lister(store).get("b", "other").name == "b"
+    assert put(store, pod("a", version=3, phase="Failed")) is not None
+    assert lister(store).get("default/a").status.phase == "Failed"
+    assert {each.name for each in lister(store).list()} == {"a", "b"}
+    assert {each.name for each in lister(store).list(namespace="other")} == {"b"}
+    assert store.remove("default/a") is not None
+    assert store.remove("default/a") is None
+    assert len(store) == 1
+    assert "default/a" not in store
+
+
+def test_not_found_is_an_error_or_none_as_asked() -> None:
+    empty = lister(make_store())
+    with pytest.raises(NotFoundInCache, match='pods "default/a" not found in the cache'):
+        empty.get("default/a")
+    with pytest.raises(KeyError):
+        empty.get("a", "default")
+    assert empty.try_get("default/a") is None
+    assert empty.head("default/a") is None
+
+
+def test_every_read_is_the_callers_own_and_remembers_its_json() -> None:
+    store = make_store()
+    put(store, pod("a", version=1))
+    first, second = lister(store).get("default/a"), lister(store).get("default/a")
+    first.metadata.labels["mine"] = "yes"
+    assert second.metadata.labels == {}
+    assert raw_of(first) == store.get("default/a")
+
+
+class PhaseOf(Model):
+    phase: str
+
+
+class Projection(Model):
+    status: PhaseOf
+
+
+def test_a_read_can_be_a_smaller_struct() -> None:
+    store = make_store()
+    put(store, pod("a", version=1, phase="Pending"))
+    assert lister(store).get("default/a", as_=Projection).status.phase == "Pending"
+    assert [each.status.phase for each in lister(store).list(as_=Projection)] == ["Pending"]
+
+
+def test_what_is_not_newer_is_stale_but_versions_that_are_no_numbers_are_taken() -> None:
+    store = make_store()
+    put(store, pod("a", version=5))
+    assert put(store, pod("a", version=5, phase="Failed")) is STALE
+    assert put(store, pod("a", version=4, phase="Failed")) is STALE
+    assert lister(store).get("default/a").status.phase == "Running"
+    odd = pod("b", version=0)
+    odd["metadata"]["resourceVersion"] = "abc"
+    assert put(store, odd) is None
+    assert put(store, odd) not in (None, STALE)
+    assert version_number("18446744073709551616") == version_number("-1") == version_number("1e5") == 0
+
+
+# -- indexes ------------------------------------------------------------------------------------------------------------
+
+
+def by_node(spec: Any) -> list[str]:
+    return [spec.spec.node_name]
+
+
+class NodeOf(Model):
+    node_name: str = ""
+
+
+class SpecOnly(Model):
+    spec: NodeOf
+
+
+def words(head: Head) -> list[str]:
+    return head.annotations.get("words", "").split()
+
+
+def test_an_index_follows_updates_and_deletions_before_and_after_objects_are_there() -> None:
+    store = make_store()
+    store.add_index("early", words)
+    put(store, pod("a", version=1, metadata={"annotations": {"words": "x y z"}}))
+    put(store, pod("b", version=2, metadata={"annotations": {"words": "y"}}))
+    store.add_index("late", words)
+    store.add_index("node", by_node, projection=SpecOnly)
+    for name in ("early", "late"):
+        assert set(store.indexed(name, "y")) == {"default/a", "default/b"}
+        assert store.index_values(name) == ["x", "y", "z"]
+    put(store, pod("a", version=3, node="node-2", metadata={"annotations": {"words": "z q"}}))
+    for name in ("early", "late"):
+        assert store.index_values(name) == ["q", "y", "z"], "a value that nothing has leaves no set behind"
+    assert set(store.indexed("node", "node-2")) == {"default/a"}
+    assert [each.name for each in lister(store).list(index=("late", "q"))] == ["a"]
+    store.remove("default/a")
+    assert store.index_values("late") == ["y"]
+    assert store.index_values("node") == ["node-1"]
+
+
+def test_a_value_keeps_its_other_objects_when_one_goes() -> None:
+    store = make_store()
+    for number in range(20):
+        put(store, pod(f"p{number}", version=1 + number, owner="owner"))
+    for number in range(19):
+        store.remove(f"default/p{number}")
+        assert len(list(store.indexed("owner", "owner"))) == 19 - number
+    assert [each.name for each in lister(store).by_owner("owner")] == ["p19"]
+    store.remove("default/p19")
+    assert store.index_values("owner") == []
+
+
+def test_another_index_of_the_same_name_is_refused_and_the_same_is_not() -> None:
+    store = make_store()
+    store.add_index("words", words)
+    store.add_index("words", words)
+    with pytest.raises(ValueError, match="words"):
+        store.add_index("words", lambda head: [head.name])
+    with pytest.raises(KeyError, match="no index 'nothing'; there are: owner, words"):
+        lister(store).list(index=("nothing", "x"))
+
+
+def test_an_index_function_that_fails_when_added_adds_nothing_and_later_leaves_one_object_out(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    store = make_store()
+    put(store, pod("a", version=1))
+    with pytest.raises(ZeroDivisionError):
+        store.add_index("bad", lambda head: [str(1 / 0)])
+    assert "default/a" in store
+    store.add_index("fussy", lambda head: [str(int(head.name[1:]))] if head.name != "a" else [])
+    put(store, pod("p1", version=2))
+    put(store, pod("oops", version=3))
+    assert store.index_values("fussy") == ["1"]
+    assert "oops" in caplog.text
+    assert "default/oops" in store
+
+
+def test_label_selectors_are_answered_from_an_index_that_follows() -> None:
+    store = make_store()
+    for number in range(50):
+        put(store, pod(f"p{number}", version=1 + number, labels={"app": f"app-{number % 5}", "odd": str(number % 2)}))
+    names = lambda selector: {each.name for each in lister(store).list(selector=selector)}  # noqa: E731
+    assert names("app=app-1") == {f"p{number}" for number in range(1, 50, 5)}
+    assert names("app in (app-1,app-2),odd=1") == {f"p{n}" for n in range(50) if n % 5 in (1, 2) and n % 2}
+    assert names({"app": "app-3"}) == {f"p{number}" for number in range(3, 50, 5)}
+    assert len(names("app!=app-1")) == 40
+    assert len(names("!app")) == 0
+    put(store, pod("p1", version=100, labels={"app": "app-9"}))
+    store.remove("default/p6")
+    assert names("app=app-9") == {"p1"}
+    assert names("app=app-1") == {f"p{number}" for number in range(11, 50, 5)}
+    assert set(store.labelled(Selector.of("app=app-9")) or ()) == {"default/p1"}
+    assert store.labelled(Selector.of("app!=x")) is None
+
+
+def test_keys_need_no_decoding() -> None:
+    store = make_store()
+    put(store, pod("a", version=1, labels={"app": "web"}))
+    assert lister(store).keys(namespace="default") == ["default/a"]
+    assert lister(store).keys(selector="app=db") == []
+    assert [head.name for head in lister(store).heads(selector="app=web")] == ["a"]
+
+
+# -- snapshots ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_snapshot_stays_as_it_was() -> None:
+    store = make_store()
+    store.add_index("words", words)
+    for number in range(4):
+        put(store, pod(f"p{number}", version=1 + number, labels={"n": str(number)}, metadata={"annotations": {"words": "x"}}))
+    with store.snapshot() as snapshot:
+        put(store, pod("p0", version=10, phase="Failed", labels={"n": "9"}, owner="me"))
+        store.remove("default/p1")
+        put(store, pod("new", version=11, metadata={"annotations": {"words": "x"}}))
+        old, new = lister(snapshot), lister(store)
+        assert old.get("default/p0").status.phase == "Running"
+        assert new.get("default/p0").status.phase == "Failed"
+        assert {each.name for each in old.list()} == {"p0", "p1", "p2", "p3"}
+        assert {each.name for each in old.list(namespace="default")} == {"p0", "p1", "p2", "p3"}
+        assert {each.name for each in old.list(index=("words", "x"))} == {"p0", "p1", "p2", "p3"}
+        assert {each.name for each in old.list(selector="n=0")} == {"p0"}
+        assert old.by_owner("me") == []
+        assert old.try_get("default/new") is None
+        assert len(old) == 4
+        assert "default/p1" in snapshot
+    with pytest.raises(ValueError, match="closed"):
+        old.get("default/p0")
+    assert not store._snapshots or store._snapshots[0]() is not None
+    put(store, pod("p2", version=20))
+    assert store._snapshots == []
+
+
+def test_a_dropped_snapshot_costs_nothing_more() -> None:
+    store = make_store()
+    put(store, pod("a", version=1))
+    snapshot = store.snapshot()
+    del snapshot
+    put(store, pod("a", version=2))
+    assert store._snapshots == []
+
+
+# -- dictionaries -------------------------------------------------------------------------------------------------------
+
+
+def noise(count: int, seed: int) -> str:
+    return random.Random(seed).randbytes(count // 2).hex()
+
+
+def test_like_objects_shrink_to_a_tenth() -> None:
+    store = make_store()
+    for number in range(3000):
+        put(store, pod(f"p{number}", version=1 + number, metadata={"annotations": {"note": "always the same " * 60}}))
+        store.maintain()
+    while store.maintain():
+        pass
+    assert store.stored_bytes < store.raw_bytes / 8
+    assert all(lister(store).get(f"default/p{number}").name == f"p{number}" for number in range(0, 3000, 7))
+
+
+def test_unlike_objects_get_no_bigger_than_plain_bytes_by_more_than_a_few_per_cent() -> None:
+    store = make_store()
+    for number in range(300):
+        put(store, pod(f"p{number}", version=1 + number, metadata={"annotations": {"data": noise(4000, number) + chr(0x100 + number) * 9}}))
+    assert store.stored_bytes < store.raw_bytes * 1.03
+    secret = random.Random(1)
+    incompressible = "".join(chr(secret.randrange(0x20, 0xD000)) for _ in range(3000))
+    put(store, pod("secret", version=1000, metadata={"annotations": {"data": incompressible}}))
+    record = store.record("default/secret")
+    assert record is not None
+    assert len(record) < len(store.document(record)) * 1.03
+    assert lister(store).get("default/secret").annotations["data"] == incompressible
+
+
+def test_the_smallest_objects_are_not_blown_up() -> None:
+    store = make_store(metadata_only=True)
+    for number in range(200):
+        put(store, {"metadata": {"name": noise(20, number)}})
+    assert store.stored_bytes < store.raw_bytes * 1.3
+
+
+def test_objects_of_one_and_a_half_mebibytes_are_kept_whole() -> None:
+    store = make_store()
+    big = noise(3 << 19, 1)
+    for number in range(3):
+        put(store, pod(f"p{number}", version=1 + number, metadata={"annotations": {"data": big}}))
+    for number in range(3000):
+        put(store, pod(f"small{number}", version=10 + number))
+    assert lister(store).get("default/p2").annotations["data"] == big
+    put(store, pod("plain", version=9999, metadata={"annotations": {"data": "".join(map(chr, range(0x3000, 0x9000)))}}))
+    assert lister(store).get("default/plain").annotations["data"][-1] == chr(0x8FFF)
+
+
+def test_the_dictionary_is_trained_again_when_it_no_longer_fits() -> None:
+    store = make_store()
+    vocabulary = [noise(600, 1), noise(600, 2)]
+    version = 0
+    for round in range(2):
+        for _ in range(3):
+            for number in range(1500):
+                version += 1
+                put(store, pod(f"p{number}", version=version, metadata={"annotations": {"text": vocabulary[round]}}))
+            while store.maintain():
+                pass
+    ratio = store.stored_bytes / store.raw_bytes
+    assert ratio < 0.2
+    schemes = {scheme_of(record) for key in store if (record := store.record(key)) is not None}
+    assert PLAIN not in schemes
+    assert lister(store).get("default/p7").annotations["text"] == vocabulary[1]
+
+
+# -- the model ----------------------------------------------------------------------------------------------------------
+
+NAMES = st.sampled_from(["a", "b", "c", "d"])
+LABELS = st.dictionaries(st.sampled_from(["app", "tier"]), st.sampled_from(["x", "y"]))
+
+
+class StoreAgainstDict(RuleBasedStateMachine):
+    """The store, its indexes, snapshots and replacements say what a dict would."""
+
+    @initialize()
+    def start(self) -> None:
+        self.store = make_store()
+        self.model: dict[str, Any] = {}
+        self.version = 0
+        self.snapshot: Snapshot | None = None
+        self.frozen: dict[str, Any] = {}
+        self.replacement: Any = None
+        self.fresh: dict[str, Any] = {}
+
+    def document(self, name: str, labels: Any, owner: str) -> Any:
+        self.version += 1
+        return pod(name, version=self.version, uid=f"uid-{name}-{self.version % 3}", labels=labels, owner=owner)
+
+    @rule(name=NAMES, labels=LABELS, owner=st.sampled_from(["", "o1", "o2"]))
+    def put(self, name: str, labels: Any, owner: str) -> None:
+        document = self.document(name, labels, owner)
+        put(self.store, document)
+        self.model[f"default/{name}"] = document
+
+    @rule(name=NAMES)
+    def remove(self, name: str) -> None:
+        self.store.remove(f"default/{name}")
+        self.model.pop(f"default/{name}", None)
+
+    @rule()
+    def take_snapshot(self) -> None:
+        self.snapshot, self.frozen = self.store.snapshot(), dict(self.model)
+
+    @rule()
+    def add_index(self) -> None:
+        self.store.add_index("label-app", app_label)
+
+    @rule()
+    def begin(self) -> None:
+        self.replacement, self.fresh = self.store.replacement(), {}
+
+    @rule(name=NAMES, labels=LABELS, same=st.booleans())
+    def list_item(self, name: str, labels: Any, same: bool) -> None:
+        if self.replacement is not None:
+            key = f"default/{name}"
+            document = self.model[key] if same and key in self.model else self.document(name, labels, "o1")
+            self.replacement.add(key, self.store.intake.read(to_bytes(document)))
+            self.fresh[key] = document
+
+    @rule()
+    def finish(self) -> None:
+        if self.replacement is None:
+            return
+        changes = list(self.replacement.finish())
+        told = {change.key: (change.old is not None, change.new is not None, change.same) for change in changes}
+        for key in self.model.keys() | self.fresh.keys():
+            old, new = self.model.get(key), self.fresh.get(key)
+            assert told[key] == (old is not None, new is not None, old is not None and old == new)
+        kinds = [change.new is None for change in changes]
+        assert kinds == sorted(kinds, reverse=True), "deletions come first"
+        self.model, self.replacement = self.fresh, None
+
+    @rule()
+    def maintain(self) -> None:
+        self.store.maintain(1)
+
+    @staticmethod
+    def agree(readable: Store | Snapshot, model: dict[str, Any]) -> None:
+        def names(**selection: Any) -> set[str]:
+            return {head.key for head in lister(readable).heads(**selection)}
+
+        assert set(readable) == model.keys()
+        for key, document in model.items():
+            stored = readable.get(key)
+            assert stored is not None
+            assert json.loads(stored)["metadata"]["uid"] == document["metadata"]["uid"]
+        for value in ("x", "y"):
+            expected = {key for key, each in model.items() if each["metadata"].get("labels", {}).get("app") == value}
+            assert names(selector=f"app={value}") == expected
+            assert names(selector=f"app={value}", namespace="default") == expected
+        for owner in ("o1", "o2"):
+            expected = {k for k, d in model.items() if any(o["uid"] == owner for o in d["metadata"].get("ownerReferences", []))}
+            assert names(index=("owner", owner)) == expected
+        assert names(namespace="default") == model.keys()
+        assert names(namespace="other") == set()
+
+    @invariant()
+    def store_agrees(self) -> None:
+        self.agree(self.store, self.model)
+
+    @invariant()
+    def snapshot_agrees(self) -> None:
+        if self.snapshot is not None:
+            self.agree(self.snapshot, self.frozen)
+
+    @invariant()
+    def bytes_are_accounted_for(self) -> None:
+        records = [record for key in self.store if (record := self.store.record(key)) is not None]
+        assert self.store.stored_bytes == sum(map(len, records))
+        assert self.store.raw_bytes == sum(len(self.store.document(record)) for record in records)
+
+
+def app_label(head: Head) -> list[str]:
+    return [head.labels["app"]] if "app" in head.labels else []
+
+
+TestStoreAgainstDict = StoreAgainstDict.TestCase
+TestStoreAgainstDict.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
