@@ -1,0 +1,49 @@
+"""The embedded Kubernetes API server: a core without sockets, its storage, and an HTTP front.
+
+async with ApiServer() as server, HttpFront(server, port=0) as front:
+    print(front.url)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from setpoint.apiserver.front import HttpFront, PortTakenError
+    from setpoint.apiserver.http_types import Request, Response, UserInfo
+    from setpoint.apiserver.server import ApiServer
+    from setpoint.apiserver.storage import MemoryStorage, SqliteStorage, Storage, StorageError
+
+__all__ = [
+    "ApiServer",
+    "HttpFront",
+    "MemoryStorage",
+    "PortTakenError",
+    "Request",
+    "Response",
+    "SqliteStorage",
+    "Storage",
+    "StorageError",
+    "UserInfo",
+]
+
+_HOMES = {
+    "ApiServer": "server",
+    "HttpFront": "front",
+    "MemoryStorage": "storage",
+    "PortTakenError": "front",
+    "Request": "http_types",
+    "Response": "http_types",
+    "SqliteStorage": "storage",
+    "Storage": "storage",
+    "StorageError": "storage",
+    "UserInfo": "http_types",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

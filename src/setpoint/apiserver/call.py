@@ -1,0 +1,67 @@
+"""One request under way: what it asks for and what its handlers share."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from random import Random
+from typing import TYPE_CHECKING
+
+from setpoint.apiserver.http_types import IncomingRequest, UserInfo
+from setpoint.apiserver.options import Query
+from setpoint.apiserver.registry import Served
+from setpoint.apiserver.request_info import ResourcePath
+from setpoint.apiserver.storage import Storage
+from setpoint.meta import format_time
+
+if TYPE_CHECKING:
+    from setpoint.apiserver.server import ApiServer
+
+__all__ = ["Call"]
+
+
+class Call:
+    """``served`` and ``path`` say what the request is about; ``warnings`` collects what the answer's headers will say."""
+
+    __slots__ = ("path", "query", "request", "served", "server", "user", "warnings")
+
+    def __init__(
+        self,
+        server: ApiServer,
+        request: IncomingRequest,
+        path: ResourcePath,
+        served: Served,
+        query: Query,
+        user: UserInfo,
+    ) -> None:
+        self.server = server
+        self.request = request
+        self.path = path
+        self.served = served
+        self.query = query
+        self.user = user
+        self.warnings: list[str] = []
+
+    @property
+    def storage(self) -> Storage:
+        return self.server.storage
+
+    @property
+    def random(self) -> Random:
+        return self.server.random
+
+    def now(self) -> datetime:
+        return self.server.now()
+
+    def timestamp(self) -> str:
+        return format_time(self.server.now())
+
+    def warn(self, text: str) -> None:
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+    def manager(self, given: str) -> str:
+        """Who manages the fields that this request sets: as it says, else its user agent's first word."""
+        if given:
+            return given
+        agent = self.request.headers.get("user-agent", "").split("/", 1)[0]
+        return "".join(character for character in agent if character.isprintable())[:128] or "unknown"

@@ -1,0 +1,126 @@
+"""Everything that is checked about an object before it is stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from setpoint.apiserver.call import Call
+from setpoint.apiserver.errors import ApiStatusError, bad_request, forbidden, invalid, not_found
+from setpoint.apiserver.metadata import metadata_errors, update_errors
+from setpoint.apiserver.objects import metadata_of
+from setpoint.apiserver.registry import Served
+from setpoint.meta import GroupKind, GroupResource
+from setpoint.schema import UNSET, ErrorType, FieldError, validate
+
+__all__ = ["check_namespace", "check_new", "check_update", "fit_namespace", "schema_errors"]
+
+JsonObject = dict[str, Any]
+NAMESPACES = GroupResource("", "namespaces")
+
+# Required by the published schema, but the real server takes their absence for a zero value.
+_GENERIC_GROUPS = frozenset({"apiextensions.k8s.io", "apiregistration.k8s.io"})
+_NOT_REALLY_REQUIRED = frozenset(
+    {"rules", "endpoints", "revision", "value", "podSelector", "status", "metadata", "conditions", "driver", "drivers"}
+)
+
+
+def fit_namespace(call: Call, metadata: JsonObject) -> None:
+    """Makes the object's namespace that of the URL, or refuses (400)."""
+    wanted = call.path.namespace
+    given = metadata.get("namespace", "")
+    if not call.served.resource.namespaced:
+        # An object of the whole cluster may name no namespace. Upstream drops it quietly.
+        metadata.pop("namespace", None)
+        return
+    if not given:
+        metadata["namespace"] = wanted
+    elif given != wanted:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+
+
+def check_namespace(call: Call, name: str) -> None:
+    """Nothing is created in a namespace that does not exist (404) or is going away (403)."""
+    namespace = call.path.namespace
+    if not call.served.resource.namespaced:
+        return
+    record = call.storage.get("namespaces", "", namespace)
+    if record is None:
+        raise not_found(NAMESPACES, namespace)
+    if metadata_of(record.value).deletionTimestamp:
+        why = f"unable to create new content in namespace {namespace} because it is being terminated"
+        cause = {
+            "reason": "NamespaceTerminating",
+            "message": f"namespace {namespace} is being terminated",
+            "field": "metadata.namespace",
+        }
+        raise forbidden(call.served.group_resource, name, why, [cause])
+
+
+def check_new(call: Call, served: Served, obj: JsonObject) -> None:
+    """Raises ApiStatusError (422)."""
+    strategy = served.strategy
+    errors = metadata_errors(
+        obj["metadata"], served.resource.namespaced, strategy.name_rule, custom=_any_finalizer(served)
+    )
+    errors += schema_errors(served, obj)
+    if not errors or not served.custom:
+        errors += strategy.validate(obj, None)
+    if errors:
+        raise _invalid(served, obj, errors)
+    _warn(call, served, obj, None)
+
+
+def check_update(call: Call, served: Served, new: JsonObject, old: JsonObject, *, status: bool = False) -> None:
+    """Raises ApiStatusError (422)."""
+    strategy = served.strategy
+    resource = served.resource
+    errors = [
+        error
+        for error in metadata_errors(new["metadata"], resource.namespaced, lambda _: [], custom=_any_finalizer(served))
+        if error.field != "metadata.generateName"
+    ]
+    errors += update_errors(new["metadata"], old["metadata"])
+    errors += schema_errors(served, new, old)
+    if not errors or not served.custom:
+        errors += strategy.validate_status(new, old) if status else strategy.validate(new, old)
+    if errors:
+        raise _invalid(served, new, errors)
+    _warn(call, served, new, old)
+
+
+def schema_errors(served: Served, obj: JsonObject, old: JsonObject | None = None) -> list[FieldError]:
+    """What the schema says. Of built-in kinds only that something is missing; types were looked at when it came in."""
+    if served.custom:
+        return validate(served.schema, obj, old=UNSET if old is None else old)
+    errors = []
+    for error in validate(served.schema, obj):
+        if error.type is ErrorType.REQUIRED:
+            last = error.field.rpartition(".")[2]
+            if last in _NOT_REALLY_REQUIRED or error.field.startswith("status."):
+                continue
+            errors.append(error)
+    return errors
+
+
+def _any_finalizer(served: Served) -> bool:
+    """Whether finalizers need no domain: the rule is one of Kubernetes' own kinds."""
+    return served.custom or served.resource.group in _GENERIC_GROUPS
+
+
+def _warn(call: Call, served: Served, new: JsonObject, old: JsonObject | None) -> None:
+    for text in served.strategy.warnings(new, old):
+        call.warn(text)
+    if not served.custom:
+        return
+    known = (old or {}).get("metadata", {}).get("finalizers") or ()
+    for finalizer in new["metadata"].get("finalizers") or ():
+        if "/" not in finalizer and finalizer not in known and finalizer not in ("foregroundDeletion", "orphan"):
+            call.warn(
+                f'metadata.finalizers: "{finalizer}": prefer a domain-qualified finalizer name including a path (/) to '
+                "avoid accidental conflicts with other finalizer writers"
+            )
+
+
+def _invalid(served: Served, obj: JsonObject, errors: list[FieldError]) -> ApiStatusError:
+    resource = served.resource
+    return invalid(GroupKind(resource.group, resource.kind), obj["metadata"].get("name", ""), errors)

@@ -1,0 +1,314 @@
+"""CustomResourceDefinitions come alive: what is defined is served, what is deleted takes its objects along."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from setpoint.apiserver.http_types import Request
+from setpoint.apiserver.objects import decode, encode
+from setpoint.apiserver.registry import ScalePaths, Served
+from setpoint.apiserver.storage import Record
+from setpoint.apiserver.strategies.custom import CustomStrategy
+from setpoint.meta import GroupVersionKind, Resource
+from setpoint.schema import ANYTHING, Schema, structural
+from setpoint.schema.object_meta import with_object_meta
+
+if TYPE_CHECKING:
+    from setpoint.apiserver.server import ApiServer
+
+__all__ = ["CLEANUP_FINALIZER", "COLLECTION", "CustomResources"]
+
+JsonObject = dict[str, Any]
+COLLECTION: Final = "customresourcedefinitions.apiextensions.k8s.io"
+CLEANUP_FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
+_SCALE: Final = GroupVersionKind("autoscaling", "v1", "Scale")
+
+
+class CustomResources:
+    """Keeps a server's registry in step with its CRDs.
+
+    What upstream's controllers do soon after a write is done here right after it, in the same turn: names are accepted,
+    the CRD is established, its resources are served. Each step is a write of its own, so that a watch sees what it would
+    see there.
+    """
+
+    def __init__(self, server: ApiServer) -> None:
+        self._server = server
+        self._served: dict[str, list[Served]] = {}
+        self._specs: dict[str, bytes] = {}
+
+    def load(self) -> None:
+        """Serves what is stored."""
+        for record in self._server.storage.scan(COLLECTION):
+            self.refresh(record)
+
+    def created(self, record: Record) -> Record:
+        """After a CRD was stored for the first time."""
+        return self.settle(record)
+
+    def settle(self, record: Record) -> Record:
+        """Brings status and served resources of a stored CRD up to date; gives what is stored then."""
+        crd: JsonObject = decode(record.value)
+        wanted = self._with_names(decode(record.value))
+        if wanted != crd:
+            record = self._put(record, wanted)
+        established = self._with_established(decode(record.value))
+        if established != wanted:
+            record = self._put(record, established)
+        self.refresh(record)
+        return record
+
+    def updated(self, record: Record, old: JsonObject) -> Record:
+        """After a CRD was changed, or marked as being deleted."""
+        crd: JsonObject = decode(record.value)
+        if not crd["metadata"].get("deletionTimestamp"):
+            return self.settle(record)
+        if CLEANUP_FINALIZER not in (crd["metadata"].get("finalizers") or ()):
+            return record
+        return self._terminate(record)
+
+    def deleted(self, record: Record) -> None:
+        """After a CRD is gone."""
+        self._unserve(record.name)
+
+    def instance_deleted(self, served: Served) -> None:
+        """After a custom object is gone: it may have been what its CRD's deletion waited for."""
+        if not served.terminating:
+            return
+        record = self._server.storage.get(COLLECTION, "", served.collection)
+        if record is not None:
+            self._finish(record)
+
+    # -- steps --------------------------------------------------------------------------------------------------------
+
+    def _with_names(self, crd: JsonObject) -> JsonObject:
+        spec, status = crd["spec"], crd.setdefault("status", {})
+        names = _full_names(spec["names"])
+        taken = self._conflict(crd["metadata"]["name"], spec["group"], names)
+        if taken:
+            _set_condition(self._now(), status, "NamesAccepted", "False", *taken)
+            status.setdefault("acceptedNames", {"plural": "", "kind": ""})
+        else:
+            status["acceptedNames"] = names
+            _set_condition(self._now(), status, "NamesAccepted", "True", "NoConflicts", "no conflicts found")
+        stored = next(version["name"] for version in spec["versions"] if version.get("storage"))
+        versions = status.setdefault("storedVersions", [])
+        if stored not in versions:
+            versions.append(stored)
+        status.setdefault("conditions", [])
+        return crd
+
+    def _with_established(self, crd: JsonObject) -> JsonObject:
+        status = crd["status"]
+        accepted = _condition(status, "NamesAccepted") == "True"
+        if accepted:
+            text = "the initial names have been accepted"
+            _set_condition(self._now(), status, "Established", "True", "InitialNamesAccepted", text)
+        elif _condition(status, "Established") is None:
+            _set_condition(self._now(), status, "Established", "False", "NotAccepted", "not all names are accepted")
+        return crd
+
+    def _conflict(self, crd: str, group: str, names: JsonObject) -> tuple[str, str] | None:
+        """Names of one group belong to whoever had them first."""
+        for other in self._server.registry:
+            resource = other.resource
+            if resource.group != group or other.collection == crd:
+                continue
+            used = {resource.plural, resource.singular, *resource.short_names}
+            for key in ("plural", "singular"):
+                if names.get(key) in used:
+                    return f"{key.capitalize()}Conflict", f'"{names[key]}" is already in use'
+            for short in names.get("shortNames") or ():
+                if short in used:
+                    return "ShortNamesConflict", f'"{short}" is already in use'
+            for key, value in (("kind", resource.kind), ("listKind", resource.list_kind)):
+                if names.get(key) in (resource.kind, resource.list_kind):
+                    return f"{key[0].upper()}{key[1:]}Conflict", f'"{value}" is already in use'
+        return None
+
+    def _terminate(self, record: Record) -> Record:
+        crd: JsonObject = decode(record.value)
+        for served in self._served.get(record.name, ()):
+            served.terminating = True
+        text = "CustomResource deletion is in progress"
+        wanted: JsonObject = decode(record.value)
+        _set_condition(self._now(), wanted["status"], "Terminating", "True", "InstanceDeletionInProgress", text)
+        if wanted != crd:
+            record = self._put(record, wanted)
+        self._delete_instances(record.name)
+        current = self._server.storage.get(COLLECTION, "", record.name)
+        return record if current is None else self._finish(current)
+
+    def _delete_instances(self, crd: str) -> None:
+        from setpoint.apiserver.call import Call
+        from setpoint.apiserver.delete import remove
+        from setpoint.apiserver.options import DeleteOptions, Query
+        from setpoint.apiserver.request_info import ResourcePath
+
+        server = self._server
+        served = next((item.stored_as for item in self._served.get(crd, ())), None)
+        if served is None:
+            return
+        resource = served.resource
+        for item in server.storage.scan(crd):
+            path = ResourcePath(resource.group, resource.version, resource.plural, item.namespace, item.name)
+            call = Call(server, Request("DELETE", ""), path, served, Query(()), server.admin)
+            current = server.storage.get(crd, item.namespace, item.name)
+            if current is not None:
+                remove(call, served, current, DeleteOptions())
+
+    def _finish(self, record: Record) -> Record:
+        """Lets a CRD go if none of its objects is left; gives its last state then."""
+        crd: JsonObject = decode(record.value)
+        metadata = crd["metadata"]
+        finalizers = metadata.get("finalizers") or []
+        if self._server.storage.scan(record.name) or CLEANUP_FINALIZER not in finalizers:
+            return record
+        text = "removed all instances"
+        _set_condition(self._now(), crd["status"], "Terminating", "False", "InstanceDeletionCompleted", text)
+        metadata["finalizers"] = [name for name in finalizers if name != CLEANUP_FINALIZER]
+        if metadata["finalizers"]:
+            return self._put(record, crd)
+        del metadata["finalizers"]
+        home = self._home()
+        last = self._server.storage.delete(
+            COLLECTION, "", record.name, lambda revision: encode(home, crd, revision), expected=record.revision
+        )
+        self.deleted(last)
+        return last
+
+    # -- serving ------------------------------------------------------------------------------------------------------
+
+    def refresh(self, record: Record) -> None:
+        """Serves the versions of a CRD as it is stored, if it is established and they are not served so already."""
+        crd: JsonObject = decode(record.value)
+        if _condition(crd.get("status") or {}, "Established") != "True":
+            return
+        import msgspec
+
+        spec = msgspec.json.encode((crd["spec"], crd["status"].get("acceptedNames")))
+        terminating = bool(crd["metadata"].get("deletionTimestamp"))
+        if self._specs.get(record.name) == spec:
+            return
+        self._unserve(record.name)
+        self._specs[record.name] = spec
+        made = _served_versions(self._server, crd)
+        for served in made:
+            served.terminating = terminating
+        self._served[record.name] = made
+        for served in made:
+            if served.strategy.served:
+                self._server.registry.add(served)
+
+    def _unserve(self, name: str) -> None:
+        self._specs.pop(name, None)
+        for served in self._served.pop(name, ()):
+            self._server.registry.remove(served)
+            self._server.end_watches(served)
+
+    def _put(self, record: Record, crd: JsonObject) -> Record:
+        home = self._home()
+        return self._server.storage.put(
+            COLLECTION, "", record.name, lambda revision: encode(home, crd, revision), expected=record.revision
+        )
+
+    def _home(self) -> Served:
+        home = self._server.registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+        assert home is not None
+        return home
+
+    def _now(self) -> str:
+        from setpoint.meta import format_time
+
+        return format_time(self._server.now())
+
+
+def _served_versions(server: ApiServer, crd: JsonObject) -> list[Served]:
+    """All versions of a CRD, the stored one first."""
+    spec = crd["spec"]
+    names = crd["status"]["acceptedNames"]
+    made: list[Served] = []
+    for version in sorted(spec["versions"], key=lambda item: not item.get("storage")):
+        subresources = version.get("subresources") or {}
+        kind = GroupVersionKind(spec["group"], version["name"], names["kind"])
+        resource = Resource(
+            group=spec["group"],
+            version=version["name"],
+            kind=names["kind"],
+            plural=names["plural"],
+            namespaced=spec["scope"] == "Namespaced",
+            singular=names.get("singular", ""),
+            list_kind=names.get("listKind", ""),
+            short_names=tuple(names.get("shortNames") or ()),
+            categories=tuple(names.get("categories") or ()),
+            subresources={
+                **({"status": kind} if subresources.get("status") is not None else {}),
+                **({"scale": _SCALE} if subresources.get("scale") is not None else {}),
+            },
+        )
+        document = (version.get("schema") or {}).get("openAPIV3Schema")
+        warning = ""
+        if version.get("deprecated"):
+            warning = version.get("deprecationWarning") or f"{resource.api_version} {resource.kind} is deprecated"
+        made.append(
+            Served(
+                resource,
+                _schema(document, preserve=bool(spec.get("preserveUnknownFields"))),
+                CustomStrategy(server, resource, served=bool(version.get("served"))),
+                stored_as=made[0] if made else None,
+                collection=crd["metadata"]["name"],
+                custom=True,
+                schema_document=document or {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+                columns=version.get("additionalPrinterColumns") or (),
+                selectable_fields=tuple(item["jsonPath"] for item in version.get("selectableFields") or ()),
+                scale=_scale_paths(subresources.get("scale")),
+                warning=warning,
+            )
+        )
+    return made
+
+
+def _schema(document: JsonObject | None, *, preserve: bool) -> Schema:
+    schema = structural.load(document) if document else with_object_meta(ANYTHING)
+    return schema.replace(preserve_unknown=True) if preserve else schema
+
+
+def _scale_paths(scale: JsonObject | None) -> ScalePaths | None:
+    if scale is None:
+        return None
+    selector = scale.get("labelSelectorPath")
+    return ScalePaths(
+        _steps(scale["specReplicasPath"]),
+        _steps(scale["statusReplicasPath"]),
+        _steps(selector) if selector else None,
+    )
+
+
+def _steps(path: str) -> tuple[str, ...]:
+    return tuple(path.removeprefix(".").split("."))
+
+
+def _full_names(names: JsonObject) -> JsonObject:
+    return {
+        "plural": names["plural"],
+        "singular": names.get("singular") or names["kind"].lower(),
+        **({"shortNames": names["shortNames"]} if names.get("shortNames") else {}),
+        "kind": names["kind"],
+        "listKind": names.get("listKind") or f"{names['kind']}List",
+        **({"categories": names["categories"]} if names.get("categories") else {}),
+    }
+
+
+def _condition(status: JsonObject, type_: str) -> str | None:
+    return next((item["status"] for item in status.get("conditions") or () if item["type"] == type_), None)
+
+
+def _set_condition(now: str, status: JsonObject, type_: str, value: str, reason: str, message: str) -> None:
+    conditions = status.setdefault("conditions", [])
+    current = next((item for item in conditions if item["type"] == type_), None)
+    if current is None:
+        current = {"type": type_}
+        conditions.append(current)
+    if current.get("status") != value:
+        current["lastTransitionTime"] = now
+    current.update(status=value, reason=reason, message=message)

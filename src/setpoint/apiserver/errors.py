@@ -1,0 +1,165 @@
+"""What the server answers when it can't do what was asked: `Status` objects with the words of the real one.
+
+Wording is part of the interface: tests and people compare it. It follows apimachinery's ``api/errors``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from setpoint.meta import GroupKind, GroupResource
+from setpoint.schema import FieldError, to_aggregate_message, to_causes
+
+__all__ = [
+    "MODIFIED",
+    "ApiStatusError",
+    "already_exists",
+    "apply_conflict",
+    "bad_request",
+    "conflict",
+    "expired",
+    "forbidden",
+    "internal_error",
+    "invalid",
+    "method_not_supported",
+    "no_such_path",
+    "not_acceptable",
+    "not_found",
+    "request_entity_too_large",
+    "timeout",
+    "too_large_resource_version",
+    "too_many_requests",
+    "unprocessable",
+    "unsupported_media_type",
+]
+
+MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
+
+
+class ApiStatusError(Exception):
+    """Ends a request with ``status``, a ``v1`` Status document, and its ``code``."""
+
+    def __init__(
+        self,
+        code: int,
+        reason: str,
+        message: str,
+        details: Mapping[str, Any] | None = None,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.status: dict[str, Any] = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": dict(metadata or {}),
+            "status": "Failure",
+            "message": message,
+        }
+        if reason:
+            self.status["reason"] = reason
+        if details is not None:
+            self.status["details"] = {key: value for key, value in details.items() if value}
+        self.status["code"] = code
+
+
+def _about(resource: GroupResource, name: str = "", **more: Any) -> dict[str, Any]:
+    return {"name": name, "group": resource.group, "kind": resource.resource, **more}
+
+
+def bad_request(message: str) -> ApiStatusError:
+    return ApiStatusError(400, "BadRequest", message)
+
+
+def not_found(resource: GroupResource, name: str) -> ApiStatusError:
+    return ApiStatusError(404, "NotFound", f'{resource} "{name}" not found', _about(resource, name))
+
+
+def no_such_path() -> ApiStatusError:
+    """Nothing is served at the path."""
+    return ApiStatusError(404, "NotFound", "the server could not find the requested resource", {})
+
+
+def method_not_supported(resource: GroupResource, verb: str) -> ApiStatusError:
+    message = f'{verb} is not supported on resources of kind "{resource}"'
+    return ApiStatusError(405, "MethodNotAllowed", message, _about(resource))
+
+
+def not_acceptable(accepted: Sequence[str]) -> ApiStatusError:
+    message = f"only the following media types are accepted: {', '.join(accepted)}"
+    return ApiStatusError(406, "NotAcceptable", message)
+
+
+def already_exists(resource: GroupResource, name: str) -> ApiStatusError:
+    return ApiStatusError(409, "AlreadyExists", f'{resource} "{name}" already exists', _about(resource, name))
+
+
+def name_not_generated(resource: GroupResource, name: str) -> ApiStatusError:
+    """All generated names were taken."""
+    message = f'{resource} "{name}" already exists, the server was not able to generate a unique name for the object'
+    return ApiStatusError(409, "AlreadyExists", message, _about(resource, name, retryAfterSeconds=1))
+
+
+def conflict(resource: GroupResource, name: str, why: str = MODIFIED) -> ApiStatusError:
+    message = f'Operation cannot be fulfilled on {resource} "{name}": {why}'
+    return ApiStatusError(409, "Conflict", message, _about(resource, name))
+
+
+def apply_conflict(message: str, causes: Sequence[Mapping[str, str]]) -> ApiStatusError:
+    return ApiStatusError(409, "Conflict", message, {"causes": list(causes)})
+
+
+def expired(message: str, *, continue_: str = "") -> ApiStatusError:
+    return ApiStatusError(410, "Expired", message, metadata={"continue": continue_} if continue_ else None)
+
+
+def request_entity_too_large(what: str) -> ApiStatusError:
+    return ApiStatusError(413, "RequestEntityTooLarge", f"Request entity too large: {what}")
+
+
+def unsupported_media_type(accepted: Sequence[str]) -> ApiStatusError:
+    message = f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
+    return ApiStatusError(415, "UnsupportedMediaType", message)
+
+
+def invalid(kind: GroupKind, name: str, errors: Sequence[FieldError]) -> ApiStatusError:
+    """What is wrong with an object, field by field."""
+    text = to_aggregate_message(errors)
+    message = f'{kind} "{name}" is invalid' + (f": {text}" if text else "")
+    details = {"name": name, "group": kind.group, "kind": kind.kind, "causes": to_causes(errors)}
+    return ApiStatusError(422, "Invalid", message, details)
+
+
+def unprocessable(message: str) -> ApiStatusError:
+    """A JSON patch that can't be applied. The real server's words are of no help here, so they come after its own."""
+    return ApiStatusError(
+        422, "Invalid", f"the server rejected our request due to an error in our request: {message}", {}
+    )
+
+
+def forbidden(resource: GroupResource, name: str, why: str, causes: Sequence[Mapping[str, str]] = ()) -> ApiStatusError:
+    what = f'{resource} "{name}"' if name else str(resource)
+    return ApiStatusError(403, "Forbidden", f"{what} is forbidden: {why}", _about(resource, name, causes=list(causes)))
+
+
+def too_many_requests(message: str, retry_after: int) -> ApiStatusError:
+    return ApiStatusError(429, "TooManyRequests", message, {"retryAfterSeconds": retry_after})
+
+
+def internal_error(message: str) -> ApiStatusError:
+    details = {"causes": [{"message": message}]}
+    return ApiStatusError(500, "InternalError", f"Internal error occurred: {message}", details)
+
+
+def timeout(message: str, *, retry_after: int = 0, causes: Sequence[Mapping[str, str]] = ()) -> ApiStatusError:
+    details = {"causes": list(causes), "retryAfterSeconds": retry_after}
+    return ApiStatusError(504, "Timeout", f"Timeout: {message}", details)
+
+
+def too_large_resource_version(wanted: int, current: int) -> ApiStatusError:
+    """A read "not older than" a revision that has not come yet."""
+    cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
+    return timeout(f"Too large resource version: {wanted}, current: {current}", retry_after=1, causes=[cause])

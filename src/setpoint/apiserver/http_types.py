@@ -1,0 +1,68 @@
+"""What goes into the server's core and what comes out: requests and responses without sockets."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+__all__ = ["SYSTEM_ADMIN", "IncomingRequest", "Request", "Response", "UserInfo"]
+
+
+@dataclass(frozen=True, slots=True)
+class UserInfo:
+    """Who makes a request."""
+
+    name: str
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+SYSTEM_ADMIN = UserInfo("system:admin", groups=("system:masters", "system:authenticated"))
+"""Who everyone is where nothing is authenticated."""
+
+
+class IncomingRequest(Protocol):
+    """What the server reads of a request; a client's own request type will do."""
+
+    @property
+    def method(self) -> str: ...
+    @property
+    def path(self) -> str:
+        """Percent-decoded."""
+        ...
+
+    @property
+    def query(self) -> tuple[tuple[str, str], ...]:
+        """Percent-decoded."""
+        ...
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Names in lower case."""
+        ...
+
+    @property
+    def body(self) -> bytes | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request; see `IncomingRequest`. ``user`` of None is whom the server takes requests without credentials for."""
+
+    method: str
+    path: str
+    query: tuple[tuple[str, str], ...] = ()
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+    user: UserInfo | None = None
+
+
+@dataclass(slots=True)
+class Response:
+    """One answer. A ``body`` that is a stream is an async generator; whoever reads it calls its ``aclose()``."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes | AsyncIterator[bytes]

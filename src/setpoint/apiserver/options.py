@@ -1,0 +1,268 @@
+"""Query parameters: CreateOptions, PatchOptions, ListOptions and their kin, checked as the real server checks them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from setpoint.apiserver.errors import ApiStatusError, bad_request, invalid
+from setpoint.meta import FieldSelector, GroupKind, Selector, SelectorError
+from setpoint.schema import ErrorType, FieldError
+from setpoint.schema.errors import forbidden, not_supported, required, too_long
+from setpoint.schema.errors import invalid as invalid_field
+
+__all__ = ["DeleteOptions", "ListOptions", "Query", "WriteOptions"]
+
+META_GROUP: Final = "meta.k8s.io"
+_POLICIES: Final = ("Foreground", "Background", "Orphan")
+
+
+class Query(Mapping[str, str]):
+    """The parameters of one request; of one that is given twice the first value counts, as in Go."""
+
+    def __init__(self, pairs: tuple[tuple[str, str], ...]) -> None:
+        self._values: dict[str, str] = {}
+        self.pairs = pairs
+        for name, value in pairs:
+            self._values.setdefault(name, value)
+
+    def __getitem__(self, name: str) -> str:
+        return self._values[name]
+
+    def __iter__(self) -> Any:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def all(self, name: str) -> list[str]:
+        return [value for key, value in self.pairs if key == name]
+
+    def flag(self, name: str) -> bool | None:
+        """A boolean; None if it is not given. A parameter without value counts as true."""
+        value = self._values.get(name)
+        if value is None:
+            return None
+        return value.lower() not in ("false", "0")
+
+    def integer(self, name: str) -> int | None:
+        value = self._values.get(name)
+        if not value:
+            return None
+        try:
+            return int(value)
+        except ValueError:
+            raise bad_request(
+                f'strconv.ParseInt: parsing "{value}": invalid syntax (query parameter {name!r} must be an integer)'
+            ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """CreateOptions, UpdateOptions and PatchOptions."""
+
+    dry_run: bool = False
+    field_manager: str = ""
+    field_validation: str = "Warn"
+    force: bool | None = None
+
+    @classmethod
+    def parse(cls, query: Query, kind: str, *, apply: bool = False) -> WriteOptions:
+        """``kind`` names the options in errors. Raises ApiStatusError (422) for values that are not allowed."""
+        if not query.pairs and not apply:
+            return _PLAIN
+        manager = query.get("fieldManager", "")
+        validation = query.get("fieldValidation", "")
+        force = query.flag("force") if kind == "PatchOptions" else None
+        errors: list[FieldError] = []
+        if apply and not manager:
+            errors.append(required("fieldManager", "is required for apply patch"))
+        if force is not None and not apply:
+            errors.append(forbidden("force", "may not be specified for non-apply patch"))
+        if len(manager.encode()) > 128:
+            errors.append(too_long("fieldManager", 128))
+        for position, character in enumerate(manager):
+            if not character.isprintable():
+                text = f"invalid character U+{ord(character):04X} (at position {position})"
+                errors.append(invalid_field("fieldManager", manager, text))
+        dry_run = _dry_run(query.all("dryRun"), errors)
+        if validation not in ("", "Ignore", "Warn", "Strict"):
+            errors.append(not_supported("fieldValidation", validation, ("", "Ignore", "Strict", "Warn")))
+        if errors:
+            raise invalid(GroupKind(META_GROUP, kind), "", errors)
+        return cls(dry_run, manager, validation or "Warn", force)
+
+
+_PLAIN: Final = WriteOptions()
+
+
+@dataclass(slots=True)
+class DeleteOptions:
+    """From the body or, if there is none, from the query."""
+
+    dry_run: bool = False
+    grace_period_seconds: int | None = None
+    orphan_dependents: bool | None = None
+    propagation_policy: str | None = None
+    uid: str | None = None
+    resource_version: str | None = None
+
+    @classmethod
+    def parse(cls, body: Mapping[str, Any] | None, query: Query) -> DeleteOptions:
+        """Raises ApiStatusError: 400 for a body that is no DeleteOptions, 422 for values that are not allowed."""
+        errors: list[FieldError] = []
+        if body is not None:
+            made = _from_body(body)
+            dry_run = body.get("dryRun") or []
+        else:
+            made = cls(
+                grace_period_seconds=query.integer("gracePeriodSeconds"),
+                orphan_dependents=query.flag("orphanDependents"),
+                propagation_policy=query.get("propagationPolicy"),
+            )
+            dry_run = query.all("dryRun")
+        policy = made.propagation_policy
+        if made.orphan_dependents is not None and policy is not None:
+            text = "orphanDependents and deletionPropagation cannot be both set"
+            errors.append(invalid_field("propagationPolicy", policy, text))
+        if policy is not None and policy not in _POLICIES:
+            errors.append(not_supported("propagationPolicy", policy, (*_POLICIES, "nil")))
+        made.dry_run = _dry_run(dry_run, errors)
+        if errors:
+            raise invalid(GroupKind(META_GROUP, "DeleteOptions"), "", errors)
+        return made
+
+    def copy(self) -> DeleteOptions:
+        return DeleteOptions(
+            self.dry_run,
+            self.grace_period_seconds,
+            self.orphan_dependents,
+            self.propagation_policy,
+            self.uid,
+            self.resource_version,
+        )
+
+
+def _from_body(body: Mapping[str, Any]) -> DeleteOptions:
+    kind = body.get("kind", "DeleteOptions")
+    if kind != "DeleteOptions":
+        raise bad_request(f"the body of a deletion must be DeleteOptions, not {kind}")
+    preconditions = body.get("preconditions") or {}
+    made = DeleteOptions(
+        grace_period_seconds=body.get("gracePeriodSeconds"),
+        orphan_dependents=body.get("orphanDependents"),
+        propagation_policy=body.get("propagationPolicy"),
+    )
+    if not isinstance(preconditions, Mapping):
+        raise _mistyped("preconditions", "object")
+    made.uid = preconditions.get("uid")
+    made.resource_version = preconditions.get("resourceVersion")
+    for name, value, kinds, wanted in (
+        ("gracePeriodSeconds", made.grace_period_seconds, int, "integer"),
+        ("orphanDependents", made.orphan_dependents, bool, "boolean"),
+        ("propagationPolicy", made.propagation_policy, str, "string"),
+        ("preconditions.uid", made.uid, str, "string"),
+        ("preconditions.resourceVersion", made.resource_version, str, "string"),
+        ("dryRun", body.get("dryRun"), list, "array of strings"),
+    ):
+        if value is not None and (not isinstance(value, kinds) or (kinds is int and isinstance(value, bool))):
+            raise _mistyped(name, wanted)
+    return made
+
+
+def _mistyped(field: str, wanted: str) -> ApiStatusError:
+    return bad_request(f"DeleteOptions cannot be read: {field} must be of type {wanted}")
+
+
+def _dry_run(values: list[str], errors: list[FieldError]) -> bool:
+    if any(value != "All" for value in values):
+        errors.append(not_supported("dryRun", values, ("All",)))
+    return bool(values)
+
+
+@dataclass(frozen=True, slots=True)
+class ListOptions:
+    """Of lists, watches and deletions of whole collections."""
+
+    label_selector: Selector = field(default_factory=Selector)
+    field_selector: FieldSelector = field(default_factory=FieldSelector)
+    limit: int = 0
+    continue_: str = ""
+    resource_version: str = ""
+    resource_version_match: str = ""
+    watch: bool = False
+    allow_bookmarks: bool = False
+    send_initial_events: bool | None = None
+    timeout_seconds: int | None = None
+
+    @classmethod
+    def parse(cls, query: Query, *, watch: bool = False) -> ListOptions:
+        """Raises ApiStatusError: 400 for a selector that can't be parsed, 422 for combinations that are not allowed."""
+        if not query.pairs and not watch:
+            return _EVERYTHING
+        try:
+            labels = Selector.parse(query.get("labelSelector", ""))
+            fields = FieldSelector.parse(query.get("fieldSelector", ""))
+        except SelectorError as problem:
+            raise bad_request(str(problem)) from None
+        made = cls(
+            labels,
+            fields,
+            query.integer("limit") or 0,
+            query.get("continue", ""),
+            query.get("resourceVersion", ""),
+            query.get("resourceVersionMatch", ""),
+            watch or bool(query.flag("watch")),
+            bool(query.flag("allowWatchBookmarks")),
+            query.flag("sendInitialEvents"),
+            query.integer("timeoutSeconds"),
+        )
+        errors = made._watch_errors() if made.watch else made._list_errors()
+        if errors:
+            raise invalid(GroupKind(META_GROUP, "ListOptions"), "", errors)
+        return made
+
+    @property
+    def revision(self) -> int:
+        """``resourceVersion`` as a number, 0 if there is none. Raises ApiStatusError (400) if it is none."""
+        text = self.resource_version
+        if not text:
+            return 0
+        if not (text.isascii() and text.isdecimal()) or int(text) >= 1 << 64:
+            error = FieldError(ErrorType.INVALID, "resourceVersion", "strconv.ParseUint: invalid syntax", text)
+            raise bad_request(f"invalid resource version: {error}")
+        return int(text)
+
+    def _list_errors(self) -> list[FieldError]:
+        errors = []
+        match, where = self.resource_version_match, "resourceVersionMatch"
+        if match:
+            if not self.resource_version:
+                errors.append(forbidden(where, f"{where} is forbidden unless resourceVersion is provided"))
+            if self.continue_:
+                errors.append(forbidden(where, f"{where} is forbidden when continue is provided"))
+            if match not in ("Exact", "NotOlderThan"):
+                errors.append(not_supported(where, match, ("Exact", "NotOlderThan", "")))
+            if match == "Exact" and self.resource_version == "0":
+                errors.append(forbidden(where, f'{where} "exact" is forbidden for resourceVersion "0"'))
+        if self.send_initial_events is not None:
+            errors.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+        return errors
+
+    def _watch_errors(self) -> list[FieldError]:
+        errors = []
+        match, where = self.resource_version_match, "resourceVersionMatch"
+        if self.send_initial_events is not None and match != "NotOlderThan":
+            errors.append(forbidden(where, f"sendInitialEvents requires setting {where} to NotOlderThan"))
+        if match:
+            if self.send_initial_events is None:
+                errors.append(forbidden(where, f"{where} is forbidden for watch unless sendInitialEvents is provided"))
+            if match != "NotOlderThan":
+                errors.append(not_supported(where, match, ("NotOlderThan",)))
+            if self.continue_:
+                errors.append(forbidden(where, f"{where} is forbidden when continue is provided"))
+        return errors
+
+
+_EVERYTHING: Final = ListOptions()

@@ -1,0 +1,227 @@
+"""PATCH: JSON patch, merge patch, strategic merge patch and server-side apply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from setpoint.apiserver.body import YAML_TYPE, check_size, content_type, parse_document
+from setpoint.apiserver.call import Call
+from setpoint.apiserver.checking import fit_namespace
+from setpoint.apiserver.create import insert
+from setpoint.apiserver.errors import (
+    ApiStatusError,
+    apply_conflict,
+    bad_request,
+    conflict,
+    not_found,
+    request_entity_too_large,
+    unprocessable,
+    unsupported_media_type,
+)
+from setpoint.apiserver.http_types import Response
+from setpoint.apiserver.incoming import check_kind, coerce
+from setpoint.apiserver.managing import converter, ignored_fields
+from setpoint.apiserver.options import WriteOptions
+from setpoint.apiserver.registry import Served
+from setpoint.apiserver.representation import Representation
+from setpoint.apiserver.update import check_name, live_object, modify
+from setpoint.patch import (
+    ApplyConflict,
+    InvalidApply,
+    PatchError,
+    StrategicPatchError,
+    TooManyOperations,
+    TypedError,
+    json_patch,
+    merge_patch,
+    strategic,
+)
+from setpoint.patch import apply as server_side_apply
+from setpoint.schema import copy_json
+
+__all__ = ["APPLY", "Change", "patch", "patch_types", "read_patch"]
+
+JsonObject = dict[str, Any]
+Change = Callable[[JsonObject], JsonObject]
+"""Makes a new document of one; the old one is not changed."""
+
+APPLY: Final = "application/apply-patch+yaml"
+_JSON: Final = "application/json-patch+json"
+_MERGE: Final = "application/merge-patch+json"
+_STRATEGIC: Final = "application/strategic-merge-patch+json"
+
+
+def patch_types(served: Served) -> tuple[str, ...]:
+    """Custom resources know no strategic merge patch."""
+    return (_JSON, _MERGE, APPLY) if served.custom else (_JSON, _MERGE, _STRATEGIC, APPLY)
+
+
+def patch(call: Call) -> Response:
+    """Changes the object, or its status on ``/status``; an apply creates what does not exist. Raises ApiStatusError."""
+    shape = Representation.negotiate(call)
+    served, path = call.served, call.path
+    kind = content_type(call.request.headers)
+    if kind not in patch_types(served):
+        raise unsupported_media_type(patch_types(served))
+    apply = kind == APPLY
+    check_size(call.request.body or b"")
+    options = WriteOptions.parse(call.query, "PatchOptions", apply=apply)
+    if apply:
+        value, created = _apply(call, options)
+        return shape.one(call, value, status=201 if created else 200)
+    change, duplicates = read_patch(call, served, kind)
+    record = call.storage.get(served.collection, path.namespace, path.name)
+    if record is None:
+        raise not_found(served.group_resource, path.name)
+    old = live_object(served, record)
+    new: JsonObject = copy_json(change(old))
+    _check_patched(call, served, new, old)
+    coerce(call, served, new, options.field_validation, duplicates, patch=True)
+    _same_identity(call, new, old)
+    return shape.one(call, modify(call, served, record, old, new, options, subresource=path.subresource))
+
+
+def read_patch(call: Call, served: Served, kind: str) -> tuple[Change, list[str]]:
+    """The patch in the request's body as a function, and the fields that it names twice. Raises ApiStatusError (400)."""
+    body = call.request.body or b""
+    try:
+        document, duplicates = parse_document(body, "application/json")
+    except ValueError as problem:
+        raise bad_request(f"error decoding patch: {problem}") from None
+    if kind == _JSON:
+        if not isinstance(document, list):
+            raise bad_request(
+                "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"
+            )
+        return lambda obj: _json_patched(obj, document), []
+    if not isinstance(document, dict):
+        raise bad_request("error decoding patch: json: cannot unmarshal into Go value of type map[string]interface {}")
+    if kind == _MERGE:
+        return lambda obj: merge_patch.apply(obj, document), duplicates
+    return lambda obj: _strategically_patched(served, obj, document), duplicates
+
+
+def _json_patched(obj: JsonObject, operations: list[Any]) -> JsonObject:
+    try:
+        result = json_patch.apply(obj, operations)
+    except TooManyOperations as problem:
+        raise request_entity_too_large(problem.message) from None
+    except PatchError as problem:
+        raise unprocessable(str(problem)) from None
+    if not isinstance(result, dict):
+        raise unprocessable("the patched document is no object")
+    return result
+
+
+def _strategically_patched(served: Served, obj: JsonObject, document: JsonObject) -> JsonObject:
+    try:
+        return strategic.apply(served.schema, obj, document)
+    except StrategicPatchError as problem:
+        raise bad_request(str(problem)) from None
+
+
+def _check_patched(call: Call, served: Served, new: JsonObject, old: JsonObject) -> None:
+    """A patch changes neither kind nor version, whatever it says about them has to be true."""
+    if (new.get("apiVersion"), new.get("kind")) != (old["apiVersion"], old["kind"]):
+        check_kind(call, served, new)
+    if not isinstance(new.get("metadata"), dict):
+        raise bad_request(f"the name of the object ({call.path.name} based on URL) was undeterminable")
+
+
+def _same_identity(call: Call, new: JsonObject, old: JsonObject) -> None:
+    fit_namespace(call, new["metadata"])
+    check_name(call, new)
+    uid, was = new["metadata"].get("uid"), old["metadata"].get("uid")
+    if uid and uid != was:
+        raise conflict(
+            call.served.group_resource,
+            call.path.name,
+            f"Precondition failed: UID in precondition: {uid}, UID in object meta: {was}",
+        )
+
+
+def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
+    """Gives the bytes as stored, and whether the object is new."""
+    served, path = call.served, call.path
+    resource = served.resource
+    configuration = _configuration(call, options)
+    record = call.storage.get(served.collection, path.namespace, path.name)
+    if record is None and path.subresource:
+        raise not_found(served.group_resource, path.name)
+    uid = configuration["metadata"].get("uid")
+    if record is None and uid:
+        why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        raise conflict(served.group_resource, path.name, why)
+    live = None if record is None else live_object(served, record)
+    try:
+        result = server_side_apply.apply(
+            served.schema,
+            live,
+            configuration,
+            (live or {"metadata": {}})["metadata"].get("managedFields") or [],
+            options.field_manager,
+            force=bool(options.force),
+            api_version=resource.api_version,
+            subresource=path.subresource,
+            now=call.timestamp(),
+            ignored=ignored_fields(served, path.subresource),
+            convert=converter(call, served),
+        )
+    except ApplyConflict as problem:
+        raise apply_conflict(problem.message, problem.causes) from None
+    except InvalidApply as problem:
+        name = f"{path.namespace}/{path.name}" if path.namespace else path.name
+        text = str(problem).replace(
+            "failed to create typed patch object:", f"failed to create typed patch object ({name}; {resource.gvk}):"
+        )
+        raise ApiStatusError(500, "", text) from None  # as upstream
+    except (TypedError, ValueError) as problem:
+        raise bad_request(str(problem)) from None
+    if record is not None and live is not None and not result.changed:
+        version = configuration["metadata"].get("resourceVersion")
+        if version and version != str(record.revision):
+            raise conflict(served.group_resource, path.name)
+        return record.value, False
+    new: JsonObject = copy_json(result.object)
+    new["metadata"].setdefault("name", path.name)
+    coerce(call, served, new, options.field_validation, [], patch=True)
+    _same_identity(call, new, live or {"metadata": {}})
+    if record is None or live is None:
+        return insert(call, served, new, options, track_fields=False), True
+    value = modify(call, served, record, live, new, options, subresource=path.subresource, track_fields=False)
+    return value, False
+
+
+def _configuration(call: Call, options: WriteOptions) -> JsonObject:
+    """What is to be applied. Raises ApiStatusError (400)."""
+    body = call.request.body or b""
+    try:
+        document, duplicates = parse_document(body, YAML_TYPE)
+    except ValueError as problem:
+        raise bad_request(f"error decoding YAML: {problem}") from None
+    if not isinstance(document, dict):
+        raise bad_request("error decoding YAML: an object is needed")
+    if duplicates:
+        text = ", ".join(f'key "{name}" already set in map' for name in duplicates)
+        if options.field_validation == "Strict":
+            raise bad_request(f"error strict decoding patch: {text}")
+        if options.field_validation == "Warn":
+            call.warn(text)
+    resource = call.served.resource
+    kind, version = document.get("kind"), document.get("apiVersion")
+    if not kind or not version:
+        raise bad_request("Object 'Kind' is missing" if not kind else "Object 'apiVersion' is missing")
+    if (version, kind) != (resource.api_version, resource.kind):
+        raise bad_request(
+            f"incorrect version specified in apply patch. Specified patch version: {version}, kind {kind}, "
+            f"expected: {resource.api_version}, kind {resource.kind}"
+        )
+    metadata = document.setdefault("metadata", {})
+    if not isinstance(metadata, dict):
+        raise bad_request("error decoding YAML: metadata must be an object")
+    name = metadata.setdefault("name", call.path.name)
+    if name != call.path.name:
+        raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({call.path.name})")
+    fit_namespace(call, metadata)
+    return document

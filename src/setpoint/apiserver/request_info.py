@@ -1,0 +1,52 @@
+"""What a path asks for: ``/apis/apps/v1/namespaces/default/deployments/web/scale`` taken apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["ResourcePath", "parse_path"]
+
+# below /namespaces/NAME these are subresources of the namespace, everything else is a resource in it
+_NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
+
+
+@dataclass(frozen=True, slots=True)
+class ResourcePath:
+    """A path below ``/api/VERSION`` or ``/apis/GROUP/VERSION``. What the path does not say is empty."""
+
+    group: str
+    version: str
+    resource: str
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    watch: bool = False
+    """The deprecated ``/watch/`` stood before the resource."""
+    surplus: bool = False
+    """There is more behind the subresource (proxies have that)."""
+
+
+def parse_path(path: str) -> ResourcePath | None:
+    """None for a path that is not one of a resource, such as ``/version`` or ``/apis/apps``."""
+    parts = path.split("/")[1:]
+    if parts and parts[-1] == "":
+        parts.pop()
+    if "" in parts:
+        return None
+    match parts:
+        case ["api", version, *rest]:
+            group = ""
+        case ["apis", group, version, *rest]:
+            pass
+        case _:
+            return None
+    watch = len(rest) > 1 and rest[0] == "watch"
+    if watch:
+        rest = rest[1:]
+    if not rest:
+        return None
+    namespace = ""
+    if rest[0] == "namespaces" and len(rest) > 2 and not (group == "" and rest[2] in _NAMESPACE_SUBRESOURCES):
+        namespace, rest = rest[1], rest[2:]
+    resource, name, subresource = (*rest[:3], "", "")[:3]
+    return ResourcePath(group, version, resource, namespace, name, subresource, watch, len(rest) > 3)

@@ -1,0 +1,156 @@
+"""``/scale``: one form of replicas and selector for whatever can be scaled (``autoscaling/v1`` Scale)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from setpoint.apiserver.body import content_type
+from setpoint.apiserver.call import Call
+from setpoint.apiserver.checking import fit_namespace
+from setpoint.apiserver.errors import bad_request, conflict, invalid, not_found, unsupported_media_type
+from setpoint.apiserver.http_types import Response
+from setpoint.apiserver.incoming import read_document
+from setpoint.apiserver.objects import decode
+from setpoint.apiserver.options import WriteOptions
+from setpoint.apiserver.patching import read_patch
+from setpoint.apiserver.registry import ScalePaths, Served
+from setpoint.apiserver.representation import Representation
+from setpoint.apiserver.storage import Record
+from setpoint.apiserver.update import check_name, live_object, modify
+from setpoint.meta import GroupKind, LabelSelector, Selector, SelectorError, from_wire
+from setpoint.schema import copy_json
+from setpoint.schema.errors import invalid as invalid_field
+from setpoint.schema.errors import type_invalid
+
+__all__ = ["get_scale", "patch_scale", "update_scale"]
+
+JsonObject = dict[str, Any]
+_PATCHES = ("application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json")
+
+
+def get_scale(call: Call) -> Response:
+    """Raises ApiStatusError."""
+    shape = Representation.negotiate(call)
+    _, live = _live(call)
+    return _answer(call, shape, scale_of(call.served, live))
+
+
+def update_scale(call: Call) -> Response:
+    """Sets the replicas to those of the Scale in the body. Raises ApiStatusError."""
+    shape = Representation.negotiate(call)
+    options = WriteOptions.parse(call.query, "UpdateOptions")
+    record, live = _live(call)
+    sent, _ = read_document(call, "Scale")
+    return _answer(call, shape, _set(call, record, live, sent, options))
+
+
+def patch_scale(call: Call) -> Response:
+    """Applies the patch to the Scale and sets what comes out. Raises ApiStatusError."""
+    shape = Representation.negotiate(call)
+    kind = content_type(call.request.headers)
+    if kind not in _PATCHES:
+        raise unsupported_media_type(_PATCHES)
+    options = WriteOptions.parse(call.query, "PatchOptions")
+    record, live = _live(call)
+    if kind == _PATCHES[2]:
+        kind = _PATCHES[1]  # a Scale has no lists that merge
+    change, _ = read_patch(call, call.served, kind)
+    return _answer(call, shape, _set(call, record, live, change(scale_of(call.served, live)), options))
+
+
+def scale_of(served: Served, obj: JsonObject) -> JsonObject:
+    """The Scale that an object shows."""
+    paths = served.scale or ScalePaths()
+    metadata = obj["metadata"]
+    shown = {
+        key: metadata[key]
+        for key in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+        if key in metadata
+    }
+    replicas = _at(obj, paths.replicas)
+    status: JsonObject = {"replicas": _at(obj, paths.status_replicas) or 0}
+    selector = _selector_text(_at(obj, paths.selector) if paths.selector else None)
+    if selector:
+        status["selector"] = selector
+    return {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": shown,
+        "spec": {"replicas": replicas} if replicas else {},
+        "status": status,
+    }
+
+
+def _answer(call: Call, shape: Representation, scale: JsonObject) -> Response:
+    body = msgspec.json.encode(scale)
+    return shape.document(call, shape.item(call, body))
+
+
+def _live(call: Call) -> tuple[Record, JsonObject]:
+    served, path = call.served, call.path
+    record = call.storage.get(served.collection, path.namespace, path.name)
+    if record is None:
+        raise not_found(served.group_resource, path.name)
+    return record, live_object(served, record)
+
+
+def _set(call: Call, record: Record, live: JsonObject, scale: JsonObject, options: WriteOptions) -> JsonObject:
+    served = call.served
+    if scale.get("kind", "Scale") != "Scale" or scale.get("apiVersion", "autoscaling/v1") != "autoscaling/v1":
+        raise bad_request(f"expected an autoscaling/v1 Scale, got {scale.get('apiVersion')} {scale.get('kind')}")
+    metadata = scale.get("metadata") or {}
+    spec = scale.get("spec") or {}
+    if not isinstance(metadata, dict) or not isinstance(spec, dict):
+        raise bad_request("the metadata and the spec of a Scale must be objects")
+    scale["metadata"] = metadata
+    fit_namespace(call, metadata)
+    metadata.setdefault("name", call.path.name)
+    check_name(call, scale)
+    uid = metadata.get("uid")
+    if uid and uid != live["metadata"].get("uid"):
+        raise conflict(served.group_resource, record.name, f"Precondition failed: UID in precondition: {uid}")
+    replicas = spec.get("replicas", 0)
+    if not isinstance(replicas, int) or isinstance(replicas, bool):
+        error = type_invalid("spec.replicas", replicas, "must be an integer")
+        raise invalid(GroupKind("autoscaling", "Scale"), record.name, [error])
+    if replicas < 0:
+        error = invalid_field("spec.replicas", replicas, "must be greater than or equal to 0")
+        raise invalid(GroupKind("autoscaling", "Scale"), record.name, [error])
+    new: JsonObject = copy_json(live)
+    paths = served.scale or ScalePaths()
+    node = new
+    for step in paths.replicas[:-1]:
+        node = node.setdefault(step, {})
+    node[paths.replicas[-1]] = replicas
+    new["metadata"].pop("resourceVersion", None)
+    if metadata.get("resourceVersion"):
+        new["metadata"]["resourceVersion"] = metadata["resourceVersion"]
+    elif not served.strategy.unconditional_update:
+        new["metadata"]["resourceVersion"] = str(record.revision)
+    value = modify(call, served, record, live, new, options, subresource="scale")
+    return scale_of(served, served.stored_as.convert(decode(value), served))
+
+
+def _at(obj: Any, path: Sequence[str]) -> Any:
+    for step in path:
+        if not isinstance(obj, dict):
+            return None
+        obj = obj.get(step)
+    return obj
+
+
+def _selector_text(selector: Any) -> str:
+    """A selector in query form: of a plain map (ReplicationController), of a LabelSelector, or as it is (custom ones)."""
+    if isinstance(selector, str):
+        return selector
+    if not isinstance(selector, dict) or not selector:
+        return ""
+    if "matchLabels" not in selector and "matchExpressions" not in selector:
+        return ",".join(f"{key}={value}" for key, value in sorted(selector.items()))
+    try:
+        return str(Selector.from_label_selector(from_wire(LabelSelector, selector)))
+    except SelectorError:
+        return ""

@@ -1,0 +1,237 @@
+"""The server's core: a request in, a response out, no sockets."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime
+from random import Random
+from types import TracebackType
+from typing import TYPE_CHECKING, Final
+
+from setpoint.apiserver import bootstrap, nonresource
+from setpoint.apiserver.builtin import add_builtin
+from setpoint.apiserver.call import Call
+from setpoint.apiserver.crds import CustomResources
+from setpoint.apiserver.create import create
+from setpoint.apiserver.delete import delete, delete_collection
+from setpoint.apiserver.errors import (
+    ApiStatusError,
+    internal_error,
+    method_not_supported,
+    no_such_path,
+)
+from setpoint.apiserver.http_types import SYSTEM_ADMIN, IncomingRequest, Response, UserInfo
+from setpoint.apiserver.listing import get, list_objects
+from setpoint.apiserver.options import ListOptions, Query
+from setpoint.apiserver.patching import patch
+from setpoint.apiserver.registry import Registry, Served
+from setpoint.apiserver.representation import respond
+from setpoint.apiserver.request_info import parse_path
+from setpoint.apiserver.scale import get_scale, patch_scale, update_scale
+from setpoint.apiserver.storage import MemoryStorage, Storage
+from setpoint.apiserver.subresources import CREATORS
+from setpoint.apiserver.update import update
+from setpoint.apiserver.watching import watch
+
+if TYPE_CHECKING:
+    from setpoint.apiserver.watching import Watch
+
+__all__ = ["ApiServer"]
+
+_log = logging.getLogger(__name__)
+
+Handler = Callable[[Call], Response]
+_OBJECT: Final[dict[str, tuple[str, Handler]]] = {
+    "GET": ("get", get),
+    "HEAD": ("get", get),
+    "PUT": ("update", update),
+    "PATCH": ("patch", patch),
+    "DELETE": ("delete", delete),
+}
+_SCALE: Final[dict[str, Handler]] = {
+    "GET": get_scale,
+    "HEAD": get_scale,
+    "PUT": update_scale,
+    "PATCH": patch_scale,
+}
+_STATUS_LIKE: Final = frozenset({"status", "approval", "ephemeralcontainers", "resize"})
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class ApiServer:
+    """A Kubernetes API server, as an object: `handle` is all there is to it.
+
+        async with ApiServer() as server:
+            response = await server.handle(Request("GET", "/api/v1/pods"))
+
+    ``storage``: where the objects are; memory unless said otherwise. It is closed with the server. ``now`` gives the
+    wall-clock time for timestamps, ``random`` is the source of names and uids. ``admin``: who makes requests that come
+    without a user.
+
+    *Guarantees*: what a kube-apiserver promises about resource versions, conflicts, watches and lists. A write is stored
+    (see the storage for how safely) before it is answered or seen by any watch. Requests don't interleave: each is done
+    in one go of the event loop, but for the streams of watches.
+
+    *Caveats*: nobody is authenticated and everything is allowed; there are no admission webhooks; bodies are JSON or
+    YAML, not protobuf.
+    """
+
+    def __init__(
+        self,
+        *,
+        storage: Storage | None = None,
+        now: Callable[[], datetime] | None = None,
+        random: Random | None = None,
+        admin: UserInfo = SYSTEM_ADMIN,
+    ) -> None:
+        self.storage: Storage = storage if storage is not None else MemoryStorage()
+        self.now = now or _utc_now
+        self.random = random or Random()
+        self.admin = admin
+        self.registry = Registry()
+        self.watches: set[Watch] = set()
+        self.running = False
+        self.stopping = False
+        add_builtin(self.registry)
+        self.custom_resources = CustomResources(self)
+
+    async def start(self) -> None:
+        """Makes the objects that every cluster has, and serves the custom resources that are stored."""
+        if self.running:
+            return
+        # A client that knew this server's former life must not take new revisions for old ones.
+        self.storage.advance(int(self.now().timestamp() * 1000))
+        self.custom_resources.load()
+        self.running = True
+        await bootstrap.create_objects(self)
+
+    async def close(self) -> None:
+        """Ends all watches and closes the storage. Requests are refused from now on."""
+        if not self.running:
+            return
+        self.end_watches()
+        self.running = False
+        self.storage.close()
+
+    def end_watches(self, served: Served | None = None) -> None:
+        """Ends the watches on one resource (in one version), or all of them."""
+        for item in tuple(self.watches):
+            if served is None or item.served is served:
+                item.stop()
+
+    async def __aenter__(self) -> ApiServer:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def handle(self, request: IncomingRequest) -> Response:
+        """Answers one request. What the client did wrong, and what goes wrong here, is an answer too: nothing is raised."""
+        try:
+            return self._dispatch(request)
+        except ApiStatusError as error:
+            response = respond(error.status, error.code)
+            retry_after = error.status.get("details", {}).get("retryAfterSeconds")
+            if retry_after:
+                response.headers["retry-after"] = str(retry_after)
+            return response
+        except Exception as error:
+            _log.exception("%s %s failed", request.method, request.path)
+            failure = internal_error(f"{type(error).__name__}: {error}")
+            return respond(failure.status, failure.code)
+
+    def _dispatch(self, request: IncomingRequest) -> Response:
+        if not self.running:
+            raise ApiStatusError(503, "ServiceUnavailable", "the server is not running")
+        path = parse_path(request.path)
+        if path is None:
+            return nonresource.answer(self, request)
+        served = self.registry.find(path.group, path.version, path.resource)
+        if served is None or path.surplus:
+            if path.surplus or path.resource or not self.registry.has_version(path.group, path.version):
+                raise no_such_path()
+            return nonresource.answer(self, request)
+        resource = served.resource
+        if path.namespace and not resource.namespaced:
+            raise no_such_path()
+        user: UserInfo = getattr(request, "user", None) or self.admin
+        call = Call(self, request, path, served, Query(request.query), user)
+        if served.warning:
+            call.warn(served.warning)
+        if path.name and resource.namespaced and not path.namespace:
+            raise no_such_path()
+        if not path.name:
+            return self._collection(call)
+        if path.watch:
+            return self._watch(call)
+        if path.subresource:
+            return self._subresource(call)
+        return self._object(call)
+
+    def _collection(self, call: Call) -> Response:
+        resource, method = call.served.resource, call.request.method
+        if method in ("GET", "HEAD"):
+            options = ListOptions.parse(call.query, watch=call.path.watch)
+            if options.watch and method == "GET":
+                _require(call, "watch")
+                return watch(call, options)
+            _require(call, "list")
+            return list_objects(call, options)
+        if method == "POST":
+            _require(call, "create")
+            maker = CREATORS.get((str(call.served.group_resource), ""))
+            if maker is not None:
+                return maker(call)
+            if resource.namespaced and not call.path.namespace:
+                raise _method_not_allowed(call)
+            return create(call)
+        if method == "DELETE" and (call.path.namespace or not resource.namespaced):
+            _require(call, "deletecollection")
+            return delete_collection(call)
+        raise _method_not_allowed(call)
+
+    def _object(self, call: Call) -> Response:
+        found = _OBJECT.get(call.request.method)
+        if found is None:
+            raise _method_not_allowed(call)
+        verb, handler = found
+        _require(call, verb)
+        return handler(call)
+
+    def _watch(self, call: Call) -> Response:
+        _require(call, "watch")
+        return watch(call, ListOptions.parse(call.query, watch=True))
+
+    def _subresource(self, call: Call) -> Response:
+        name, method = call.path.subresource, call.request.method
+        if name not in call.served.resource.subresources:
+            raise no_such_path()
+        if name == "scale":
+            handler = _SCALE.get(method)
+        elif name in _STATUS_LIKE:
+            handler = {"GET": get, "HEAD": get, "PUT": update, "PATCH": patch}.get(method)
+        elif method == ("PUT" if name == "finalize" else "POST"):
+            handler = CREATORS.get((str(call.served.group_resource), name))
+        else:
+            handler = None
+        if handler is None:
+            raise _method_not_allowed(call)
+        return handler(call)
+
+
+def _require(call: Call, verb: str) -> None:
+    if verb not in call.served.resource.verbs:
+        raise method_not_supported(call.served.group_resource, verb)
+
+
+def _method_not_allowed(call: Call) -> ApiStatusError:
+    return ApiStatusError(
+        405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {}
+    )

@@ -1,0 +1,25 @@
+"""Where an API server keeps its objects: in memory, or in a directory."""
+
+from setpoint.apiserver.storage.interface import (
+    Change,
+    Compacted,
+    Conflict,
+    Record,
+    Storage,
+    StorageError,
+    Subscription,
+)
+from setpoint.apiserver.storage.memory import MemoryStorage
+from setpoint.apiserver.storage.sqlite import SqliteStorage
+
+__all__ = [
+    "Change",
+    "Compacted",
+    "Conflict",
+    "MemoryStorage",
+    "Record",
+    "SqliteStorage",
+    "Storage",
+    "StorageError",
+    "Subscription",
+]

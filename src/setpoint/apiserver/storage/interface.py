@@ -1,0 +1,142 @@
+"""Storage: where an API server keeps its objects and their recent history.
+
+A storage knows nothing of Kubernetes but this: objects are bytes under (resource, namespace, name), every write gets the
+next number of one counter, the revision, and the recent writes can be read again in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, Protocol
+
+__all__ = ["Change", "Compacted", "Conflict", "Encode", "Record", "Storage", "StorageError", "Subscription"]
+
+Encode = Callable[[int], bytes]
+"""Makes the bytes of an object, given the revision that it is stored at."""
+
+ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
+
+
+class StorageError(Exception):
+    """The storage can't be used: the data directory is locked, unreadable or of a later format."""
+
+
+class Conflict(Exception):
+    """The object is not at the revision that the writer expected. ``current`` is what is there, None if nothing is."""
+
+    def __init__(self, current: Record | None) -> None:
+        super().__init__(f"the object is at revision {current.revision if current else 0}")
+        self.current = current
+
+
+class Compacted(Exception):
+    """History does not go back so far. ``oldest`` is the earliest revision that can still be read from."""
+
+    def __init__(self, revision: int, oldest: int) -> None:
+        super().__init__(f"revision {revision} is no longer known, the oldest is {oldest}")
+        self.revision = revision
+        self.oldest = oldest
+
+
+class Record:
+    """One object as it was stored by one write."""
+
+    __slots__ = ("name", "namespace", "revision", "value")
+
+    def __init__(self, namespace: str, name: str, revision: int, value: bytes) -> None:
+        self.namespace = namespace
+        self.name = name
+        self.revision = revision
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"<Record {self.namespace}/{self.name} at {self.revision}>"
+
+
+class Change:
+    """One write: ``record`` is what it left (for a deletion: the last state), ``previous`` what it found."""
+
+    __slots__ = ("previous", "record", "type")
+
+    def __init__(self, type_: ChangeType, record: Record, previous: Record | None) -> None:
+        self.type = type_
+        self.record = record
+        self.previous = previous
+
+    @property
+    def revision(self) -> int:
+        return self.record.revision
+
+    def __repr__(self) -> str:
+        return f"<Change {self.type} {self.record!r}>"
+
+
+class Subscription(Protocol):
+    """A reader of one resource's changes. It holds a position in the history, not a queue: a slow reader costs nothing."""
+
+    def read(self, limit: int = ...) -> list[Change]:
+        """The next changes, none if there are none yet.
+
+        Raises:
+            Compacted: the history that was not read yet is gone.
+        """
+        ...
+
+    def close(self) -> None: ...
+
+
+class Storage(Protocol):
+    """The promises:
+
+    - Revisions start above 0 and only grow, over restarts too; every write has its own.
+    - A write happens if and only if the object is at the ``expected`` revision (0: it does not exist).
+    - When a write returns it is as durable as the implementation says, and every subscription can read it.
+    - Methods are called from one event loop's thread and don't interleave.
+    """
+
+    @property
+    def revision(self) -> int:
+        """Of the last write."""
+        ...
+
+    def advance(self, revision: int) -> None:
+        """Makes the counter go on from at least ``revision``, so that a server without memory of its former life
+        never gives a number again that it gave then."""
+        ...
+
+    def get(self, resource: str, namespace: str, name: str) -> Record | None: ...
+
+    def put(self, resource: str, namespace: str, name: str, encode: Encode, *, expected: int) -> Record:
+        """Raises Conflict."""
+        ...
+
+    def delete(self, resource: str, namespace: str, name: str, encode: Encode, *, expected: int) -> Record:
+        """Removes the object and gives its last state, encoded with the revision of the deletion. Raises Conflict."""
+        ...
+
+    def scan(self, resource: str, namespace: str | None = None, *, at: int | None = None) -> list[Record]:
+        """All objects, of one namespace if one is given, ordered as etcd orders them (by ``namespace/name``); as they
+        were at the revision ``at``.
+
+        Raises:
+            Compacted: ``at`` is before the history.
+        """
+        ...
+
+    def changed_since(self, resource: str) -> int:
+        """The revision of the last change of any object of that resource that is still in the history, else 0."""
+        ...
+
+    def subscribe(self, resource: str, since: int, wake: Callable[[], None]) -> Subscription:
+        """Changes after ``since``. ``wake`` is called, without arguments and synchronously, whenever there are new ones.
+
+        Raises:
+            Compacted: ``since`` is before the history.
+        """
+        ...
+
+    def compact(self, revision: int) -> None:
+        """Forgets the changes up to ``revision``."""
+        ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,271 @@
+"""Storage in memory: gone when the process ends."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections import deque
+from collections.abc import Callable
+from operator import attrgetter
+
+from setpoint.apiserver.storage.interface import Change, Compacted, Conflict, Encode, Record
+
+__all__ = ["MemoryStorage"]
+
+MAX_EVENTS = 50_000
+MAX_BYTES = 64 * 1024 * 1024
+_TRIM = 1024
+_revision = attrgetter("revision")
+
+
+class MemoryStorage:
+    """Objects in dictionaries, history in a list per resource.
+
+    ``max_events`` and ``max_bytes`` bound the history of all resources together (bytes are those of the objects as they
+    were written); the oldest changes go first. A resource that changes seldom loses nothing of use: what counts for a
+    reader is whether changes *of its resource* are missing.
+
+    *Caveats*: nothing is durable.
+    """
+
+    def __init__(self, *, start: int = 1, max_events: int = MAX_EVENTS, max_bytes: int = MAX_BYTES) -> None:
+        self._revision = start
+        self._gap = (start, start)  # revisions between the two were never known here
+        self._floor = start  # where the history of a resource begins that has none yet
+        self._max_events = max_events
+        self._max_bytes = max_bytes
+        self._collections: dict[str, _Collection] = {}
+        self._window: deque[tuple[_Collection, Change]] = deque()
+        self._window_bytes = 0
+
+    @property
+    def revision(self) -> int:
+        return self._revision
+
+    def advance(self, revision: int) -> None:
+        if revision > self._revision:
+            self._gap = (self._revision, revision)
+            self._revision = revision
+
+    def get(self, resource: str, namespace: str, name: str) -> Record | None:
+        collection = self._collections.get(resource)
+        if collection is None:
+            return None
+        bucket = collection.buckets.get(namespace)
+        return None if bucket is None else bucket.records.get(name)
+
+    def put(self, resource: str, namespace: str, name: str, encode: Encode, *, expected: int) -> Record:
+        collection = self._collection(resource)
+        previous = self._check(resource, namespace, name, expected)
+        revision = self._revision + 1
+        record = Record(namespace, name, revision, encode(revision))
+        change = Change("MODIFIED" if previous else "ADDED", record, previous)
+        self._write(resource, change)
+        collection.set(record)
+        self._append(collection, change)
+        return record
+
+    def delete(self, resource: str, namespace: str, name: str, encode: Encode, *, expected: int) -> Record:
+        previous = self._check(resource, namespace, name, expected)
+        if previous is None:
+            raise Conflict(None)
+        collection = self._collection(resource)
+        revision = self._revision + 1
+        record = Record(namespace, name, revision, encode(revision))
+        change = Change("DELETED", record, previous)
+        self._write(resource, change)
+        collection.remove(namespace, name)
+        self._append(collection, change)
+        return record
+
+    def scan(self, resource: str, namespace: str | None = None, *, at: int | None = None) -> list[Record]:
+        collection = self._collections.get(resource)
+        if at is not None and self._gap[0] < at < self._gap[1]:
+            raise Compacted(at, self._gap[1])
+        if collection is None:
+            self._check_age(at, self._floor)
+            return []
+        if at is None or at >= collection.last:
+            return collection.records(namespace)
+        self._check_age(at, collection.compacted)
+        return collection.records_at(namespace, at)
+
+    def changed_since(self, resource: str) -> int:
+        collection = self._collections.get(resource)
+        return 0 if collection is None else collection.last
+
+    def subscribe(self, resource: str, since: int, wake: Callable[[], None]) -> _Reader:
+        collection = self._collection(resource)
+        if self._gap[0] < since < self._gap[1]:
+            raise Compacted(since, self._gap[1])
+        self._check_age(since, collection.compacted)
+        return _Reader(collection, since, wake)
+
+    def compact(self, revision: int) -> None:
+        while self._window and self._window[0][1].revision <= revision:
+            self._trim_one()
+        self._floor = max(self._floor, min(revision, self._revision))
+        for collection in self._collections.values():
+            collection.compacted = max(collection.compacted, self._floor)
+
+    def close(self) -> None:
+        """Nothing to do: what was stored stays readable until this object goes."""
+
+    # -- for storages that keep their data elsewhere too -----------------------------------------------------------
+
+    def _write(self, resource: str, change: Change) -> None:
+        """Called before a change becomes visible; what it raises, the writer gets, and nothing has changed."""
+
+    def _trimmed(self, change: Change) -> None:
+        """Called when a change leaves the history."""
+
+    # -----------------------------------------------------------------------------------------------------------------
+
+    def _collection(self, resource: str) -> _Collection:
+        collection = self._collections.get(resource)
+        if collection is None:
+            collection = self._collections[resource] = _Collection(self._floor)
+        return collection
+
+    def _check(self, resource: str, namespace: str, name: str, expected: int) -> Record | None:
+        current = self.get(resource, namespace, name)
+        if (current.revision if current else 0) != expected:
+            raise Conflict(current)
+        return current
+
+    def _check_age(self, revision: int | None, compacted: int) -> None:
+        if revision is not None and revision < compacted:
+            raise Compacted(revision, compacted)
+
+    def _append(self, collection: _Collection, change: Change) -> None:
+        self._revision = change.record.revision
+        self._remember(collection, change)
+        for wake in tuple(collection.wakes):
+            wake()
+
+    def _remember(self, collection: _Collection, change: Change) -> None:
+        collection.log.append(change)
+        collection.last = change.record.revision
+        self._window.append((collection, change))
+        self._window_bytes += len(change.record.value)
+        while len(self._window) > self._max_events or self._window_bytes > self._max_bytes:
+            self._trim_one()
+
+    def _trim_one(self) -> None:
+        collection, change = self._window.popleft()
+        self._window_bytes -= len(change.record.value)
+        collection.forget_first()
+        self._trimmed(change)
+
+
+class _Bucket:
+    """The objects of one namespace. Their sorted names are kept from the first listing on."""
+
+    __slots__ = ("names", "records")
+
+    def __init__(self) -> None:
+        self.records: dict[str, Record] = {}
+        self.names: list[str] | None = None
+
+    def sorted_names(self) -> list[str]:
+        if self.names is None:
+            self.names = sorted(self.records)
+        return self.names
+
+
+class _Collection:
+    """One resource: its objects and its part of the history.
+
+    Positions in the history are absolute: ``base`` is that of ``log[0]``, and ``log[start]`` is the first that counts.
+    """
+
+    __slots__ = ("base", "buckets", "compacted", "last", "log", "start", "wakes")
+
+    def __init__(self, compacted: int) -> None:
+        self.buckets: dict[str, _Bucket] = {}
+        self.log: list[Change] = []
+        self.base = 0
+        self.start = 0
+        self.last = 0
+        self.compacted = compacted
+        self.wakes: dict[Callable[[], None], None] = {}
+
+    def set(self, record: Record) -> None:
+        bucket = self.buckets.get(record.namespace)
+        if bucket is None:
+            bucket = self.buckets[record.namespace] = _Bucket()
+        if bucket.names is not None and record.name not in bucket.records:
+            insort(bucket.names, record.name)
+        bucket.records[record.name] = record
+
+    def remove(self, namespace: str, name: str) -> None:
+        bucket = self.buckets[namespace]
+        del bucket.records[name]
+        if not bucket.records:
+            del self.buckets[namespace]
+        elif bucket.names is not None:
+            del bucket.names[bisect_left(bucket.names, name)]
+
+    def records(self, namespace: str | None) -> list[Record]:
+        found: list[Record] = []
+        # etcd's order is that of the keys "namespace/name": "a-b/x" comes before "a/x"
+        for key in sorted(self.buckets, key=_with_slash) if namespace is None else [namespace]:
+            bucket = self.buckets.get(key)
+            if bucket is not None:
+                records = bucket.records
+                found += [records[name] for name in bucket.sorted_names()]
+        return found
+
+    def records_at(self, namespace: str | None, revision: int) -> list[Record]:
+        was: dict[tuple[str, str], Record | None] = {}
+        for index in range(len(self.log) - 1, self.start - 1, -1):
+            change = self.log[index]
+            if change.record.revision <= revision:
+                break
+            was[change.record.namespace, change.record.name] = change.previous
+        found = [record for record in self.records(namespace) if (record.namespace, record.name) not in was]
+        found += [record for record in was.values() if record and namespace in (None, record.namespace)]
+        found.sort(key=lambda record: (_with_slash(record.namespace), record.name))
+        return found
+
+    def forget_first(self) -> None:
+        self.compacted = max(self.compacted, self.log[self.start].record.revision)
+        self.start += 1
+        if self.start >= _TRIM and self.start * 2 >= len(self.log):
+            del self.log[: self.start]
+            self.base += self.start
+            self.start = 0
+
+
+class _Reader:
+    __slots__ = ("_collection", "_position", "_since", "_wake")
+
+    def __init__(self, collection: _Collection, since: int, wake: Callable[[], None]) -> None:
+        self._collection = collection
+        self._since = since
+        self._position = collection.base + bisect_right(
+            collection.log, since, lo=min(collection.start, len(collection.log)), key=_revision
+        )
+        self._wake = wake
+        collection.wakes[wake] = None
+
+    def read(self, limit: int = 1000) -> list[Change]:
+        collection = self._collection
+        index = self._position - collection.base
+        if index < collection.start:
+            raise Compacted(self._since, collection.compacted)
+        changes = collection.log[index : index + limit]
+        if not changes:
+            return changes
+        self._position += len(changes)
+        if changes[0].record.revision <= self._since:  # read from a revision that was yet to come
+            changes = [change for change in changes if change.record.revision > self._since]
+        if changes:
+            self._since = changes[-1].record.revision
+        return changes
+
+    def close(self) -> None:
+        self._collection.wakes.pop(self._wake, None)
+
+
+def _with_slash(namespace: str) -> str:
+    return namespace + "/"

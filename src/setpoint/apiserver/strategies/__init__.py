@@ -1,0 +1,15 @@
+"""What is special about single resources. One file a group; a resource that is not here behaves like most."""
+
+from __future__ import annotations
+
+from setpoint.apiserver.strategies.strategy import Strategy
+from setpoint.meta import GroupResource
+
+__all__ = ["Strategy", "strategy_for"]
+
+
+def strategy_for(resource: GroupResource) -> Strategy:
+    """The behaviour of a built-in resource."""
+    from setpoint.apiserver.strategies.table import STRATEGIES
+
+    return STRATEGIES.get(str(resource)) or Strategy()

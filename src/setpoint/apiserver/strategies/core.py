@@ -1,0 +1,140 @@
+"""Small strategies of the core group: config maps, secrets, service accounts, nodes, events."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from typing import TYPE_CHECKING, Final
+
+from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
+from setpoint.schema import FieldError
+from setpoint.schema.errors import forbidden, invalid, required, too_long
+
+if TYPE_CHECKING:
+    from setpoint.apiserver.call import Call
+
+__all__ = ["ConfigMaps", "Events", "Nodes", "Secrets"]
+
+_KEY: Final = re.compile(r"[-._a-zA-Z0-9]+")
+_MAX_DATA: Final = 1024 * 1024
+_FROZEN: Final = "field is immutable when `immutable` is set"
+
+
+def _key_errors(key: str, path: str) -> list[FieldError]:
+    errors = []
+    if len(key) > 253:
+        errors.append(invalid(path, key, "must be no more than 253 characters"))
+    if not _KEY.fullmatch(key):
+        text = (
+            "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or "
+            "'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
+        )
+        errors.append(invalid(path, key, text))
+    if key in (".", ".."):
+        errors.append(invalid(path, key, f"must not be '{key}'"))
+    elif key.startswith(".."):
+        errors.append(invalid(path, key, "must not start with '..'"))
+    return errors
+
+
+def _immutable_errors(obj: JsonObject, old: JsonObject | None, fields: tuple[str, ...]) -> list[FieldError]:
+    if old is None or not old.get("immutable"):
+        return []
+    errors = [] if obj.get("immutable") else [forbidden("immutable", _FROZEN)]
+    return errors + [forbidden(field, _FROZEN) for field in fields if (obj.get(field) or {}) != (old.get(field) or {})]
+
+
+class ConfigMaps(Strategy):
+    """Keys are file names, all values together have at most 1 MiB."""
+
+    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
+        data, binary = obj.get("data") or {}, obj.get("binaryData") or {}
+        errors = []
+        size = 0
+        for key, value in data.items():
+            errors += _key_errors(key, f"data[{key}]")
+            if key in binary:
+                errors.append(invalid(f"data[{key}]", key, "duplicate of key present in binaryData"))
+            size += len(value.encode())
+        for key, value in binary.items():
+            errors += _key_errors(key, f"binaryData[{key}]")
+            size += len(value) * 3 // 4
+        if size > _MAX_DATA:
+            errors.append(too_long("", _MAX_DATA))
+        return errors + _immutable_errors(obj, old, ("data", "binaryData"))
+
+
+_NEEDED: Final = {
+    "kubernetes.io/dockercfg": ".dockercfg",
+    "kubernetes.io/dockerconfigjson": ".dockerconfigjson",
+    "kubernetes.io/ssh-auth": "ssh-privatekey",
+}
+
+
+class Secrets(Strategy):
+    """``stringData`` is for writing only: it goes into ``data``."""
+
+    def default(self, obj: JsonObject) -> None:
+        texts = obj.pop("stringData", None)
+        if texts:
+            data = obj.get("data") or {}
+            data.update({key: base64.b64encode(value.encode()).decode() for key, value in texts.items()})
+            obj["data"] = data
+        obj.setdefault("type", "Opaque")
+        if not obj["type"]:
+            obj["type"] = "Opaque"
+
+    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
+        data = obj.get("data") or {}
+        errors = []
+        for key, value in data.items():
+            errors += _key_errors(key, f"data[{key}]")
+            try:
+                base64.b64decode(value, validate=True)
+            except (binascii.Error, ValueError) as problem:
+                errors.append(invalid(f"data[{key}]", "<secret contents redacted>", f"must be base64: {problem}"))
+        if sum(len(value) for value in data.values()) * 3 // 4 > _MAX_DATA:
+            errors.append(too_long("data", _MAX_DATA))
+        kind = obj.get("type", "Opaque")
+        if old is not None and kind != old.get("type"):
+            errors.append(invalid("type", kind, "field is immutable"))
+        needed = ["tls.crt", "tls.key"] if kind == "kubernetes.io/tls" else [_NEEDED[kind]] if kind in _NEEDED else []
+        errors += [required(f"data[{key}]") for key in needed if key not in data]
+        if kind == "kubernetes.io/service-account-token":
+            name = "kubernetes.io/service-account.name"
+            if not (obj["metadata"].get("annotations") or {}).get(name):
+                errors.append(required(f"metadata.annotations[{name}]"))
+        if kind == "kubernetes.io/basic-auth" and not {"username", "password"} & set(data):
+            errors += [required("data[username]"), required("data[password]")]
+        return errors + _immutable_errors(obj, old, ("data",))
+
+
+class Nodes(Strategy):
+    """What a node says about itself is mostly status."""
+
+    zero: JsonObject = {"spec": {}, "status": {}}
+
+    def prepare_create(self, call: Call, obj: JsonObject) -> None:
+        obj.setdefault("spec", {})
+        obj.setdefault("status", {})
+
+
+class Events(Strategy):
+    """Events have no dependents, may be put where none is, and need a namespace that fits what they are about."""
+
+    create_on_update = True
+    collectable = False
+
+    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
+        about = obj.get("involvedObject") or obj.get("regarding") or {}
+        namespace, own = about.get("namespace", ""), obj["metadata"].get("namespace", "")
+        if (namespace and namespace != own) or (not namespace and own not in ("default", "kube-system")):
+            field = "involvedObject" if "involvedObject" in obj else "regarding"
+            return [invalid(f"{field}.namespace", namespace, "does not match event.namespace")]
+        return []
+
+    def convert(self, obj: JsonObject, target: object) -> JsonObject:
+        from setpoint.apiserver.strategies.events import convert_event
+
+        return convert_event(obj, target.resource.api_version)  # type: ignore[attr-defined]

@@ -1,0 +1,225 @@
+"""CustomResourceDefinitions themselves: what makes one acceptable."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from setpoint.apiserver.storage import Record
+from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
+from setpoint.meta.names import dns1035_label, dns1123_subdomain
+from setpoint.schema import FieldError, json_equal, structural
+from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required
+
+if TYPE_CHECKING:
+    from setpoint.apiserver.call import Call
+
+__all__ = ["Definitions"]
+
+_FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
+_JSON_PATH: Final = re.compile(r"(\.[A-Za-z_][-A-Za-z0-9_]*|\['[^']+'\])+")
+_COLUMN_TYPES: Final = ("boolean", "date", "integer", "number", "string")
+
+
+class Definitions(Strategy):
+    """CRDs. The work after each write is done by `setpoint.apiserver.crds.CustomResources`."""
+
+    generation = True
+    unconditional_update = False
+    zero: JsonObject = {"spec": {"names": {}}, "status": {}}
+
+    def default(self, obj: JsonObject) -> None:
+        spec = obj.get("spec")
+        if not isinstance(spec, dict):
+            return
+        spec.setdefault("conversion", {"strategy": "None"})
+        names = spec.get("names")
+        if isinstance(names, dict) and names.get("kind"):
+            names.setdefault("singular", names["kind"].lower())
+            names.setdefault("listKind", f"{names['kind']}List")
+
+    def prepare_create(self, call: Call, obj: JsonObject) -> None:
+        finalizers = obj["metadata"].setdefault("finalizers", [])
+        if _FINALIZER not in finalizers:
+            finalizers.append(_FINALIZER)
+
+    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
+        spec = obj.get("spec")
+        if not isinstance(spec, dict) or not isinstance(spec.get("names"), dict):
+            return []  # the schema has said so
+        errors = _name_errors(obj["metadata"].get("name", ""), spec)
+        errors += _version_errors(spec)
+        errors += _conversion_errors(spec)
+        if old is not None:
+            errors += _update_errors(spec, old)
+        return errors
+
+    def after_create(self, call: Call, record: Record) -> Record:
+        call.server.custom_resources.created(record)
+        return record
+
+    def after_update(self, call: Call, record: Record, old: JsonObject) -> Record:
+        return call.server.custom_resources.updated(record, old)
+
+    def after_delete(self, call: Call, record: Record) -> None:
+        call.server.custom_resources.deleted(record)
+
+
+def _name_errors(name: str, spec: JsonObject) -> list[FieldError]:
+    errors: list[FieldError] = []
+    group, names = spec.get("group", ""), spec["names"]
+    plural = names.get("plural", "")
+    if not group:
+        errors.append(required("spec.group"))
+    else:
+        errors += [invalid("spec.group", group, text) for text in dns1123_subdomain(group)]
+        if "." not in group:
+            errors.append(invalid("spec.group", group, "should be a domain with at least one dot"))
+    if name != f"{plural}.{group}":
+        errors.append(invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
+    for key in ("plural", "singular"):
+        value = names.get(key, "")
+        if not value and key == "plural":
+            errors.append(required(f"spec.names.{key}"))
+        elif value:
+            errors += [invalid(f"spec.names.{key}", value, text) for text in dns1035_label(value)]
+    for key in ("kind", "listKind"):
+        value = names.get(key, "")
+        if not value and key == "kind":
+            errors.append(required("spec.names.kind"))
+        elif value:
+            text = "may have mixed case, but should otherwise match"
+            errors += [invalid(f"spec.names.{key}", value, f"{text}: {why}") for why in dns1035_label(value.lower())]
+    if names.get("kind") and names.get("kind") == names.get("listKind"):
+        errors.append(invalid("spec.names.listKind", names["listKind"], "kind and listKind may not be the same"))
+    for index, short in enumerate(names.get("shortNames") or ()):
+        errors += [invalid(f"spec.names.shortNames[{index}]", short, text) for text in dns1035_label(short)]
+    for index, category in enumerate(names.get("categories") or ()):
+        errors += [invalid(f"spec.names.categories[{index}]", category, text) for text in dns1035_label(category)]
+    scope = spec.get("scope", "")
+    if scope not in ("Cluster", "Namespaced"):
+        errors.append(
+            not_supported("spec.scope", scope, ("Cluster", "Namespaced")) if scope else required("spec.scope")
+        )
+    return errors
+
+
+def _version_errors(spec: JsonObject) -> list[FieldError]:
+    versions = spec.get("versions") or []
+    errors: list[FieldError] = []
+    if not versions:
+        return [required("spec.versions", "must have at least one version")]
+    seen: set[str] = set()
+    stored = [version for version in versions if version.get("storage")]
+    for index, version in enumerate(versions):
+        path = f"spec.versions[{index}]"
+        name = version.get("name", "")
+        errors += [invalid(f"{path}.name", name, text) for text in dns1035_label(name)]
+        if name in seen:
+            errors.append(duplicate(f"{path}.name", name))
+        seen.add(name)
+        subresources = version.get("subresources") or {}
+        document = (version.get("schema") or {}).get("openAPIV3Schema")
+        if document is None:
+            errors.append(required(f"{path}.schema.openAPIV3Schema", "schemas are required"))
+        else:
+            errors += structural.check(
+                document, f"{path}.schema.openAPIV3Schema", status_subresource=subresources.get("status") is not None
+            )
+        errors += _scale_errors(subresources.get("scale"), f"{path}.subresources.scale")
+        errors += _column_errors(version.get("additionalPrinterColumns") or (), f"{path}.additionalPrinterColumns")
+        errors += _selectable_errors(version.get("selectableFields") or (), f"{path}.selectableFields")
+    if len(stored) != 1:
+        text = "must have exactly one version marked as storage version"
+        errors.append(invalid("spec.versions", [version.get("name", "") for version in versions], text))
+    if spec.get("preserveUnknownFields"):
+        text = "must be false in order to use defaults in the schema"
+        value = spec["preserveUnknownFields"]
+        errors.append(invalid("spec.preserveUnknownFields", value, "must be false" if not versions else text))
+    return errors
+
+
+def _scale_errors(scale: Any, path: str) -> list[FieldError]:
+    if scale is None:
+        return []
+    errors: list[FieldError] = []
+    for key, root, needed in (
+        ("specReplicasPath", ".spec.", True),
+        ("statusReplicasPath", ".status.", True),
+        ("labelSelectorPath", "", False),
+    ):
+        value = scale.get(key, "")
+        if not value:
+            if needed:
+                errors.append(required(f"{path}.{key}"))
+            continue
+        if not re.fullmatch(r"(\.[A-Za-z_][-A-Za-z0-9_]*)+", value):
+            errors.append(invalid(f"{path}.{key}", value, "must be a simple json path without array notation"))
+        elif root and not value.startswith(root):
+            errors.append(invalid(f"{path}.{key}", value, f"should be a json path under {root[:-1]}"))
+        elif not root and not value.startswith((".spec.", ".status.")):
+            errors.append(invalid(f"{path}.{key}", value, "should be a json path under either .spec or .status"))
+    return errors
+
+
+def _column_errors(columns: Any, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for index, column in enumerate(columns):
+        where = f"{path}[{index}]"
+        for key in ("name", "type", "jsonPath"):
+            if not column.get(key):
+                errors.append(
+                    required(f"{where}.{key}", f"{'JSONPath' if key == 'jsonPath' else key} must be specified")
+                )
+        if column.get("type") and column["type"] not in _COLUMN_TYPES:
+            text = f"must be one of {','.join(_COLUMN_TYPES)}"
+            errors.append(invalid(f"{where}.type", column["type"], text))
+    return errors
+
+
+def _selectable_errors(fields: Any, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if len(fields) > 8:
+        errors.append(invalid(path, len(fields), "must have at most 8 selectable fields"))
+    seen: set[str] = set()
+    for index, field in enumerate(fields):
+        value = field.get("jsonPath", "")
+        if not value:
+            errors.append(required(f"{path}[{index}].jsonPath"))
+        elif not _JSON_PATH.fullmatch(value):
+            errors.append(invalid(f"{path}[{index}].jsonPath", value, "is an invalid path"))
+        elif value in seen:
+            errors.append(duplicate(f"{path}[{index}].jsonPath", value))
+        seen.add(value)
+    return errors
+
+
+def _conversion_errors(spec: JsonObject) -> list[FieldError]:
+    strategy = (spec.get("conversion") or {}).get("strategy", "None")
+    if strategy == "None":
+        return []
+    if strategy == "Webhook":
+        return [forbidden("spec.conversion.strategy", "this server does not call conversion webhooks")]
+    return [not_supported("spec.conversion.strategy", strategy, ("None", "Webhook"))]
+
+
+def _update_errors(spec: JsonObject, old: JsonObject) -> list[FieldError]:
+    before, status = old["spec"], old.get("status") or {}
+    errors: list[FieldError] = []
+    if spec.get("group") != before.get("group"):
+        errors.append(invalid("spec.group", spec.get("group", ""), "field is immutable"))
+    established = any(
+        item["type"] == "Established" and item["status"] == "True" for item in status.get("conditions") or ()
+    )
+    if established:
+        if spec.get("scope") != before.get("scope"):
+            errors.append(invalid("spec.scope", spec.get("scope", ""), "field is immutable"))
+        for key in ("plural", "kind"):
+            if not json_equal(spec["names"].get(key), before["names"].get(key)):
+                errors.append(invalid(f"spec.names.{key}", spec["names"].get(key, ""), "field is immutable"))
+    names = {version.get("name") for version in spec.get("versions") or ()}
+    for index, version in enumerate(status.get("storedVersions") or ()):
+        if version not in names:
+            text = "missing from spec.versions; it must not be removed while it is stored"
+            errors.append(invalid(f"status.storedVersions[{index}]", version, f"{text}: storage migration is needed"))
+    return errors

@@ -1,0 +1,69 @@
+"""Namespaces: what lives in them keeps them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from setpoint.apiserver.errors import forbidden
+from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
+from setpoint.meta import GroupResource
+from setpoint.meta.names import dns1123_label
+from setpoint.patch import FieldSet
+
+if TYPE_CHECKING:
+    from setpoint.apiserver.call import Call
+
+__all__ = ["Namespaces"]
+
+_IMMORTAL: Final = frozenset({"default", "kube-system", "kube-public"})
+_NAME_LABEL: Final = "kubernetes.io/metadata.name"
+
+
+class Namespaces(Strategy):
+    """``spec.finalizers`` hold a namespace until a controller has emptied it and says so on ``/finalize``."""
+
+    name_rule = staticmethod(dns1123_label)
+    returns_deleted = True
+    zero: JsonObject = {"spec": {}, "status": {}}
+
+    def default(self, obj: JsonObject) -> None:
+        name = obj["metadata"].get("name")
+        if name:
+            obj["metadata"].setdefault("labels", {})[_NAME_LABEL] = name
+
+    def prepare_create(self, call: Call, obj: JsonObject) -> None:
+        obj["metadata"].setdefault("labels", {})[_NAME_LABEL] = obj["metadata"].get("name", "")
+        spec = obj.get("spec")
+        finalizers = list((spec or {}).get("finalizers") or [])
+        if "kubernetes" not in finalizers:
+            finalizers.append("kubernetes")
+        obj["spec"] = {**(spec or {}), "finalizers": finalizers}
+        obj["status"] = {"phase": "Active"}
+
+    def prepare_update(self, call: Call, new: JsonObject, old: JsonObject) -> None:
+        if call.path.subresource == "finalize":
+            return
+        new["spec"] = old.get("spec", {})
+        new["status"] = old.get("status", {})
+
+    def prepare_status_update(self, call: Call, new: JsonObject, old: JsonObject) -> JsonObject:
+        made = super().prepare_status_update(call, new, old)
+        made["metadata"].pop("labels", None)
+        labels = (new.get("metadata") or {}).get("labels")
+        if labels:
+            made["metadata"]["labels"] = labels
+        return made
+
+    def ignored_fields(self, subresource: str) -> FieldSet:
+        return FieldSet.of(("f:spec",)) if subresource == "status" else FieldSet()
+
+    def check_delete(self, call: Call, obj: JsonObject) -> None:
+        name = obj["metadata"]["name"]
+        if name in _IMMORTAL:
+            raise forbidden(GroupResource("", "namespaces"), name, "this namespace may not be deleted")
+        # From the first request on the namespace is Terminating, whatever keeps it.
+        if (obj.get("spec") or {}).get("finalizers"):
+            obj["status"] = {**obj.get("status", {}), "phase": "Terminating"}
+
+    def keeps(self, obj: JsonObject) -> bool:
+        return bool((obj.get("spec") or {}).get("finalizers"))

@@ -1,0 +1,104 @@
+"""Pods: defaults, what may change, and how they end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from setpoint.apiserver.strategies.pod_template import default_pod_spec, pod_spec_errors
+from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
+from setpoint.patch import FieldSet
+from setpoint.schema import FieldError, copy_json, json_equal
+from setpoint.schema.errors import forbidden
+
+if TYPE_CHECKING:
+    from setpoint.apiserver.call import Call
+    from setpoint.apiserver.options import DeleteOptions
+
+__all__ = ["Pods"]
+
+_ENDED: Final = ("Succeeded", "Failed")
+
+
+class Pods(Strategy):
+    """A pod on a node gets its grace period, after which its kubelet deletes it; others go at once."""
+
+    generation = True
+    returns_deleted = True
+    zero: JsonObject = {"spec": {}, "status": {}}
+
+    def default(self, obj: JsonObject) -> None:
+        if isinstance(obj.get("spec"), dict):
+            default_pod_spec(obj["spec"], pod=True)
+
+    def prepare_create(self, call: Call, obj: JsonObject) -> None:
+        obj["status"] = {"phase": "Pending", "qosClass": qos_class(obj.get("spec") or {})}
+
+    def prepare_status_update(self, call: Call, new: JsonObject, old: JsonObject) -> JsonObject:
+        made = super().prepare_status_update(call, new, old)
+        if isinstance(made.get("status"), dict):
+            made["status"].setdefault("qosClass", (old.get("status") or {}).get("qosClass") or qos_class(old["spec"]))
+        return made
+
+    def ignored_fields(self, subresource: str) -> FieldSet:
+        return FieldSet.of(("f:spec",), ("f:metadata", "f:deletionTimestamp"), ("f:metadata", "f:ownerReferences"))
+
+    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
+        spec = obj.get("spec")
+        if not isinstance(spec, dict):
+            return []
+        errors = pod_spec_errors(spec, "spec")
+        if old is not None and not _only_allowed_changes(spec, old["spec"]):
+            text = (
+                "pod updates may not change fields other than `spec.containers[*].image`,"
+                "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to "
+                "existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was "
+                "previously negative)"
+            )
+            errors.append(forbidden("spec", text))
+        return errors
+
+    def grace_period(self, obj: JsonObject, options: DeleteOptions) -> int | None:
+        spec, status = obj.get("spec") or {}, obj.get("status") or {}
+        seconds: int = 30
+        if options.grace_period_seconds is not None:
+            seconds = options.grace_period_seconds
+        elif spec.get("terminationGracePeriodSeconds") is not None:
+            seconds = spec["terminationGracePeriodSeconds"]
+        if not spec.get("nodeName") or status.get("phase") in _ENDED:
+            seconds = 0  # nobody is there who could end it gracefully
+        return 1 if seconds < 0 else seconds
+
+
+def qos_class(spec: JsonObject) -> str:
+    """Guaranteed, Burstable or BestEffort, from the containers' CPU and memory."""
+    guaranteed, any_given = True, False
+    containers: list[Any] = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+    for container in containers:
+        resources = container.get("resources") or {}
+        requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
+        for name in ("cpu", "memory"):
+            limit, request = limits.get(name), requests.get(name, limits.get(name))
+            any_given = any_given or limit is not None or request is not None
+            guaranteed = guaranteed and limit is not None and request == limit
+    return "BestEffort" if not any_given else "Guaranteed" if guaranteed else "Burstable"
+
+
+def _only_allowed_changes(new: JsonObject, old: JsonObject) -> bool:
+    """Images, a deadline, more tolerations, fewer scheduling gates: nothing else of a running pod may change."""
+    if new == old:
+        return True
+    changed: JsonObject = copy_json(new)
+    for key in ("containers", "initContainers"):
+        for item, before in zip(changed.get(key) or (), old.get(key) or (), strict=False):
+            item["image"] = before.get("image")
+    for key in ("activeDeadlineSeconds", "schedulingGates", "tolerations", "nodeSelector", "affinity"):
+        if key == "tolerations" and not all(item in (new.get(key) or ()) for item in old.get(key) or ()):
+            return False
+        if key in ("nodeSelector", "affinity") and not old.get("schedulingGates"):
+            continue
+        changed.pop(key, None)
+        if key in old:
+            changed[key] = old[key]
+    if (old.get("terminationGracePeriodSeconds") or 0) < 0 and new.get("terminationGracePeriodSeconds") == 1:
+        changed["terminationGracePeriodSeconds"] = old["terminationGracePeriodSeconds"]
+    return json_equal(changed, old)

@@ -1,0 +1,117 @@
+"""How one resource behaves where resources differ: names, defaults, validation, what an update may change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from setpoint.apiserver.storage import Record
+from setpoint.meta.names import dns1123_subdomain
+from setpoint.patch import FieldSet
+from setpoint.schema import FieldError
+
+if TYPE_CHECKING:
+    from setpoint.apiserver.call import Call
+    from setpoint.apiserver.options import DeleteOptions
+    from setpoint.apiserver.registry import Served
+
+__all__ = ["STATUS_FIELDS", "JsonObject", "NameRule", "Strategy"]
+
+JsonObject = dict[str, Any]
+NameRule = Callable[[str], list[str]]
+
+STATUS_FIELDS = FieldSet.of(("f:status",))
+_NOTHING = FieldSet()
+_NOT_STATUS = FieldSet.of(("f:spec",), ("f:metadata", "f:labels"), ("f:metadata", "f:ownerReferences"))
+
+
+class Strategy:
+    """The behaviour of most resources. Others subclass it and change what they do differently.
+
+    Objects are plain JSON values of the served version. Methods that get an object to change may change it in place;
+    ``old`` is never to be changed.
+    """
+
+    name_rule: NameRule = staticmethod(dns1123_subdomain)
+    create_on_update = False
+    """Whether a PUT of an object that does not exist creates it."""
+    unconditional_update = True
+    """Whether an update may come without resourceVersion."""
+    generation = False
+    """Whether ``metadata.generation`` counts changes of what is wanted."""
+    collectable = True
+    """Whether dependents of an object may be orphaned or awaited when it is deleted."""
+    returns_deleted = False
+    """Whether a deletion answers with the object even when it is gone."""
+    zero: JsonObject = {}
+    """What every object has on the server whatever was sent; nobody owns it."""
+
+    def default(self, obj: JsonObject) -> None:
+        """Sets what was left out."""
+
+    def prepare_create(self, call: Call, obj: JsonObject) -> None:
+        """Before validation. The status, where it is a subresource, is dropped already."""
+
+    def prepare_update(self, call: Call, new: JsonObject, old: JsonObject) -> None:
+        """Before validation. The status, where it is a subresource, is the old one already."""
+
+    def prepare_status_update(self, call: Call, new: JsonObject, old: JsonObject) -> JsonObject:
+        """What an update of the status makes of ``old``; ``new`` is what was sent."""
+        metadata = dict(new.get("metadata") or {})
+        for name in ("labels", "ownerReferences"):
+            metadata.pop(name, None)
+            if name in old["metadata"]:
+                metadata[name] = old["metadata"][name]
+        made = {**old, "metadata": metadata}
+        if "status" in new:
+            made["status"] = new["status"]
+        else:
+            made.pop("status", None)
+        return made
+
+    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
+        """Everything wrong with the object beyond its schema; ``old`` is None on creation."""
+        return []
+
+    def validate_status(self, obj: JsonObject, old: JsonObject) -> list[FieldError]:
+        return []
+
+    def warnings(self, obj: JsonObject, old: JsonObject | None) -> list[str]:
+        return []
+
+    def wants_something_else(self, new: JsonObject, old: JsonObject) -> bool:
+        """Whether the generation goes up: anything but metadata and status changed."""
+        return any(
+            new.get(key) != old.get(key)
+            for key in new.keys() | old.keys()
+            if key not in ("apiVersion", "kind", "metadata", "status")
+        )
+
+    def grace_period(self, obj: JsonObject, options: DeleteOptions) -> int | None:
+        """Seconds that a deletion leaves the object, or None for resources that are deleted at once."""
+        return None
+
+    def check_delete(self, call: Call, obj: JsonObject) -> None:
+        """May refuse a deletion by raising ApiStatusError."""
+
+    def keeps(self, obj: JsonObject) -> bool:
+        """Whether an object that is being deleted must stay although it has no finalizers in its metadata."""
+        return False
+
+    def ignored_fields(self, subresource: str) -> FieldSet:
+        """What requests to the main resource or a subresource can't set and so don't own."""
+        return _NOT_STATUS if subresource == "status" else _NOTHING
+
+    def convert(self, obj: JsonObject, target: Served) -> JsonObject:
+        """``obj`` in the version that ``target`` is; may be changed in place."""
+        obj["apiVersion"] = target.resource.api_version
+        return obj
+
+    def after_create(self, call: Call, record: Record) -> Record:
+        """Right after the object was stored; gives what the answer shows."""
+        return record
+
+    def after_update(self, call: Call, record: Record, old: JsonObject) -> Record:
+        return record
+
+    def after_delete(self, call: Call, record: Record) -> None: ...

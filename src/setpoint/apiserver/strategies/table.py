@@ -1,0 +1,70 @@
+"""Which built-in resource has which strategy."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from setpoint.apiserver.strategies import apps, core
+from setpoint.apiserver.strategies.definitions import Definitions
+from setpoint.apiserver.strategies.namespaces import Namespaces
+from setpoint.apiserver.strategies.pods import Pods
+from setpoint.apiserver.strategies.strategy import Strategy
+
+__all__ = ["STRATEGIES"]
+
+
+def _with(*, generation: bool = False, create_on_update: bool = False, unconditional_update: bool = True) -> Strategy:
+    made = Strategy()
+    made.generation = generation
+    made.create_on_update = create_on_update
+    made.unconditional_update = unconditional_update
+    return made
+
+
+_EVENTS: Final = core.Events()
+STRATEGIES: Final[dict[str, Strategy]] = {
+    "configmaps": core.ConfigMaps(),
+    "events": _EVENTS,
+    "namespaces": Namespaces(),
+    "nodes": core.Nodes(),
+    "pods": Pods(),
+    "secrets": core.Secrets(),
+    "customresourcedefinitions.apiextensions.k8s.io": Definitions(),
+    "daemonsets.apps": apps.DaemonSets(),
+    "deployments.apps": apps.Deployments(),
+    "replicasets.apps": apps.ReplicaSets(),
+    "statefulsets.apps": apps.StatefulSets(),
+    "leases.coordination.k8s.io": _with(create_on_update=True, unconditional_update=False),
+    "events.events.k8s.io": _EVENTS,
+    "endpoints": _with(create_on_update=True),
+    "limitranges": _with(create_on_update=True),
+    "services": _with(create_on_update=True),
+    "clusterroles.rbac.authorization.k8s.io": _with(create_on_update=True),
+    "clusterrolebindings.rbac.authorization.k8s.io": _with(create_on_update=True),
+    "roles.rbac.authorization.k8s.io": _with(create_on_update=True),
+    "rolebindings.rbac.authorization.k8s.io": _with(create_on_update=True),
+    "ipaddresses.networking.k8s.io": _with(create_on_update=True),
+    **{
+        name: _with(generation=True)
+        for name in (
+            "replicationcontrollers",
+            "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+            "validatingwebhookconfigurations.admissionregistration.k8s.io",
+            "validatingadmissionpolicies.admissionregistration.k8s.io",
+            "validatingadmissionpolicybindings.admissionregistration.k8s.io",
+            "mutatingadmissionpolicies.admissionregistration.k8s.io",
+            "mutatingadmissionpolicybindings.admissionregistration.k8s.io",
+            "cronjobs.batch",
+            "jobs.batch",
+            "ingresses.networking.k8s.io",
+            "ingressclasses.networking.k8s.io",
+            "networkpolicies.networking.k8s.io",
+            "poddisruptionbudgets.policy",
+            "priorityclasses.scheduling.k8s.io",
+            "endpointslices.discovery.k8s.io",
+            "flowschemas.flowcontrol.apiserver.k8s.io",
+            "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io",
+            "deviceclasses.resource.k8s.io",
+        )
+    },
+}

@@ -1,0 +1,135 @@
+"""Actions with addresses of their own: binding and evicting pods, finalizing namespaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from setpoint.apiserver.call import Call
+from setpoint.apiserver.checking import fit_namespace
+from setpoint.apiserver.delete import remove
+from setpoint.apiserver.errors import bad_request, conflict, invalid, not_found
+from setpoint.apiserver.http_types import Response
+from setpoint.apiserver.incoming import read_document, read_object
+from setpoint.apiserver.managing import track
+from setpoint.apiserver.objects import view
+from setpoint.apiserver.options import DeleteOptions, WriteOptions
+from setpoint.apiserver.representation import Representation, respond
+from setpoint.apiserver.reviews import REVIEWS
+from setpoint.apiserver.storage import Record
+from setpoint.apiserver.update import check_name, live_object, modify, store
+from setpoint.meta import GroupKind
+from setpoint.schema import copy_json
+from setpoint.schema.errors import required
+
+__all__ = ["CREATORS"]
+
+JsonObject = dict[str, Any]
+
+
+def bind_pod(call: Call) -> Response:
+    """POST pods/NAME/binding: gives a pod its node, once. Raises ApiStatusError."""
+    return _bind(call, call.path.name)
+
+
+def bind(call: Call) -> Response:
+    """POST bindings: the older way to say the same."""
+    return _bind(call, "")
+
+
+def _bind(call: Call, name: str) -> Response:
+    options = WriteOptions.parse(call.query, "CreateOptions")
+    binding, _ = read_document(call, "Binding")
+    metadata = binding.get("metadata") or {}
+    target = binding.get("target") or {}
+    if not isinstance(metadata, dict) or not isinstance(target, dict):
+        raise bad_request("the metadata and the target of a Binding must be objects")
+    name = name or metadata.get("name", "")
+    if metadata.get("name", name) != name:
+        raise bad_request(f"name in URL does not match name in Binding object: {name} != {metadata['name']}")
+    if not target.get("name"):
+        raise invalid(GroupKind("", "Binding"), name, [required("target.name")])
+    pods = call.server.registry.find("", "v1", "pods")
+    assert pods is not None
+    record = call.storage.get(pods.collection, call.path.namespace, name)
+    if record is None:
+        raise not_found(pods.group_resource, name)
+    live = live_object(pods, record)
+    if metadata.get("uid") and metadata["uid"] != live["metadata"].get("uid"):
+        why = f"Precondition failed: UID in precondition: {metadata['uid']}, UID in object meta: {live['metadata']['uid']}"
+        raise conflict(pods.group_resource, name, why)
+    if live["metadata"].get("deletionTimestamp"):
+        raise conflict(pods.group_resource, name, f"pod {name} is being deleted, cannot be assigned to a host")
+    node = live["spec"].get("nodeName")
+    if node:
+        raise conflict(pods.group_resource, name, f"pod {name} is already assigned to node {node!r}".replace("'", '"'))
+    new: JsonObject = copy_json(live)
+    new["spec"]["nodeName"] = target["name"]
+    for key in ("labels", "annotations"):
+        if metadata.get(key):
+            new["metadata"].setdefault(key, {}).update(metadata[key])
+    status = new.setdefault("status", {})
+    conditions = [item for item in status.get("conditions") or [] if item.get("type") != "PodScheduled"]
+    conditions.append({"type": "PodScheduled", "status": "True", "lastTransitionTime": call.timestamp()})
+    status["conditions"] = conditions
+    new["metadata"].pop("resourceVersion", None)
+    track(call, pods, live, new, options.field_manager, subresource="binding")
+    store(call, pods, record, live, new, dry_run=options.dry_run)
+    success = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+    return respond(success, 201, warnings=call.warnings)
+
+
+def evict_pod(call: Call) -> Response:
+    """POST pods/NAME/eviction: a deletion that disruption budgets could refuse. Raises ApiStatusError.
+
+    Budgets are kept by a controller that counts pods; without one nothing is refused.
+    """
+    eviction, _ = read_document(call, "Eviction")
+    metadata = eviction.get("metadata") or {}
+    options = eviction.get("deleteOptions")
+    if not isinstance(metadata, dict):
+        raise bad_request("the metadata of an Eviction must be an object")
+    fit_namespace(call, metadata)
+    if metadata.get("name", call.path.name) != call.path.name:
+        raise bad_request(f"name in URL does not match name in Eviction object: {call.path.name} != {metadata['name']}")
+    record = _record(call)
+    parsed = DeleteOptions.parse(
+        {**options, "kind": "DeleteOptions"} if isinstance(options, dict) else None, call.query
+    )
+    remove(call, call.served, record, parsed)
+    success = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+    return respond(success, 201, warnings=call.warnings)
+
+
+def finalize_namespace(call: Call) -> Response:
+    """PUT namespaces/NAME/finalize: sets ``spec.finalizers``; a namespace that is being deleted goes with the last."""
+    shape = Representation.negotiate(call)
+    options = WriteOptions.parse(call.query, "UpdateOptions")
+    new = read_object(call, call.served, options.field_validation)
+    check_name(call, new)
+    record = _record(call)
+    live = live_object(call.served, record)
+    changed: JsonObject = copy_json(live)
+    finalizers = (new.get("spec") or {}).get("finalizers") or []
+    changed["spec"] = {"finalizers": finalizers} if finalizers else {}
+    changed["metadata"].pop("resourceVersion", None)
+    if new["metadata"].get("resourceVersion"):
+        changed["metadata"]["resourceVersion"] = new["metadata"]["resourceVersion"]
+    value = modify(call, call.served, record, live, changed, options, subresource="finalize")
+    return shape.document(call, shape.item(call, view(call.served, value)))
+
+
+def _record(call: Call) -> Record:
+    record = call.storage.get(call.served.collection, call.path.namespace, call.path.name)
+    if record is None:
+        raise not_found(call.served.group_resource, call.path.name)
+    return record
+
+
+CREATORS: Final[dict[tuple[str, str], Callable[[Call], Response]]] = {
+    ("pods", "binding"): bind_pod,
+    ("bindings", ""): bind,
+    ("pods", "eviction"): evict_pod,
+    ("namespaces", "finalize"): finalize_namespace,
+    **{(name, ""): handler for name, handler in REVIEWS.items()},
+}

@@ -1,0 +1,183 @@
+"""PUT, and what every other change of an object has in common with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from setpoint.apiserver import errors
+from setpoint.apiserver.call import Call
+from setpoint.apiserver.checking import check_update, fit_namespace
+from setpoint.apiserver.create import insert
+from setpoint.apiserver.errors import bad_request, conflict, not_found
+from setpoint.apiserver.http_types import Response
+from setpoint.apiserver.incoming import dedupe_owners, read_object
+from setpoint.apiserver.managing import track
+from setpoint.apiserver.metadata import clean
+from setpoint.apiserver.objects import decode, encode
+from setpoint.apiserver.options import WriteOptions
+from setpoint.apiserver.registry import Served
+from setpoint.apiserver.representation import Representation
+from setpoint.apiserver.storage import Record
+from setpoint.meta import GroupKind
+from setpoint.schema import json_equal
+from setpoint.schema.errors import OMITTED, ErrorType, FieldError
+
+__all__ = ["check_name", "live_object", "modify", "update"]
+
+JsonObject = dict[str, Any]
+
+
+def update(call: Call) -> Response:
+    """Replaces the object by the one in the body, the status by that of the body on ``/status``. Raises ApiStatusError."""
+    shape = Representation.negotiate(call)
+    served = call.served
+    options = WriteOptions.parse(call.query, "UpdateOptions")
+    new = read_object(call, served, options.field_validation)
+    fit_namespace(call, new["metadata"])
+    check_name(call, new)
+    record = call.storage.get(served.collection, call.path.namespace, call.path.name)
+    if record is None:
+        if not served.strategy.create_on_update or call.path.subresource:
+            raise not_found(served.group_resource, call.path.name)
+        if new["metadata"].get("uid"):
+            raise _precondition_failed(call, new["metadata"]["uid"], "")
+        new["metadata"].pop("resourceVersion", None)
+        return shape.one(call, insert(call, served, new, options), status=201)
+    uid = new["metadata"].get("uid")
+    live = live_object(served, record)
+    if uid and uid != live["metadata"].get("uid"):
+        raise _precondition_failed(call, uid, live["metadata"].get("uid", ""))
+    value = modify(call, served, record, live, new, options, subresource=call.path.subresource)
+    return shape.one(call, value)
+
+
+def live_object(served: Served, record: Record) -> JsonObject:
+    """A fresh copy of what is stored, in the served version."""
+    obj: JsonObject = decode(record.value)
+    return served.stored_as.convert(obj, served)
+
+
+def check_name(call: Call, obj: JsonObject) -> None:
+    """The object must have the URL's name. Raises ApiStatusError (400)."""
+    name, wanted = obj["metadata"].get("name", ""), call.path.name
+    if not name:
+        raise bad_request(f"the name of the object ({wanted} based on URL) was undeterminable: name must be provided")
+    if name != wanted:
+        raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({wanted})")
+
+
+def modify(
+    call: Call,
+    served: Served,
+    record: Record,
+    old: JsonObject,
+    new: JsonObject,
+    options: WriteOptions,
+    *,
+    subresource: str = "",
+    track_fields: bool = True,
+) -> bytes:
+    """Stores ``new`` in place of ``old``, which is what ``record`` holds; gives the bytes in the stored version.
+
+    A change that changes nothing is not stored. An object that is being deleted goes when its last finalizer does.
+    Between reading and storing nobody else runs, so a change without resourceVersion can't conflict.
+    Raises ApiStatusError.
+    """
+    strategy = served.strategy
+    resource_version = new["metadata"].pop("resourceVersion", None)
+    _check_version(call, served, record, resource_version)
+    status = subresource == "status"
+    if status:
+        new = strategy.prepare_status_update(call, new, old)
+    elif served.has_status:
+        if "status" in old:
+            new["status"] = old["status"]
+        else:
+            new.pop("status", None)
+    metadata = new["metadata"]
+    _keep_system_fields(metadata, old["metadata"])
+    if not status:
+        strategy.prepare_update(call, new, old)
+        metadata = new["metadata"]
+        if strategy.generation and strategy.wants_something_else(new, old):
+            metadata["generation"] = old["metadata"].get("generation", 0) + 1
+    dedupe_owners(call, metadata)
+    if track_fields:
+        track(call, served, old, new, options.field_manager, subresource=subresource)
+    clean(metadata)
+    check_update(call, served, new, old, status=status)
+    return store(call, served, record, old, new, dry_run=options.dry_run)
+
+
+def store(
+    call: Call, served: Served, record: Record, old: JsonObject, new: JsonObject, *, dry_run: bool = False
+) -> bytes:
+    """The end of every change: nothing, a write, or the deletion of an object that was waiting for it."""
+    stored = served.stored_as
+    metadata = new["metadata"]
+    before = old["metadata"].pop("resourceVersion", None)
+    same = new == old and json_equal(new, old)
+    if before is not None:
+        old["metadata"]["resourceVersion"] = before
+    if same and served is stored:
+        return record.value
+    gone = (
+        not metadata.get("finalizers")
+        and bool(metadata.get("deletionTimestamp"))
+        and not old["metadata"].get("deletionGracePeriodSeconds")
+        and not served.strategy.keeps(new)
+    )
+    document = served.convert(new, stored)
+    if dry_run:
+        return encode(stored, document, record.revision)
+    key = (served.collection, record.namespace, record.name)
+    if gone:
+        deleted = call.storage.delete(
+            *key, lambda revision: encode(stored, document, revision), expected=record.revision
+        )
+        served.strategy.after_delete(call, deleted)
+        return deleted.value
+    made = call.storage.put(*key, lambda revision: encode(stored, document, revision), expected=record.revision)
+    return served.strategy.after_update(call, made, old).value
+
+
+def _check_version(call: Call, served: Served, record: Record, resource_version: str | None) -> None:
+    if not resource_version or resource_version == "0":
+        if served.strategy.unconditional_update or call.request.method == "PATCH":
+            return
+        resource = served.resource
+        error = FieldError(
+            ErrorType.INVALID, "metadata.resourceVersion", "0x0: must be specified for an update", OMITTED
+        )
+        raise errors.invalid(GroupKind(resource.group, resource.plural), record.name, [error])
+    if not (resource_version.isascii() and resource_version.isdecimal()):
+        error = FieldError(ErrorType.INVALID, "resourceVersion", "strconv.ParseUint: invalid syntax", resource_version)
+        raise bad_request(f"invalid resource version: {error}")
+    if int(resource_version) != record.revision:
+        raise conflict(served.group_resource, record.name)
+
+
+def _keep_system_fields(metadata: JsonObject, old: JsonObject) -> None:
+    for name in ("uid", "creationTimestamp", "generation", "selfLink"):
+        metadata.pop(name, None)
+        if name in old:
+            metadata[name] = old[name]
+    if old.get("deletionTimestamp"):
+        metadata["deletionTimestamp"] = old["deletionTimestamp"]
+    else:
+        metadata.pop("deletionTimestamp", None)
+    if "deletionGracePeriodSeconds" in old:
+        metadata.setdefault("deletionGracePeriodSeconds", old["deletionGracePeriodSeconds"])
+    else:
+        metadata.pop("deletionGracePeriodSeconds", None)
+
+
+def _precondition_failed(call: Call, wanted: str, found: str) -> errors.ApiStatusError:
+    served, path = call.served, call.path
+    key = "/".join(part for part in ("registry", served.resource.plural, path.namespace, path.name) if part)
+    return conflict(
+        served.group_resource,
+        path.name,
+        f"StorageError: invalid object, Code: 4, Key: /{key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition "
+        f"failed: UID in precondition: {wanted}, UID in object meta: {found}",
+    )

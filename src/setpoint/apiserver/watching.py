@@ -1,0 +1,209 @@
+"""Watches: changes as they come, from a revision on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from setpoint.apiserver.call import Call
+from setpoint.apiserver.errors import ApiStatusError, expired, too_large_resource_version
+from setpoint.apiserver.http_types import Response
+from setpoint.apiserver.listing import select
+from setpoint.apiserver.matching import Matcher
+from setpoint.apiserver.objects import view
+from setpoint.apiserver.options import ListOptions
+from setpoint.apiserver.representation import Representation
+from setpoint.apiserver.storage import Change, Compacted, Record, Subscription
+
+if TYPE_CHECKING:
+    from setpoint.apiserver.registry import Served
+
+__all__ = ["Watch", "watch"]
+
+BOOKMARK_PERIOD = 60.0
+MIN_TIMEOUT = 1800.0
+"""Seconds that a watch without ``timeoutSeconds`` lasts at least; up to twice as long, so that not all end at once."""
+_BATCH = 500
+_EVENT = b'{"type":"%s","object":%s}\n'
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+
+
+def watch(call: Call, options: ListOptions) -> Response:
+    """An endless answer, one JSON line an event. Raises ApiStatusError before it begins; later errors are events."""
+    shape = Representation.negotiate(call, stream=True)
+    stream = Watch(call, options, shape)
+    headers = {"content-type": "application/json", "cache-control": "no-cache, private"}
+    if call.warnings:
+        headers["warning"] = ", ".join(f'299 - "{text}"' for text in call.warnings)
+    return Response(200, headers, _Lines(stream))
+
+
+class Watch:
+    """One watch. It holds a place in the storage's history and no queue: a client that reads too slowly to stay in the
+    history gets an ERROR event with code 410 and the end of the stream.
+
+    - Events come in the order of revisions, none twice, none left out.
+    - A change by which an object begins to match is ADDED, one by which it ceases to is DELETED (with the object as it
+      was, at the revision of the change).
+    - A resourceVersion of "" or "0" begins with the objects that are there, as ADDED events.
+    - With ``sendInitialEvents`` these end with a bookmark annotated ``k8s.io/initial-events-end`` (KEP-3157).
+    """
+
+    def __init__(self, call: Call, options: ListOptions, shape: Representation) -> None:
+        self._call = call
+        self._options = options
+        self._shape = shape
+        self._served: Served = call.served
+        self._matcher = Matcher.of(call, options)
+        self._wake = asyncio.Event()
+        self._stopped = False
+        self._headers = True
+        storage = call.storage
+        revision = options.revision
+        self._initial: Sequence[Record] = ()
+        initial = options.send_initial_events
+        if (initial is None and options.resource_version in ("", "0")) or initial:
+            if revision > storage.revision:
+                raise too_large_resource_version(revision, storage.revision)
+            self._initial, _ = select(
+                call, ListOptions(label_selector=options.label_selector, field_selector=options.field_selector)
+            )
+            revision = storage.revision
+        elif revision == 0:
+            revision = storage.revision
+        self._revision = revision
+        try:
+            self._subscription: Subscription = storage.subscribe(self._served.collection, revision, self._wake.set)
+        except Compacted as gap:
+            raise expired(f"too old resource version: {revision} ({gap.oldest})") from None
+        call.server.watches.add(self)
+
+    @property
+    def served(self) -> Served:
+        return self._served
+
+    def stop(self) -> None:
+        """Ends the stream after what is under way; the client is to watch again."""
+        self._stopped = True
+        self._wake.set()
+
+    async def lines(self) -> AsyncGenerator[bytes, None]:
+        """The stream, in chunks of whole lines."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + self._timeout()
+        timers = [loop.call_at(end, self._wake.set)]
+        bookmarks = self._options.allow_bookmarks
+        next_bookmark = loop.time() + BOOKMARK_PERIOD
+        try:
+            for start in range(0, len(self._initial), _BATCH):
+                yield b"".join(self._line(b"ADDED", record) for record in self._initial[start : start + _BATCH])
+            self._initial = ()
+            if self._options.send_initial_events and bookmarks:
+                yield self._bookmark(initial_end=True)
+            while True:
+                self._wake.clear()
+                changes = self._subscription.read(_BATCH)
+                if changes:
+                    chunk = b"".join(self._event(change) for change in changes)
+                    self._revision = changes[-1].record.revision
+                    if chunk:
+                        yield chunk
+                    continue
+                now = loop.time()
+                if self._stopped or now >= end:
+                    if bookmarks and now >= end:
+                        yield self._bookmark()
+                    return
+                if bookmarks and now >= next_bookmark:
+                    next_bookmark = now + BOOKMARK_PERIOD
+                    yield self._bookmark()
+                    continue
+                if bookmarks:
+                    timers[1:] = [loop.call_at(next_bookmark, self._wake.set)]
+                await self._wake.wait()
+                for timer in timers[1:]:
+                    timer.cancel()
+        except Compacted as gap:
+            yield self._error(expired(f"too old resource version: {gap.revision} ({gap.oldest})"))
+        finally:
+            for timer in timers:
+                timer.cancel()
+            self.close()
+
+    def close(self) -> None:
+        self._subscription.close()
+        self._call.server.watches.discard(self)
+
+    def _timeout(self) -> float:
+        if self._options.timeout_seconds:
+            return float(self._options.timeout_seconds)
+        return MIN_TIMEOUT * (1 + self._call.random.random())
+
+    def _event(self, change: Change) -> bytes:
+        path, record, previous = self._call.path, change.record, change.previous
+        if path.namespace and path.namespace != record.namespace:
+            return b""
+        if path.name and path.name != record.name:
+            return b""
+        if self._matcher.everything:
+            return self._line(change.type.encode(), record)
+        before = previous is not None and self._matcher.matches(previous.value)
+        after = change.type != "DELETED" and self._matcher.matches(record.value)
+        if after:
+            return self._line(b"MODIFIED" if before else b"ADDED", record)
+        if not before:
+            return b""
+        if change.type == "DELETED":
+            return self._line(b"DELETED", record)
+        assert previous is not None
+        return self._line(b"DELETED", _at_revision(previous, record.revision))
+
+    def _line(self, type_: bytes, record: Record) -> bytes:
+        served = self._served
+        value = record.value if served.stored_as is served else view(served, record.value)
+        if self._shape.form != "object":
+            value = self._shape.item(self._call, value, headers=self._headers)
+            self._headers = False
+        return _EVENT % (type_, value)
+
+    def _bookmark(self, *, initial_end: bool = False) -> bytes:
+        if not initial_end:  # everything up to the storage's revision has been read when this is called
+            self._revision = max(self._revision, self._call.storage.revision)
+        resource = self._served.resource
+        metadata: dict[str, object] = {"resourceVersion": str(self._revision), "creationTimestamp": None}
+        if initial_end:
+            metadata["annotations"] = {INITIAL_EVENTS_END: "true"}
+        obj = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
+        value = msgspec.json.encode(obj)
+        if self._shape.form != "object":
+            value = self._shape.item(self._call, value, headers=self._headers)
+        return _EVENT % (b"BOOKMARK", value)
+
+    def _error(self, error: ApiStatusError) -> bytes:
+        return _EVENT % (b"ERROR", msgspec.json.encode(error.status))
+
+
+class _Lines(AsyncIterator[bytes]):
+    """A watch's stream. Unlike a generator's, its ``aclose`` works before the first line was asked for."""
+
+    __slots__ = ("_lines", "_watch")
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._lines = watch.lines()
+
+    async def __anext__(self) -> bytes:
+        return await anext(self._lines)
+
+    async def aclose(self) -> None:
+        await self._lines.aclose()
+        self._watch.close()
+
+
+def _at_revision(record: Record, revision: int) -> Record:
+    obj = msgspec.json.decode(record.value)
+    obj["metadata"]["resourceVersion"] = str(revision)
+    return Record(record.namespace, record.name, revision, msgspec.json.encode(obj))
