@@ -74,9 +74,7 @@ ROWS = [
         logging.DEBUG,
     ),
     Row("any other ApiError", raising(api_error("NotFound", 404)), 0.005, 1, "error", ("errors",), logging.ERROR),
-    Row(
-        "TransportError", raising(TransportError("reset", sent=True)), 0.005, 1, "error", ("errors",), logging.ERROR
-    ),
+    Row("TransportError", raising(TransportError("reset", sent=True)), 0.005, 1, "error", ("errors",), logging.ERROR),
     Row(
         "ReconcileTimeout", raising(ReconcileTimeout("slow")), 0.005, 1, "error", ("errors", "timeouts"), logging.ERROR
     ),

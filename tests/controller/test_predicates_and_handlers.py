@@ -21,7 +21,9 @@ def head(**fields: Any) -> Head:
     return Head(**{"name": "a", "namespace": "default", "uid": "u", "resource_version": "1", **fields})
 
 
-def reference(kind: str = "ReplicaSet", name: str = "owner", *, api: str = "apps/v1", controller: bool | None = True) -> Any:
+def reference(
+    kind: str = "ReplicaSet", name: str = "owner", *, api: str = "apps/v1", controller: bool | None = True
+) -> Any:
     return OwnerReference(api_version=api, kind=kind, name=name, uid=f"uid-{name}", controller=controller)
 
 

@@ -114,6 +114,5 @@ class Group:
             self._on_end(problem)
         elif not self._stopping and not may_end:
             how = "was cancelled" if task.cancelled() else "returned"
-            self._on_end(
-                RunnableEnded(f"{getattr(runnable, 'name', '') or runnable!r} {how} although nothing asked it to")
-            )
+            name = getattr(runnable, "name", "") or repr(runnable)
+            self._on_end(RunnableEnded(f"{name} {how} although nothing asked it to"))

@@ -145,9 +145,20 @@ class LeaderElector:
     async def acquire(self) -> None:
         """Returns as soon as this candidate leads."""
         while not await self._try():
-            period = self.election.retry_period
-            await asyncio.sleep(period + self._random.random() * JITTER_FACTOR * period)
+            await asyncio.sleep(self._pause())
         logger.info("became leader", extra={"fields": self._fields()})
+
+    def _pause(self) -> float:
+        """Seconds until the next try to acquire: a jittered retry period, or less if the lease runs out before that,
+        so that a dead leader is replaced as soon as it may be."""
+        period = self.election.retry_period
+        pause = period + self._random.random() * JITTER_FACTOR * period
+        spec = self._observed_spec
+        if spec is not None and self.leader:
+            runs_out = self._observed_at + (spec.lease_duration_seconds or 0) - asyncio.get_running_loop().time()
+            if runs_out > 0:
+                pause = min(pause, runs_out + self._random.random() * period / 10)
+        return pause
 
     async def renew(self) -> None:
         """Keeps the lease until it is cancelled.

@@ -1,0 +1,897 @@
+"""What a controller promises, against a whole cluster in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+import setpoint as sp
+from setpoint.cache import CacheSyncError, Head
+from setpoint.client import ApiError, Conflict, Request, TransportError
+from setpoint.controller import Cause, RunningController, UndeclaredRead
+from setpoint.controller import predicates as p
+from setpoint.meta import ObjectKey, decode, is_condition_true
+from setpoint.models.core_v1 import ConfigMap, Namespace, Node, Pod, Secret
+from setpoint.testing import advance, cluster, virtual_time
+
+from .world import Widget, Wires, config, lost_answer, widget
+
+
+async def nothing(obj: Any, ctx: sp.Context) -> None:
+    """A reconcile function that finds everything as it should be."""
+
+
+def bare(*controllers: sp.Controller[Any], **options: Any) -> Any:
+    """A cluster without a control plane."""
+    return cluster(*controllers, control_plane=False, **options)
+
+
+# -- what leads to a reconcile -----------------------------------------------------------------------------------------
+
+
+@virtual_time
+async def test_every_object_that_is_there_at_the_start_is_reconciled_once() -> None:
+    seen: list[str] = []
+
+    async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+        seen.append(obj.name)
+        assert [cause.change for cause in ctx.causes] == ["sync"]
+
+    controller = sp.Controller(ConfigMap, reconcile)
+    async with bare(controller, objects=[config("a"), config("b"), config("c")]) as world:
+        await world.settle()
+        assert sorted(seen) == ["a", "b", "c"]
+
+
+@virtual_time
+async def test_creates_and_updates_are_reconciled_and_deletes_are_not() -> None:
+    seen: list[tuple[str, str]] = []
+
+    async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+        seen.append((obj.data.get("x", ""), ctx.causes[-1].change))
+
+    async with bare(sp.Controller(ConfigMap, reconcile)) as world:
+        made = await world.create(config("a", x="1"))
+        await world.settle()
+        made.data["x"] = "2"
+        await world.update(made)
+        await world.settle()
+        await world.delete(made)
+        await world.settle()
+        assert seen == [("1", "create"), ("2", "update")]
+
+
+@virtual_time
+async def test_many_events_are_one_reconcile_of_the_newest_state() -> None:
+    seen: list[str] = []
+
+    async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+        seen.append(obj.data.get("x", ""))
+        await asyncio.sleep(1)
+
+    async with bare(sp.Controller(ConfigMap, reconcile)) as world:
+        made = await world.create(config("a", x="0"))
+        await world.settle(0)
+        for number in range(1, 10):
+            made.data["x"] = str(number)
+            made = await world.update(made)
+        await world.settle()
+        assert seen == ["0", "9"]
+
+
+@virtual_time
+async def test_children_lead_to_their_controller_and_so_do_both_owners_when_one_moves() -> None:
+    seen: list[str] = []
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        seen.append(obj.name)
+
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)) as world:
+        one, two = await world.create(widget("one")), await world.create(widget("two"))
+        child = config("child")
+        child.metadata.namespace = "default"
+        child.metadata.owner_references = [one.owner_reference()]
+        child = await world.create(child)
+        await world.settle()
+        seen.clear()
+        child.metadata.owner_references = [two.owner_reference()]
+        child = await world.update(child)
+        await world.settle()
+        assert sorted(seen) == ["one", "two"]
+        seen.clear()
+        await world.delete(child)
+        await world.settle()
+        assert seen == ["two"]
+
+
+@virtual_time
+async def test_mapped_objects_lead_to_the_keys_that_the_function_names() -> None:
+    seen: list[str] = []
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        seen.append(obj.name)
+        assert all(isinstance(cause, Cause) for cause in ctx.causes)
+
+    def users_of(head: Head) -> list[str]:
+        return [f"{head.namespace}/{name}" for name in head.annotations.get("users", "").split(",") if name]
+
+    async with bare(sp.Controller(Widget, reconcile).watches(ConfigMap, users_of)) as world:
+        for name in "abc":
+            await world.create(widget(name))
+        await world.settle()
+        seen.clear()
+        settings = ConfigMap.named("settings")
+        settings.metadata.annotations = {"users": "a,b"}
+        settings = await world.create(settings)
+        await world.settle()
+        settings.metadata.annotations = {"users": "c"}
+        await world.update(settings)
+        await world.settle()
+        assert sorted(seen) == ["a", "a", "b", "b", "c"], "who used it before is told as well"
+
+
+@virtual_time
+async def test_one_object_can_be_watched_by_name() -> None:
+    seen: list[str] = []
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        seen.append(str(ctx.causes[-1]))
+
+    controller = sp.Controller(Widget, reconcile).watches(
+        ConfigMap, lambda head: ["default/a"], namespace="default", field_selector={"metadata.name": "settings"}
+    )
+    async with bare(controller) as world:
+        await world.create(widget())
+        await world.settle()
+        seen.clear()
+        await world.create(config("other"))
+        await world.create(config("settings"))
+        await world.settle()
+        assert seen == ["create of ConfigMap default/settings"]
+        assert len(world.running("widget").informers[ConfigMap.resource.gvr].store) == 1
+
+
+@virtual_time
+async def test_predicates_keep_events_from_the_queue_and_are_counted() -> None:
+    seen: list[str] = []
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        seen.append(obj.name)
+
+    async with bare(sp.Controller(Widget, reconcile, predicates=[p.generation_changed])) as world:
+        made = await world.create(widget())
+        await world.settle()
+        seen.clear()
+        made = await world.get(Widget, "a")
+        made.metadata.labels["x"] = "y"
+        made = await world.update(made)
+        await world.settle()
+        assert seen == []
+        assert world.running("widget").metrics.filtered == 1
+        made.spec.size = 2
+        await world.update(made)
+        await world.settle()
+        assert seen == ["a"]
+
+
+@virtual_time
+async def test_external_sources_give_keys() -> None:
+    seen: list[str] = []
+    queue: asyncio.Queue[str] = asyncio.Queue()
+
+    async def keys() -> AsyncIterator[str]:
+        while (key := await queue.get()) != "end":
+            yield key
+
+    async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+        seen.extend(cause.change for cause in ctx.causes)
+
+    async with bare(sp.Controller(ConfigMap, reconcile).source(keys), objects=[config("a")]) as world:
+        await world.settle()
+        seen.clear()
+        queue.put_nowait("default/a")
+        queue.put_nowait("default/gone")
+        await world.settle()
+        assert seen == ["external"]
+        queue.put_nowait("end")
+        await world.settle()
+        assert world.running("configmap").state == "running", "a source may end"
+
+
+@virtual_time
+async def test_a_source_that_fails_fails_the_controller() -> None:
+    async def keys() -> AsyncIterator[str]:
+        await asyncio.sleep(1)
+        raise RuntimeError("the source broke")
+        yield "x"
+
+    async def run() -> None:
+        async with bare(sp.Controller(ConfigMap, nothing).source(keys)):
+            await advance(5)
+
+    with pytest.raises(ExceptionGroup) as caught:
+        await run()
+    assert caught.value.subgroup(RuntimeError) is not None
+
+
+@virtual_time
+async def test_metadata_only_controllers_read_no_more_than_metadata() -> None:
+    seen: list[tuple[str, dict[str, str]]] = []
+
+    async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+        seen.append((obj.labels.get("x", ""), obj.data))
+
+    labelled = ConfigMap.named("a", "default", {"x": "y"}, data={"big": "x" * 1000})
+    async with bare(sp.Controller(ConfigMap, reconcile, metadata_only=True), objects=[labelled]) as world:
+        await world.settle()
+        assert seen == [("y", {})]
+
+
+@virtual_time
+async def test_fresh_changes_overtake_what_was_there_at_the_start() -> None:
+    seen: list[str] = []
+
+    async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+        seen.append(obj.name)
+        await asyncio.sleep(1)
+
+    objects = [config(f"old-{number:02}") for number in range(20)]
+    async with bare(sp.Controller(ConfigMap, reconcile, workers=1), objects=objects) as world:
+        await world.settle(0)
+        await world.create(config("new"))
+        await advance(3)
+        assert "new" in seen[:3]
+        await world.settle(60)
+        assert len(seen) == 21, "nothing starves"
+
+
+# -- the function ------------------------------------------------------------------------------------------------------
+
+
+@virtual_time
+async def test_plain_functions_run_in_threads_with_a_context_that_blocks() -> None:
+    def reconcile(obj: Widget, ctx: Any) -> sp.Outcome:
+        assert ctx.get(ConfigMap, "nothing") is None
+        ctx.apply(config(f"{obj.name}-child", size=str(obj.spec.size)))
+        ctx.status.ready = len(ctx.owned(ConfigMap))
+        return sp.done()
+
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)) as world:
+        await world.create(widget(size=3))
+        await world.settle()
+        child = await world.get(ConfigMap, "a-child")
+        assert child.data == {"size": "3"}
+        assert (await world.get(Widget, "a")).status.ready == 1
+
+
+@virtual_time
+async def test_a_reconcile_that_takes_too_long_is_cancelled_and_counted_and_retried() -> None:
+    attempts = 0
+
+    async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+        nonlocal attempts
+        attempts += 1
+        if attempts == 1:
+            await asyncio.sleep(100)
+
+    async with bare(sp.Controller(ConfigMap, reconcile, timeout=5), objects=[config("a")]) as world:
+        await world.settle()
+        metrics = world.running("configmap").metrics
+        assert (attempts, metrics.timeouts, metrics.errors) == (2, 1, 1)
+        assert asyncio.get_running_loop().time() < 10
+
+
+@virtual_time
+async def test_a_timeout_of_the_functions_own_is_no_reconcile_timeout() -> None:
+    attempts = 0
+
+    async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+        nonlocal attempts
+        attempts += 1
+        if attempts == 1:
+            async with asyncio.timeout(1):
+                await asyncio.sleep(2)
+
+    async with bare(sp.Controller(ConfigMap, reconcile, timeout=5), objects=[config("a")]) as world:
+        await world.settle()
+        metrics = world.running("configmap").metrics
+        assert (attempts, metrics.timeouts, metrics.errors) == (2, 0, 1)
+
+
+@virtual_time
+async def test_returning_nonsense_is_an_error_that_says_what_to_return() -> None:
+    async def reconcile(obj: ConfigMap, ctx: sp.Context) -> Any:
+        return True
+
+    async with bare(sp.Controller(ConfigMap, reconcile), objects=[config("a")]) as world:
+        await world.settle(0)
+        (attempt,) = world.running("configmap").timeline.of("default/a")
+        assert "return done()" in attempt.detail
+
+
+@virtual_time
+async def test_objects_that_are_being_deleted_are_left_alone_unless_asked_for() -> None:
+    seen: dict[str, list[str]] = {"plain": [], "deleting": []}
+
+    def recorder(name: str) -> Any:
+        async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+            seen[name].append("deleting" if obj.is_deleting else "living")
+
+        return reconcile
+
+    async with bare(
+        sp.Controller(ConfigMap, recorder("plain"), name="plain"),
+        sp.Controller(ConfigMap, recorder("deleting"), name="deleting", reconcile_deleting=True),
+    ) as world:
+        held = config("a")
+        held.metadata.finalizers = ["example.com/hold"]
+        made = await world.create(held)
+        await world.settle()
+        await world.delete(made)
+        await world.settle()
+        assert seen == {"plain": ["living"], "deleting": ["living", "deleting"]}
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+@virtual_time
+async def test_declared_reads_come_from_the_cache_and_others_from_the_server() -> None:
+    wires = Wires()
+    found: list[Any] = []
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        before = len(wires.wire.requests)
+        found.append(await ctx.get(ConfigMap, "settings"))
+        found.append(await ctx.list(ConfigMap))
+        found.append(await ctx.get(ConfigMap, "absent"))
+        assert len(wires.wire.requests) == before
+        found.append(await ctx.get(Secret, "secret"))
+        found.append(await ctx.list(Secret, namespace="*"))
+        assert len(wires.wire.requests) == before + 2
+        with pytest.raises(UndeclaredRead, match=r"add .owns\(Secret\)"):
+            ctx.owned(Secret)
+
+    controller = sp.Controller(Widget, reconcile).reads(ConfigMap)
+    async with bare(controller, objects=[config("settings"), Secret.named("secret")], transport=wires) as world:
+        await world.create(widget())
+        await world.settle()
+        assert found[0].name == "settings"
+        assert [each.name for each in found[1]] == ["settings"]
+        assert found[2] is None
+        assert found[3].name == "secret"
+        assert len(found[4]) == 1
+        assert world.running("widget").metrics.errors == 0
+
+
+@virtual_time
+async def test_reads_give_copies() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        settings = await ctx.get(ConfigMap, "settings")
+        assert settings is not None
+        settings.data["spoilt"] = "yes"
+        again = await ctx.get(ConfigMap, "settings")
+        assert again is not None
+        assert "spoilt" not in again.data
+
+    async with bare(sp.Controller(Widget, reconcile).reads(ConfigMap), objects=[config("settings")]) as world:
+        await world.create(widget())
+        await world.settle()
+        assert world.running("widget").metrics.results["success"] == 1
+
+
+@virtual_time
+async def test_a_cache_that_the_server_refuses_fails_the_start_with_its_answer() -> None:
+    controller = sp.Controller(Widget, nothing)
+
+    async def run() -> None:
+        async with bare(controller, crds=[]):
+            await advance(60)
+
+    with pytest.raises(CacheSyncError, match="widgets") as caught:
+        await run()
+    assert isinstance(caught.value.last_error, ApiError)
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+@virtual_time
+async def test_children_are_applied_with_owner_namespace_and_field_manager() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        await ctx.apply(config(f"{obj.name}-child"))
+
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)) as world:
+        made = await world.create(widget())
+        await world.settle()
+        child = await world.get(ConfigMap, "a-child")
+        assert child.namespace == "default"
+        assert [(each.uid, each.controller) for each in child.metadata.owner_references] == [(made.uid, True)]
+        assert [(each.manager, each.operation) for each in child.metadata.managed_fields] == [("widget", "Apply")]
+
+
+@virtual_time
+async def test_applying_leaves_what_is_given_alone() -> None:
+    template = config("child")
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        await ctx.apply(template)
+
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)) as world:
+        await world.create(widget())
+        await world.settle()
+        assert template.metadata.owner_references == []
+        assert template.namespace == ""
+
+
+@virtual_time
+async def test_deletes_hit_the_object_that_was_looked_at_and_no_other() -> None:
+    outcomes: list[str] = []
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        victim = await ctx.get(ConfigMap, "victim")
+        if victim is None:
+            return
+        other = await ctx.client.get(ConfigMap, "victim", namespace="default")
+        if not outcomes:
+            await ctx.client.delete(other)
+            await ctx.client.create(config("victim", who="another"))
+        outcomes.append("deleting")
+        await ctx.delete(victim)
+
+    async with bare(sp.Controller(Widget, reconcile).reads(ConfigMap), objects=[config("victim")]) as world:
+        await world.create(widget())
+        await world.settle()
+        assert (await world.get(ConfigMap, "victim")).data == {"who": "another"}
+        assert world.running("widget").metrics.errors == 0
+        assert outcomes == ["deleting"]
+
+
+@virtual_time
+async def test_a_conflict_is_quiet_and_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+    attempts = 0
+
+    async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+        nonlocal attempts
+        attempts += 1
+        if attempts == 1:
+            other = await ctx.client.get(ConfigMap, "a", namespace="default")
+            other.data["other"] = "x"
+            await ctx.client.update(other)
+        if "mine" not in obj.data:
+            obj.data["mine"] = "y"
+            await ctx.client.update(obj)
+
+    with caplog.at_level(logging.INFO):
+        async with bare(sp.Controller(ConfigMap, reconcile), objects=[config("a")]) as world:
+            await world.settle()
+            assert (await world.get(ConfigMap, "a")).data == {"mine": "y", "other": "x"}
+            metrics = world.running("configmap").metrics
+            assert (metrics.conflicts, metrics.errors) == (1, 0)
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+# -- read your writes --------------------------------------------------------------------------------------------------
+
+
+@virtual_time
+async def test_the_next_reconcile_sees_what_the_last_one_wrote() -> None:
+    """Without that, a controller that creates under generated names makes children twice."""
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> sp.Outcome:
+        missing = obj.spec.size - len(ctx.owned(ConfigMap))
+        for _ in range(missing):
+            child = ConfigMap()
+            child.metadata.generate_name = f"{obj.name}-"
+            await ctx.create(child)
+        return sp.retry("look again") if missing > 0 else sp.done()
+
+    controller = sp.Controller(Widget, reconcile).owns(ConfigMap)
+    async with bare(controller) as world:
+        release = delay_events(world.running("widget"), ConfigMap, 3.0)
+        await world.create(widget(size=3))
+        await world.settle()
+        assert len(await world.list(ConfigMap)) == 3
+        assert world.running("widget").metrics.stale_reads == 0
+        release()
+
+
+@virtual_time
+async def test_a_cache_that_stays_behind_is_not_waited_for_for_ever_but_read_past() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> sp.Outcome:
+        children = ctx.owned(ConfigMap)
+        missing = obj.spec.size - len(children)
+        for _ in range(missing):
+            child = ConfigMap()
+            child.metadata.generate_name = f"{obj.name}-"
+            await ctx.create(child)
+        ctx.status.ready = len(children)
+        return sp.retry("look again") if missing > 0 else sp.done()
+
+    controller = sp.Controller(Widget, reconcile).owns(ConfigMap)
+    async with bare(controller) as world:
+        delay_events(world.running("widget"), ConfigMap, 1e6)
+        await world.create(widget(size=3))
+        await world.eventually(lambda: world.running("widget").metrics.stale_reads > 0, within=30)
+        await advance(1)
+        assert len(await world.list(ConfigMap)) == 3
+        assert (await world.get(Widget, "a")).status.ready == 3
+        assert 10 <= asyncio.get_running_loop().time() < 13
+
+
+@virtual_time
+async def test_other_keys_do_not_wait_for_a_keys_barrier() -> None:
+    seen: list[str] = []
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> sp.Outcome | None:
+        seen.append(obj.name)
+        if obj.name == "a" and not ctx.owned(ConfigMap):
+            await ctx.apply(config("child"))
+            return sp.retry("look again")
+        return None
+
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)) as world:
+        delay_events(world.running("widget"), ConfigMap, 5.0)
+        await world.create(widget("a"))
+        await advance(1)
+        await world.create(widget("b"))
+        await advance(1)
+        assert seen == ["a", "b"]
+        await world.settle()
+        assert seen[:3] == ["a", "b", "a"]
+
+
+@virtual_time
+async def test_a_create_whose_answer_was_lost_is_not_made_twice() -> None:
+    wires = Wires()
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> sp.Outcome | None:
+        if not ctx.owned(ConfigMap):
+            child = ConfigMap()
+            child.metadata.generate_name = f"{obj.name}-"
+            await ctx.create(child)
+        return None
+
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires) as world:
+        lost = 0
+
+        def after(request: Request) -> None:
+            nonlocal lost
+            if request.method == "POST" and "configmaps" in request.path and not lost:
+                lost += 1
+                lost_answer(request)
+
+        wires.wire.after = after
+        delay_events(world.running("widget"), ConfigMap, 2.0)
+        await world.create(widget())
+        await world.settle()
+        assert lost == 1
+        assert len(await world.list(ConfigMap)) == 1
+
+
+def delay_events(running: RunningController[Any], kind: type[Any], seconds: float) -> Any:
+    """The cache of ``kind`` learns of every event that much later."""
+    shared, loop = running.informers[kind.resource.gvr].shared, asyncio.get_running_loop()
+    event = shared.event
+
+    def late(type: Any, raw: bytes) -> str:
+        copied = bytes(raw)
+        loop.call_later(seconds, event, type, copied)
+        version: str = decode(kind, copied).metadata.resource_version
+        return version
+
+    shared.event = late  # type: ignore[method-assign]
+    shared.bookmark = lambda resource_version: None  # type: ignore[method-assign]
+
+    def release() -> None:
+        del shared.event, shared.bookmark
+
+    return release
+
+
+# -- status ------------------------------------------------------------------------------------------------------------
+
+
+@virtual_time
+async def test_the_status_is_written_once_and_only_if_it_changed_and_its_echo_is_no_event() -> None:
+    wires = Wires()
+    calls = 0
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        nonlocal calls
+        calls += 1
+        for number in range(obj.spec.size + 1):
+            ctx.status.ready = number
+        ctx.set_condition("Ready", True, "AsWanted")
+
+    async with bare(sp.Controller(Widget, reconcile), transport=wires) as world:
+        made = await world.create(widget(size=4))
+        await world.settle()
+        found = await world.get(Widget, "a")
+        assert (found.status.ready, found.status.observed_generation) == (4, 1)
+        assert is_condition_true(found.status.conditions, "Ready")
+        assert wires.wire.writes() == ["PATCH /apis/test.example.com/v1/namespaces/default/widgets/a/status"]
+        assert calls == 1
+        assert world.running("widget").metrics.suppressed == 1
+        made = await world.get(Widget, "a")
+        made.metadata.labels["x"] = "y"
+        await world.update(made)
+        await world.settle()
+        assert (calls, len(wires.wire.writes())) == (2, 1)
+
+
+@virtual_time
+async def test_a_failure_is_reported_in_the_status_and_its_report_does_not_end_the_backoff() -> None:
+    moments: list[float] = []
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        moments.append(asyncio.get_running_loop().time())
+        if len(moments) < 12:
+            raise sp.testing.VirtualTimeError(f"attempt {len(moments)}")
+
+    async with bare(sp.Controller(Widget, reconcile)) as world:
+        await world.create(widget())
+        await advance(1)
+        failing = await world.get(Widget, "a")
+        assert not is_condition_true(failing.status.conditions, "Reconciled")
+        assert failing.status.observed_generation is None
+        await advance(60)
+        gaps = [later - earlier for earlier, later in zip(moments, moments[1:], strict=False)]
+        assert gaps == pytest.approx([0.005 * 2**number for number in range(11)], abs=1e-6)
+        healed = await world.get(Widget, "a")
+        assert is_condition_true(healed.status.conditions, "Reconciled")
+
+
+@virtual_time
+async def test_somebody_elses_change_between_read_and_status_write_is_not_taken_for_an_echo() -> None:
+    calls: list[int] = []
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        calls.append(obj.spec.size)
+        if len(calls) == 1:
+            other = await ctx.client.get(Widget, "a", namespace="default")
+            other.spec.size = 7
+            await ctx.client.update(other)
+        ctx.status.ready = obj.spec.size
+
+    async with bare(sp.Controller(Widget, reconcile)) as world:
+        await world.create(widget(size=1))
+        await world.settle()
+        assert calls[-1] == 7
+        assert (await world.get(Widget, "a")).status.ready == 7
+
+
+@virtual_time
+async def test_an_object_that_goes_while_it_is_reconciled_is_no_error() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        await ctx.client.delete(Widget, "a", namespace="default")
+        ctx.status.ready = 3
+
+    async with bare(sp.Controller(Widget, reconcile)) as world:
+        await world.create(widget())
+        await world.settle()
+        assert world.running("widget").metrics.results["success"] >= 1
+        assert world.running("widget").metrics.errors == 0
+
+
+# -- finalizers --------------------------------------------------------------------------------------------------------
+
+
+@virtual_time
+async def test_the_finalizer_is_there_before_the_first_act_and_goes_after_the_last() -> None:
+    wires = Wires()
+    outside: list[str] = []
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        stored = await ctx.client.get(Widget, obj.name, namespace=obj.namespace)
+        assert "test.example.com/widget" in stored.metadata.finalizers
+        if obj.name not in outside:
+            outside.append(obj.name)
+        ctx.status.ready = 1
+
+    tries = 0
+
+    async def clean_up(obj: Widget, ctx: sp.Context) -> sp.Outcome | None:
+        nonlocal tries
+        tries += 1
+        if tries == 1:
+            raise RuntimeError("the world is not ready")
+        if tries == 2:
+            return sp.retry("nearly")
+        outside.remove(obj.name)
+        ctx.status.ready = 0
+        return None
+
+    controller = sp.Controller(Widget, reconcile).finalize(clean_up)
+    async with bare(controller, transport=wires) as world:
+        made = await world.create(widget())
+        await world.settle()
+        assert outside == ["a"]
+        await world.delete(made)
+        await world.settle()
+        assert (outside, tries) == ([], 3)
+        assert await world.find(Widget, "a") is None
+        assert wires.wire.writes()[-1].endswith("/widgets/a"), "nothing is written after the finalizer is gone"
+
+
+@virtual_time
+async def test_a_finalizer_of_somebody_else_survives_ours() -> None:
+    async def clean_up(obj: Widget, ctx: sp.Context) -> None:
+        other = await ctx.client.get(Widget, "a", namespace="default")
+        if "example.com/late" not in other.metadata.finalizers:
+            other.metadata.finalizers.append("example.com/late")
+            await ctx.client.update(other)
+
+    held = widget()
+    held.metadata.finalizers = ["example.com/hold", "example.com/late"]
+    async with bare(sp.Controller(Widget, nothing).finalize(clean_up)) as world:
+        made = await world.create(held)
+        await world.settle()
+        await world.delete(made)
+        await world.settle()
+        assert (await world.get(Widget, "a")).metadata.finalizers == ["example.com/hold", "example.com/late"]
+
+
+@virtual_time
+async def test_an_object_without_our_finalizer_is_not_cleaned_up() -> None:
+    cleaned: list[str] = []
+
+    async def clean_up(obj: Widget, ctx: sp.Context) -> None:
+        cleaned.append(obj.name)
+
+    held = widget()
+    held.metadata.finalizers = ["example.com/hold"]
+    wires = Wires()
+    async with bare(sp.Controller(Widget, nothing).finalize(clean_up), transport=wires) as world:
+        wires.wire.before = lambda request: lost_answer(request) if request.method == "PATCH" else None
+        made = await world.create(held)
+        await world.settle(1)
+        await world.delete(made)
+        wires.wire.before = lambda request: None
+        await world.settle()
+        assert cleaned == []
+        assert (await world.get(Widget, "a")).metadata.finalizers == ["example.com/hold"]
+
+
+# -- crash -------------------------------------------------------------------------------------------------------------
+
+
+@virtual_time
+async def test_crash_between_creates_heals() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        present = {child.name for child in ctx.owned(ConfigMap)}
+        for number in range(obj.spec.size):
+            if f"{obj.name}-{number}" not in present:
+                await ctx.apply(config(f"{obj.name}-{number}"))
+
+    wires = Wires()
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires) as world:
+        writes = 0
+
+        def before(request: Request) -> None:
+            nonlocal writes
+            if request.method == "PATCH" and "configmaps" in request.path:
+                writes += 1
+                if writes == 3:
+                    raise TransportError("the process died here", sent=False)
+
+        wires.wire.before = before
+        await world.create(widget(size=5))
+        await world.settle()
+        assert [child.name for child in await world.list(ConfigMap)] == [f"a-{number}" for number in range(5)]
+
+
+# -- hot loops ---------------------------------------------------------------------------------------------------------
+
+
+@virtual_time
+async def test_a_hot_loop_is_slowed_down_and_explained(caplog: pytest.LogCaptureFixture) -> None:
+    calls = 0
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        nonlocal calls
+        calls += 1
+        await ctx.apply(config("child", turn=str(calls)))
+
+    with caplog.at_level(logging.WARNING):
+        async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)) as world:
+            await world.create(widget())
+            await advance(600)
+            assert world.running("widget").metrics.hot_loops == 1
+            assert calls < 60, "without the detector this would be thousands"
+    told = [record for record in caplog.records if "to and fro" in record.getMessage()]
+    assert told[0].fields["fields"] == ["data.turn"]  # type: ignore[attr-defined]
+    assert told[0].fields["managers"] == ["widget (Apply)"]  # type: ignore[attr-defined]
+
+
+@virtual_time
+async def test_a_new_generation_frees_a_hot_key() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        nonlocal calls
+        calls += 1
+        if obj.spec.size == 1:
+            await ctx.apply(config("child", turn=str(calls)))
+
+    calls = 0
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)) as world:
+        await world.create(widget())
+        await advance(300)
+        before = calls
+        found = await world.get(Widget, "a")
+        found.spec.size = 2
+        await world.update(found)
+        await advance(1)
+        assert calls == before + 1
+
+
+# -- the rest ----------------------------------------------------------------------------------------------------------
+
+
+@virtual_time
+async def test_the_timeline_tells_causes_writes_and_outcome() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> sp.Outcome:
+        await ctx.apply(config("child"))
+        return sp.after(600, "to look again")
+
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)) as world:
+        await world.create(widget())
+        await world.settle()
+        first, second = world.running("widget").timeline.of("default/a")
+        assert [str(cause) for cause in first.causes] == ["create of Widget default/a"]
+        assert [(write.verb, write.kind, write.key) for write in first.writes][0] == (
+            "patch", "ConfigMap", "default/child",
+        )  # fmt: skip
+        assert "create of ConfigMap default/child" in [str(cause) for cause in second.causes]
+        assert (second.result, second.detail, second.next_in) == ("requeue_after", "to look again", 600)
+
+
+@virtual_time
+async def test_two_runs_of_one_declaration_share_nothing() -> None:
+    async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+        await ctx.client.patch(ConfigMap, obj.name, {"data": {"seen": "yes"}}, namespace=obj.namespace)
+
+    controller = sp.Controller(ConfigMap, reconcile)
+    async with bare(controller, objects=[config("a")]) as one, bare(controller, objects=[config("b")]) as two:
+        await one.settle()
+        await two.settle()
+        assert [found.name for found in await one.list(ConfigMap)] == ["a"]
+        assert (await two.get(ConfigMap, "b")).data == {"seen": "yes"}
+
+
+@virtual_time
+async def test_cluster_scoped_objects_are_reconciled_and_own_namespaced_ones() -> None:
+    async def reconcile(obj: Namespace, ctx: sp.Context) -> None:
+        child = config("child")
+        child.metadata.namespace = obj.name
+        await ctx.apply(child)
+        with pytest.raises(ValueError, match="say namespace="):
+            await ctx.get(Pod, "x")
+
+    controller = sp.Controller(Namespace, reconcile, predicates=[p.named("default")]).owns(ConfigMap)
+    async with bare(controller) as world:
+        await world.settle()
+        child = await world.get(ConfigMap, "child")
+        assert child.metadata.owner_references[0].kind == "Namespace"
+
+
+@virtual_time
+async def test_declarations_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(ValueError, match="workers must be at least 1"):
+        sp.Controller(Widget, nothing, workers=0)
+    with pytest.raises(ValueError, match="timeout must be more than 0"):
+        sp.Controller(Widget, nothing, timeout=0)
+    with pytest.raises(ValueError, match="controller name"):
+        sp.Controller(Widget, nothing, name="Not A Name")
+    with pytest.raises(ValueError, match="has a finalizer already"):
+        sp.Controller(Widget, nothing).finalize(nothing).finalize(nothing)
+    with pytest.raises(ValueError, match="declares ConfigMap twice"):
+        sp.Controller(Widget, nothing).owns(ConfigMap).reads(ConfigMap, selector="a=b")
+    with pytest.raises(TypeError):
+        sp.Controller(sp.Object, nothing)
+    assert sp.Controller(Node, nothing).name == "node"
+    assert ObjectKey("default/a").name == "a"
+    assert issubclass(Conflict, ApiError)

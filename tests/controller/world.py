@@ -1,0 +1,83 @@
+"""A small custom kind, and transports that watch, delay and break what goes through them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import setpoint as sp
+from setpoint.client import Request, Response, Transport, TransportError
+from setpoint.models.core_v1 import ConfigMap
+
+
+class WidgetSpec(sp.Model):
+    size: int = 1
+
+
+class WidgetStatus(sp.Status):
+    ready: int = 0
+
+
+class Widget(sp.CustomResource, group="test.example.com", version="v1"):
+    spec: WidgetSpec = WidgetSpec()
+    status: WidgetStatus = WidgetStatus()
+
+
+def widget(name: str = "a", size: int = 1, namespace: str = "default") -> Widget:
+    return Widget.named(name, namespace, spec=WidgetSpec(size=size))
+
+
+def config(name: str, **data: str) -> ConfigMap:
+    return ConfigMap.named(name, data=data)
+
+
+class Wire:
+    """A transport that notes requests and does to them what a test wants.
+
+    ``before(request)`` may raise instead of sending; ``after(request)`` may raise after it was done.
+    """
+
+    def __init__(self, inner: Transport) -> None:
+        self.inner = inner
+        self.requests: list[Request] = []
+        self.before: Callable[[Request], Any] = lambda request: None
+        self.after: Callable[[Request], Any] = lambda request: None
+
+    def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
+        return self._send(request)
+
+    @asynccontextmanager
+    async def _send(self, request: Request) -> AsyncIterator[Response]:
+        self.requests.append(request)
+        self.before(request)
+        async with self.inner.send(request) as response:
+            self.after(request)
+            yield response
+
+    async def close(self) -> None:
+        await self.inner.close()
+
+    def writes(self, word: str = "") -> list[str]:
+        """The writes so far: ``METHOD path``."""
+        return [
+            f"{request.method} {request.path}"
+            for request in self.requests
+            if request.method != "GET" and word in request.path
+        ]
+
+
+class Wires:
+    """Makes `Wire`s for `testing.cluster(transport=...)` and keeps the last one."""
+
+    def __init__(self) -> None:
+        self.wire: Wire
+
+    def __call__(self, inner: Transport) -> Transport:
+        self.wire = Wire(inner)
+        return self.wire
+
+
+def lost_answer(request: Request) -> None:
+    """The request was done, and nobody knows."""
+    raise TransportError(f"no answer to {request.method} {request.path}", sent=True)

@@ -1,0 +1,278 @@
+"""Groups of runnables, health checks, addresses, logs: the parts of a manager that work alone."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import logging
+import signal
+from typing import Any
+
+import pytest
+
+from setpoint.controller import BoundLogger
+from setpoint.manager import HealthChecks, RunnableEnded, stopping_on_signals
+from setpoint.manager.group import Group
+from setpoint.manager.http_server import Answer, HttpServer, split_address
+from setpoint.manager.logging import JsonFormatter, TextFormatter, configure
+from setpoint.manager.metrics import ProcessMetrics
+from setpoint.testing import advance, settle, virtual_time
+
+
+class Runs:
+    def __init__(self, name: str, journal: list[str], *, ends: float | None = None, fails: bool = False) -> None:
+        self.name, self.journal, self.ends, self.fails = name, journal, ends, fails
+
+    async def run(self) -> None:
+        self.journal.append(f"{self.name} starts")
+        try:
+            await asyncio.sleep(1e6 if self.ends is None else self.ends)
+            if self.fails:
+                raise RuntimeError(self.name)
+        finally:
+            self.journal.append(f"{self.name} ends")
+
+
+class Drains(Runs):
+    """Takes a while to end, when it is asked to."""
+
+    def __init__(self, name: str, journal: list[str], seconds: float) -> None:
+        super().__init__(name, journal)
+        self.seconds = seconds
+        self.asked = asyncio.Event()
+
+    async def run(self) -> None:
+        self.journal.append(f"{self.name} starts")
+        try:
+            await self.asked.wait()
+            await asyncio.sleep(self.seconds)
+            self.journal.append(f"{self.name} has drained")
+        finally:
+            self.journal.append(f"{self.name} ends")
+
+    def stop(self) -> None:
+        self.asked.set()
+
+
+@virtual_time
+async def test_a_group_starts_stops_and_awaits_everything() -> None:
+    journal: list[str] = []
+    problems: list[BaseException] = []
+    group = Group("test", problems.append)
+    group.add(Runs("a", journal))
+    group.add(Drains("b", journal, 3))
+    await group.start()
+    await settle()
+    assert await group.stop(asyncio.get_running_loop().time() + 10)
+    assert journal == ["a starts", "b starts", "a ends", "b has drained", "b ends"]
+    assert problems == []
+    with pytest.raises(RuntimeError, match="can't be added any more"):
+        group.add(Runs("late", journal))
+
+
+@virtual_time
+async def test_what_does_not_end_in_time_is_cancelled() -> None:
+    journal: list[str] = []
+    group = Group("test", lambda problem: None)
+    group.add(Drains("slow", journal, 100))
+    await group.start()
+    await settle()
+    assert not await group.stop(5)
+    assert journal == ["slow starts", "slow ends"]
+    assert asyncio.get_running_loop().time() == 5
+
+
+@virtual_time
+async def test_a_runnable_that_fails_or_ends_unasked_is_reported_and_one_that_may_end_is_not() -> None:
+    problems: list[BaseException] = []
+    group = Group("test", problems.append)
+    group.add(Runs("fails", [], ends=1, fails=True))
+    group.add(Runs("ends", [], ends=2))
+    group.add(Runs("may end", [], ends=3), may_end=True)
+    await group.start()
+    await advance(10)
+    assert [type(problem) for problem in problems] == [RuntimeError, RunnableEnded]
+    assert "ends returned although nothing asked it to" in str(problems[1])
+    await group.cancel()
+
+
+@virtual_time
+async def test_what_is_added_to_a_running_group_starts_at_once() -> None:
+    journal: list[str] = []
+    group = Group("test", lambda problem: None)
+    await group.start()
+    group.add(Runs("late", journal))
+    await settle()
+    assert journal == ["late starts"]
+    await group.cancel()
+
+
+@virtual_time
+async def test_readiness_of_one_runnable_holds_back_the_next_group() -> None:
+    class Slow(Runs):
+        def __init__(self) -> None:
+            super().__init__("slow", [])
+            self.ready = asyncio.Event()
+
+        async def run(self) -> None:
+            await asyncio.sleep(3)
+            self.ready.set()
+            await asyncio.sleep(1e6)
+
+    group = Group("test", lambda problem: None)
+    group.add(Slow())
+    await group.start()
+    assert asyncio.get_running_loop().time() == 3
+    await group.cancel()
+
+
+# -- health ------------------------------------------------------------------------------------------------------------
+
+
+def test_health_without_checks_is_a_ping() -> None:
+    checks = HealthChecks("healthz")
+    assert checks.answer("", {}) == (200, "ok")
+    assert checks.answer("ping", {}) == (200, "ok")
+    assert checks.answer("", {"verbose": [""]}) == (200, "[+]ping ok\nhealthz check passed\n")
+
+
+def test_failures_are_always_explained() -> None:
+    checks = HealthChecks("readyz")
+    checks.add("controller-a", lambda: "")
+    checks.add("controller-b", lambda: "cache of pods not synced: Forbidden")
+    status, text = checks.answer("", {})
+    assert status == 500
+    assert text == (
+        "[+]controller-a ok\n[-]controller-b failed: cache of pods not synced: Forbidden\nreadyz check failed\n"
+    )
+    assert checks.answer("controller-a", {}) == (200, "ok")
+    assert checks.answer("controller-b", {})[0] == 500
+    assert checks.answer("controller-c", {})[0] == 404
+    assert checks.problems() == {"controller-b": "cache of pods not synced: Forbidden"}
+
+
+def test_checks_can_be_excluded_and_unknown_exclusions_are_no_failure() -> None:
+    checks = HealthChecks("readyz")
+    checks.add("a", lambda: "broken")
+    checks.add("b", lambda: "")
+    status, text = checks.answer("", {"exclude": ["a", "zzz"], "verbose": [""]})
+    assert status == 200
+    assert "[+]a excluded: ok" in text
+    assert "no matches for 'zzz'" in text
+    with pytest.raises(ValueError, match="already"):
+        checks.add("a", lambda: "")
+
+
+# -- HTTP --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("address", "place"),
+    [
+        (":8080", ("", 8080)),
+        ("127.0.0.1:0", ("127.0.0.1", 0)),
+        ("[::1]:81", ("::1", 81)),
+        ("0", None),
+        ("", None),
+    ],
+)
+def test_bind_addresses_are_in_the_fields_form(address: str, place: Any) -> None:
+    assert split_address(address) == place
+
+
+@pytest.mark.parametrize("address", ["8080", "host", "host:port", ":70000"])
+def test_other_addresses_are_refused(address: str) -> None:
+    with pytest.raises(ValueError, match="HOST:PORT"):
+        split_address(address)
+
+
+async def test_the_server_answers_by_prefix_and_says_what_there_is() -> None:
+    import aiohttp
+
+    server = HttpServer("127.0.0.1:0", name="test")
+    checks = HealthChecks("healthz")
+    metrics = ProcessMetrics()
+
+    def health(path: str, query: Any, headers: Any) -> Answer:
+        status, text = checks.answer(path, query)
+        return Answer(status, text.encode())
+
+    server.add("/healthz", health)
+    server.add("/metrics", metrics.answer)
+    running = asyncio.ensure_future(server.run())
+    await asyncio.wait_for(server.ready.wait(), 5)
+    base = f"http://127.0.0.1:{server.port}"
+    async with aiohttp.ClientSession() as session:
+        async with session.get(f"{base}/healthz/ping") as answer:
+            assert (answer.status, await answer.text()) == (200, "ok")
+        async with session.get(f"{base}/metrics") as answer:
+            assert answer.status == 200
+            assert "controller_runtime_reconcile_total" in await answer.text()
+        async with session.get(f"{base}/nothing") as answer:
+            assert (answer.status, "there is: /healthz, /metrics" in await answer.text()) == (404, True)
+    second = HttpServer(f"127.0.0.1:{server.port}", name="second")
+    with pytest.raises(OSError, match="the second server can't listen on"):
+        await second.run()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+
+# -- signals -----------------------------------------------------------------------------------------------------------
+
+
+async def test_the_first_signal_asks_and_the_second_does_not() -> None:
+    calls: list[str] = []
+    with stopping_on_signals(lambda: calls.append("stop"), kill=lambda status: calls.append(f"kill {status}")):
+        signal.raise_signal(signal.SIGTERM)
+        while len(calls) < 1:
+            await asyncio.sleep(0)
+        signal.raise_signal(signal.SIGINT)
+        while len(calls) < 2:
+            await asyncio.sleep(0)
+    assert calls == ["stop", "kill 1"]
+
+
+# -- logs --------------------------------------------------------------------------------------------------------------
+
+
+def test_records_carry_the_fields_of_their_logger() -> None:
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonFormatter())
+    logger = logging.getLogger("test.bound")
+    logger.propagate = False
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    log = BoundLogger(logger, {"controller": "widget"}).bind(key="default/a")
+    log.info("scaled to %d", 3, extra={"replicas": 3, "nothing": None})
+    try:
+        raise ValueError("broken")
+    except ValueError:
+        log.exception("failed")
+    first, second = map(json.loads, stream.getvalue().splitlines())
+    assert {name: first[name] for name in ("level", "msg", "controller", "key", "replicas")} == {
+        "level": "info", "msg": "scaled to 3", "controller": "widget", "key": "default/a", "replicas": 3,
+    }  # fmt: skip
+    assert "nothing" not in first
+    assert "ValueError: broken" in second["stacktrace"]
+    handler.setFormatter(TextFormatter())
+    stream.truncate(0)
+    stream.seek(0)
+    log.info("hello", extra={"what": "two words"})
+    assert "INFO    test.bound: hello controller=widget key=default/a what='two words'" in stream.getvalue()
+
+
+def test_logging_is_configured_only_when_asked() -> None:
+    with pytest.raises(ValueError, match="neither text nor json"):
+        configure("xml")  # type: ignore[arg-type]
+    root = logging.getLogger()
+    level = root.level
+    stream = io.StringIO()
+    handler = configure("json", "WARNING", stream=stream)
+    try:
+        logging.getLogger("setpoint.test").warning("told")
+        assert json.loads(stream.getvalue())["msg"] == "told"
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(level)
