@@ -208,7 +208,7 @@ class HandlerRegistration:
                 until = loop.time() + _SLICE
                 turns = 0
                 while True:
-                    if self._busy is not None:
+                    while self._busy is not None:
                         await self._finish_call()
                     if self._removed or not self._mailbox:
                         break
