@@ -1,0 +1,233 @@
+"""Admission: what is to be said about the objects of one class before they are stored."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, Self, TypeVar, cast, get_args
+
+from setpoint.meta import LabelSelector, Object, Resource, resource_of, to_wire
+from setpoint.meta.names import dns1123_label
+from setpoint.webhook.review import Operation, Review
+
+__all__ = ["Admission", "AdmissionError", "Function", "Role"]
+
+K = TypeVar("K", bound=Object)
+Answer = Awaitable[None] | None
+AdmissionFunction = Callable[[K], Answer] | Callable[[K, Review[K]], Answer]
+Role = Literal["mutate", "validate"]
+_OPERATIONS: tuple[Operation, ...] = get_args(Operation)
+
+
+class AdmissionError(TypeError):
+    """A declaration can't be right; the message names the class, the function and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One function and when it is called."""
+
+    name: str
+    call: Callable[..., Any]
+    takes_review: bool
+    on: frozenset[Operation]
+
+    async def __call__(self, obj: Object, review: Review[Any]) -> None:
+        if review.operation not in self.on:
+            return
+        result = self.call(obj, review) if self.takes_review else self.call(obj)
+        if result is not None:
+            if inspect.isawaitable(result):
+                result = await result
+            if result is not None:
+                # Whoever returns a list of errors, or a changed copy, would otherwise believe that it counts.
+                raise TypeError(
+                    f"{self.name} returned {type(result).__name__}; admission functions return None: defaults change "
+                    "the object that they are given, errors are told with review.invalid(...) or review.deny(...)"
+                )
+
+
+class Admission(Generic[K]):
+    """Defaults and checks of one class, for webhooks and for the reconciler alike.
+
+    ```python
+    def fill_in(mykind: Mykind) -> None:
+        if mykind.spec.template is None:
+            mykind.spec.template = default_template()
+
+    def check(mykind: Mykind, review: Review[Mykind]) -> None:
+        if not mykind.spec.template.spec.containers:
+            review.required("spec.template.spec.containers", "the pods need something to run")
+        if review.old and mykind.spec.pool != review.old.spec.pool:
+            review.forbidden("spec.pool", "pods can't move to another pool")
+
+    admission = Admission(Mykind).defaults(fill_in).validates(check)
+    ```
+
+    Functions take the object, or the object and the `Review`; they may be ``async``. On delete the object is the one to
+    be deleted. An exception is no verdict: the request fails as if the webhook had not answered, and the failure policy
+    decides.
+
+    The keywords say how the API server calls (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/):
+
+    Args:
+        kind: one's own or a built-in class. Objects arrive in its version, whatever version was asked for
+            (``match_policy``).
+        of: the class whose subresource it is, where that is of another class: ``Admission(Scale, of=Deployment,
+            subresource="scale")``.
+        subresource: ``status``, ``scale``, ``exec`` ...; without one the object itself.
+        name: tells two admissions of one class apart, and is then part of their paths. A DNS label.
+        failure_policy: ``Fail`` or ``Ignore``: what happens to requests when the webhook does not answer.
+        side_effects: ``None``, or ``NoneOnDryRun`` if functions change things elsewhere, except when
+            ``review.dry_run`` is set.
+        timeout: seconds, 1 to 30, that the API server waits.
+        reinvocation: ``IfNeeded`` to be asked again after later webhooks have changed the object.
+        namespace_selector, object_selector: which namespaces and objects; None is all, except that webhooks for
+            built-in kinds leave out kube-system and their own namespace, or a dead webhook could keep itself from
+            coming up. Pass ``{}`` for really all.
+        match_conditions: CEL expressions by name; all must be true of ``object``, ``oldObject``, ``request``.
+
+    Raises:
+        AdmissionError: at declaration, if anything of this can't be right.
+    """
+
+    def __init__(
+        self,
+        kind: type[K],
+        *,
+        of: type[Object] | None = None,
+        subresource: str = "",
+        name: str = "",
+        failure_policy: Literal["Fail", "Ignore"] = "Fail",
+        match_policy: Literal["Equivalent", "Exact"] = "Equivalent",
+        side_effects: Literal["None", "NoneOnDryRun"] = "None",
+        timeout: int = 10,
+        reinvocation: Literal["Never", "IfNeeded"] = "Never",
+        namespace_selector: LabelSelector | Mapping[str, Any] | None = None,
+        object_selector: LabelSelector | Mapping[str, Any] | None = None,
+        match_conditions: Mapping[str, str] | None = None,
+    ) -> None:
+        self.kind = kind
+        self.resource: Resource = resource_of(of or kind)
+        self.gvk = resource_of(kind).gvk
+        self.subresource = subresource
+        self.name = name
+        self.failure_policy = failure_policy
+        self.match_policy = match_policy
+        self.side_effects = side_effects
+        self.timeout = timeout
+        self.reinvocation = reinvocation
+        self.namespace_selector = _selector(namespace_selector)
+        self.object_selector = _selector(object_selector)
+        self.match_conditions = dict(match_conditions or {})
+        self.defaulters: list[Function] = []
+        self.validators: list[Function] = []
+        self.read_kinds: list[type[Object]] = []
+        self._check()
+
+    def __repr__(self) -> str:
+        subresource = f"/{self.subresource}" if self.subresource else ""
+        return f"Admission({self.kind.__name__}{subresource}{f', name={self.name!r}' if self.name else ''})"
+
+    def defaults(self, function: AdmissionFunction[K], *, on: Iterable[Operation] = ("create", "update")) -> Self:
+        """Calls ``function`` to change the object in place, before any check. In the order of declaration.
+
+        It must be idempotent: servers may ask more than once. Fields that the class does not know stay as they are.
+        """
+        operations = self._operations(function, on)
+        if "delete" in operations:
+            raise AdmissionError(f"{self!r}: {_name(function)} can't default on delete: nothing is stored then")
+        self.defaulters.append(self._function(function, operations))
+        return self
+
+    def validates(self, function: AdmissionFunction[K], *, on: Iterable[Operation] = ("create", "update")) -> Self:
+        """Calls ``function`` to judge the object after all defaults; what it changes is ignored.
+
+        An update of an object that is being deleted and that changes nothing but finalizers is not judged, so that a
+        rule which became stricter never keeps an object from going.
+        """
+        self.validators.append(self._function(function, self._operations(function, on)))
+        return self
+
+    def reads(self, *kinds: type[Object]) -> Self:
+        """Declares cached reads: ``review.get`` and ``review.list`` of these kinds. Each costs an informer."""
+        for kind in kinds:
+            resource_of(kind)
+            if kind not in self.read_kinds:
+                self.read_kinds.append(kind)
+        return self
+
+    def functions(self, role: Role) -> Sequence[Function]:
+        return self.defaulters if role == "mutate" else self.validators
+
+    def operations(self, role: Role) -> list[Operation]:
+        """For which operations the server must call, in the order that Kubernetes lists them in."""
+        return [word for word in _OPERATIONS if any(word in function.on for function in self.functions(role))]
+
+    def path(self, role: Role) -> str:
+        """Where it is served: ``/mutate-grp-example-com-v1alpha2-mykind``, as controller-runtime has it."""
+        group = self.resource.group.replace(".", "-")
+        path = f"/{role}-{group}-{self.resource.version}-{self.resource.kind.lower()}"
+        return "-".join([path, *filter(None, (self.subresource, self.name))])
+
+    def _function(self, function: Callable[..., Any], on: frozenset[Operation]) -> Function:
+        try:
+            parameters = list(inspect.signature(function).parameters.values())
+        except ValueError as problem:
+            raise AdmissionError(f"{self!r}: {_name(function)} can't be called: {problem}") from None
+        places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        needed = [p for p in places if p.default is p.empty]
+        keywords = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
+        if not places or len(needed) > 2 or keywords:
+            raise AdmissionError(
+                f"{self!r}: {_name(function)}{inspect.signature(function)} must take the object, or the object and the "
+                "review"
+            )
+        return Function(_name(function), function, len(places) >= 2, on)
+
+    def _operations(self, function: Callable[..., Any], on: Iterable[Operation]) -> frozenset[Operation]:
+        if isinstance(on, str):
+            raise AdmissionError(f"{self!r}: on={on!r} must be a tuple, such as on=({on!r},)")
+        chosen = frozenset(on)
+        if not chosen or not chosen <= set(_OPERATIONS):
+            wrong = ", ".join(sorted(map(repr, chosen - set(_OPERATIONS)))) or "nothing"
+            raise AdmissionError(
+                f"{self!r}: {_name(function)} on={wrong}: use some of {', '.join(map(repr, _OPERATIONS))}"
+            )
+        if "connect" in chosen and not self.subresource:
+            raise AdmissionError(
+                f"{self!r}: {_name(function)} on connect needs a subresource=, such as 'exec': objects themselves are "
+                "never connected to"
+            )
+        return chosen
+
+    def _check(self) -> None:
+        for word, allowed in (
+            (self.failure_policy, ("Fail", "Ignore")),
+            (self.match_policy, ("Equivalent", "Exact")),
+            (self.side_effects, ("None", "NoneOnDryRun")),
+            (self.reinvocation, ("Never", "IfNeeded")),
+        ):
+            if word not in allowed:
+                raise AdmissionError(f"{self!r}: {word!r} must be one of {', '.join(map(repr, allowed))}")
+        if not 1 <= self.timeout <= 30:
+            raise AdmissionError(f"{self!r}: timeout must be 1 to 30 seconds, not {self.timeout}")
+        if self.name and (problems := dns1123_label(self.name)):
+            raise AdmissionError(f"{self!r}: name={self.name!r}: {problems[0]}")
+        if "/" in self.subresource or "*" in self.subresource:
+            raise AdmissionError(f"{self!r}: subresource must name one, without a slash")
+
+
+def _selector(selector: LabelSelector | Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """In wire form. A mapping without ``matchLabels`` and ``matchExpressions`` is labels to match."""
+    if selector is None:
+        return None
+    plain = cast("dict[str, Any]", to_wire(selector))
+    if plain and not plain.keys() <= {"matchLabels", "matchExpressions"}:
+        return {"matchLabels": plain}
+    return plain
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return getattr(function, "__qualname__", None) or repr(function)

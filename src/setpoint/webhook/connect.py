@@ -1,0 +1,82 @@
+"""What arrives when somebody connects: ``kubectl exec``, ``attach``, ``port-forward``, proxies.
+
+These kinds are never stored and not in the OpenAPI of Kubernetes; their fields are query parameters of the request.
+
+    Admission(PodExecOptions, of=Pod, subresource="exec").validates(no_shells, on=("connect",))
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from setpoint.meta import ApiModel, Object, Resource
+
+__all__ = [
+    "NodeProxyOptions",
+    "PodAttachOptions",
+    "PodExecOptions",
+    "PodPortForwardOptions",
+    "PodProxyOptions",
+    "ServiceProxyOptions",
+]
+
+
+def _options(kind: str, plural: str, *, namespaced: bool = True) -> Resource:
+    return Resource(group="", version="v1", kind=kind, plural=plural, namespaced=namespaced, verbs=("create", "get"))
+
+
+class PodAttachOptions(Object, ApiModel):
+    """Of ``pods/attach``."""
+
+    resource: ClassVar[Resource] = _options("PodAttachOptions", "pods")
+
+    stdin: bool = False
+    stdout: bool = False
+    stderr: bool = False
+    tty: bool = False
+    container: str = ""
+
+
+class PodExecOptions(Object, ApiModel):
+    """Of ``pods/exec``. ``command`` is not run in a shell."""
+
+    resource: ClassVar[Resource] = _options("PodExecOptions", "pods")
+
+    stdin: bool = False
+    stdout: bool = False
+    stderr: bool = False
+    tty: bool = False
+    container: str = ""
+    command: list[str] = []
+
+
+class PodPortForwardOptions(Object, ApiModel):
+    """Of ``pods/portforward``. Over WebSockets the ports come within the stream, and ``ports`` is empty."""
+
+    resource: ClassVar[Resource] = _options("PodPortForwardOptions", "pods")
+
+    ports: list[int] = []
+
+
+class PodProxyOptions(Object, ApiModel):
+    """Of ``pods/proxy``."""
+
+    resource: ClassVar[Resource] = _options("PodProxyOptions", "pods")
+
+    path: str = ""
+
+
+class ServiceProxyOptions(Object, ApiModel):
+    """Of ``services/proxy``."""
+
+    resource: ClassVar[Resource] = _options("ServiceProxyOptions", "services")
+
+    path: str = ""
+
+
+class NodeProxyOptions(Object, ApiModel):
+    """Of ``nodes/proxy``."""
+
+    resource: ClassVar[Resource] = _options("NodeProxyOptions", "nodes", namespaced=False)
+
+    path: str = ""

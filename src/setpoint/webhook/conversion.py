@@ -1,0 +1,148 @@
+"""Answering a ConversionReview: every object converted, or the whole refused with the name of the one that failed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping
+from typing import Any, Protocol
+
+from setpoint.meta import GroupKind, Status
+from setpoint.webhook.messages import CONVERSION_V1, ConversionRequest
+
+__all__ = ["ConversionFailed", "Conversions", "Converter"]
+
+_TURN = 64
+"""Objects after which others get their turn: a list of thousands must not stop admission and health checks."""
+_FIXED = ("name", "namespace", "uid", "generateName", "creationTimestamp", "deletionTimestamp", "resourceVersion",
+          "generation", "finalizers", "ownerReferences", "managedFields")  # fmt: skip
+
+
+class Converter(Protocol):
+    """Converts the objects of one kind between its versions. Pure functions; they never wait."""
+
+    @property
+    def group_kind(self) -> GroupKind: ...
+
+    @property
+    def versions(self) -> Collection[str]:
+        """Names of all versions, such as ``v1alpha1``."""
+        ...
+
+    def convert(self, document: dict[str, Any], to_version: str) -> dict[str, Any]:
+        """``document``, plain JSON values, in that version. May change and return what it is given."""
+        ...
+
+
+class ConversionFailed(Exception):
+    """An object can't be converted; the message names it and says why. ``defect`` if the converter raised."""
+
+    def __init__(self, message: str, *, defect: bool = False) -> None:
+        super().__init__(message)
+        self.defect = defect
+
+
+class Conversions:
+    """The converters of a webhook server, behind one path.
+
+    *Guarantees*: nothing of metadata but labels and annotations is ever changed: API servers don't allow it, so a
+    converter that does is refused here, by name. Objects keep their order. No cache is read, nothing is waited for.
+    """
+
+    def __init__(self) -> None:
+        self._converters: dict[GroupKind, Converter] = {}
+
+    def __len__(self) -> int:
+        return len(self._converters)
+
+    def add(self, converter: Converter) -> None:
+        """Raises `ValueError` if the kind has a converter already."""
+        if converter.group_kind in self._converters:
+            raise ValueError(f"there are two converters for {converter.group_kind}")
+        self._converters[converter.group_kind] = converter
+
+    async def answer(self, request: ConversionRequest) -> dict[str, Any]:
+        """The ConversionReview that answers."""
+        try:
+            return review_of(request.uid, await self.convert_all(request.objects, request.desired_api_version))
+        except ConversionFailed as problem:
+            return failure(request.uid, str(problem))
+
+    async def convert_all(self, objects: list[Any], desired: str) -> list[dict[str, Any]]:
+        """Every object in the API version ``desired``.
+
+        Raises:
+            ConversionFailed: one of them can't be converted.
+        """
+        converted: list[dict[str, Any]] = []
+        for index, document in enumerate(objects):
+            if index % _TURN == _TURN - 1:
+                await asyncio.sleep(0)
+            converted.append(self._convert(document, index, desired))
+        return converted
+
+    def _convert(self, document: Any, index: int, desired: str) -> dict[str, Any]:
+        if not isinstance(document, dict):
+            raise ConversionFailed(f"object {index} of the request is no object but {type(document).__name__}")
+        metadata = document.get("metadata")
+        api_version, kind = document.get("apiVersion"), document.get("kind")
+        if not isinstance(api_version, str) or not isinstance(kind, str) or not isinstance(metadata, dict):
+            raise ConversionFailed(f"object {index} of the request lacks apiVersion, kind or metadata")
+        if api_version == desired:
+            return document
+        group, _, version = api_version.rpartition("/")
+        desired_group, _, desired_version = desired.rpartition("/")
+        converter = self._converters.get(GroupKind(group, kind))
+        where = _describe(kind, metadata)
+        if converter is None:
+            known = ", ".join(sorted(map(str, self._converters))) or "nothing"
+            raise ConversionFailed(f"{where}: no conversion for {kind} of {api_version} is served here, only {known}")
+        if group != desired_group:
+            raise ConversionFailed(f"{where}: {api_version} can't become {desired}: these are two groups")
+        for name in (version, desired_version):
+            if name not in converter.versions:
+                versions = ", ".join(sorted(converter.versions))
+                raise ConversionFailed(f"{where}: there is no version {name} of {kind}.{group}, only {versions}")
+        fixed = {name: metadata.get(name) for name in _FIXED}
+        try:
+            result = converter.convert(document, desired_version)
+        except RecursionError:
+            raise ConversionFailed(f"{where}: nested too deeply") from None
+        except Exception as problem:  # whatever it is, it is about this object, and the answer must name it
+            raise ConversionFailed(
+                f"{where}: {api_version} to {desired}: {type(problem).__name__}: {problem}", defect=True
+            ) from problem
+        _verify(result, where, desired, fixed)
+        return result
+
+
+def _verify(result: Any, where: str, desired: str, fixed: Mapping[str, Any]) -> None:
+    """Raises `ConversionFailed` for what API servers would refuse with words that name no object."""
+    if not isinstance(result, dict) or result.get("apiVersion") != desired:
+        found = result.get("apiVersion") if isinstance(result, dict) else type(result).__name__
+        raise ConversionFailed(f"{where}: its conversion gave {found!r} where {desired!r} was asked for", defect=True)
+    metadata = result.get("metadata")
+    for name, value in fixed.items():
+        now = metadata.get(name) if isinstance(metadata, dict) else None
+        if now != value:
+            raise ConversionFailed(
+                f"{where}: its conversion to {desired} changed metadata.{name}; only labels and annotations may change",
+                defect=True,
+            )
+
+
+def _describe(kind: str, metadata: Mapping[str, Any]) -> str:
+    name, namespace = metadata.get("name", ""), metadata.get("namespace")
+    return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
+
+
+def review_of(uid: str, objects: list[dict[str, Any]]) -> dict[str, Any]:
+    return _review({"uid": uid, "convertedObjects": objects, "result": {"status": "Success"}})
+
+
+def failure(uid: str, message: str) -> dict[str, Any]:
+    """A refusal of everything. API servers show ``message`` to the user."""
+    return _review({"uid": uid, "convertedObjects": [], "result": Status(status="Failure", message=message)})
+
+
+def _review(response: dict[str, Any]) -> dict[str, Any]:
+    return {"kind": "ConversionReview", "apiVersion": CONVERSION_V1, "response": response}

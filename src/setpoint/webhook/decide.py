@@ -1,0 +1,211 @@
+"""Running an admission's functions: for the reconciler's fallback, and for an `AdmissionRequest`."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar, cast
+
+import msgspec
+
+from setpoint.client.patches import edited
+from setpoint.meta import DecodeError, Object, Status, StatusCause, StatusDetails, decode, to_wire
+from setpoint.schema.errors import FieldError, forbidden, to_aggregate_message
+from setpoint.webhook.admission import Admission, Role
+from setpoint.webhook.json_diff import diff
+from setpoint.webhook.messages import AdmissionRequest, AdmissionResponse
+from setpoint.webhook.review import NO_READS, Operation, Reads, Review
+
+__all__ = ["Misdirected", "apply_defaults", "check", "decide", "patch_of", "refusal"]
+
+K = TypeVar("K", bound=Object)
+_ABSENT = (b"", b"null")
+_OPERATIONS: dict[str, Operation] = {
+    "CREATE": "create",
+    "UPDATE": "update",
+    "DELETE": "delete",
+    "CONNECT": "connect",
+}
+_BOOKKEEPING = ("finalizers", "managedFields", "resourceVersion", "generation")
+
+
+class Misdirected(ValueError):
+    """A request is not one that this admission is for; the message says what came and what is expected."""
+
+
+# -- without a request -------------------------------------------------------------------------------------------------
+
+
+async def apply_defaults(admission: Admission[K], obj: K, review: Review[K] | None = None) -> K:
+    """Changes ``obj`` as the mutating webhook would, and returns it.
+
+    For reconcilers that don't rely on webhooks: they call it on what they read, then `check`, and write neither back.
+    Without a ``review`` the object counts as being created.
+    """
+    review = review or _review_of(obj, None)
+    for function in admission.defaulters:
+        await function(obj, review)
+    return obj
+
+
+async def check(
+    admission: Admission[K], obj: K, old: K | None = None, review: Review[K] | None = None
+) -> list[FieldError]:
+    """What the validating webhook would have against ``obj``, or against its change from ``old``; [] if nothing.
+
+    A refusal as a whole (``review.deny``) is an error of the field ``""``. Without a ``review`` the operation is
+    create, or update if there is an ``old``.
+    """
+    review = review or _review_of(obj, old)
+    for function in admission.validators:
+        await function(obj, review)
+    denial = [forbidden("", review.denial.message)] if review.denial else []
+    return [*denial, *review.errors]
+
+
+def _review_of(obj: K, old: K | None) -> Review[K]:
+    return Review("create" if old is None else "update", old=old, namespace=obj.namespace, name=obj.name)
+
+
+# -- with one ----------------------------------------------------------------------------------------------------------
+
+
+async def decide(
+    admission: Admission[Any], role: Role, request: AdmissionRequest, reads: Reads = NO_READS
+) -> AdmissionResponse:
+    """The verdict on a request.
+
+    An object that does not fit its class, or that is nested too deeply, is refused with code 400.
+
+    Raises:
+        Misdirected: the request is about something else.
+        Exception: what a function raised.
+    """
+    operation = _operation(admission, request)
+    try:
+        obj, old, raw = _objects(admission, operation, request)
+        options = msgspec.json.decode(request.options) if bytes(request.options) not in _ABSENT else {}
+    except (DecodeError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        why = "nested too deeply" if isinstance(problem, RecursionError) else str(problem)
+        return AdmissionResponse(uid=request.uid, allowed=False, status=_status(400, "BadRequest", why))
+    review: Review[Any] = Review(
+        operation,
+        old=old,
+        user=request.user_info,
+        dry_run=bool(request.dry_run),
+        namespace=request.namespace,
+        name=request.name,
+        subresource=request.sub_resource,
+        uid=request.uid,
+        options=options if isinstance(options, dict) else {},
+        reads=reads,
+    )
+    if role == "mutate":
+        await apply_defaults(admission, obj, review)
+    elif not _only_goes(obj, old, request):
+        await check(admission, obj, old, review)
+    response = AdmissionResponse(
+        uid=request.uid,
+        allowed=not review.refused,
+        warnings=review.warnings,
+        audit_annotations=review.audit_annotations,
+    )
+    if review.refused:
+        response.status = refusal(admission, review)
+    elif role == "mutate":
+        try:
+            operations = patch_of(raw, obj)
+        except RecursionError:
+            response.allowed, response.status = False, _status(400, "BadRequest", "nested too deeply")
+            return response
+        if operations:
+            response.patch = msgspec.json.encode(operations)
+            response.patch_type = "JSONPatch"
+    return response
+
+
+def patch_of(raw: bytes, obj: Object) -> list[dict[str, Any]]:
+    """The JSON patch that makes ``raw`` what ``obj``, decoded from it and then changed, says; [] without a change.
+
+    Members that the class of ``obj`` does not know are never touched, also within items of lists; neither are zeros and
+    defaults of the class that nobody set.
+    """
+    pristine = decode(type(obj), raw)
+    if pristine == obj:
+        return []
+    document = msgspec.json.decode(raw)
+    return diff(document, edited(document, to_wire(pristine), to_wire(obj)))
+
+
+def refusal(admission: Admission[Any], review: Review[Any]) -> Status:
+    """How a refusal is told: the `deny` if there was one, else 422 with every field's error as a cause."""
+    causes = [
+        StatusCause(reason=cause["reason"], message=cause["message"], field=cause["field"])
+        for cause in (error.to_cause() for error in review.errors)
+    ]
+    details = StatusDetails(name=review.name, group=admission.gvk.group, kind=admission.gvk.kind, causes=causes)
+    if review.denial is not None:
+        status = _status(review.denial.code, review.denial.reason, review.denial.message)
+        if causes:
+            status.details = details
+        return status
+    group = admission.gvk.group
+    kind = f"{admission.gvk.kind}.{group}" if group else admission.gvk.kind
+    message = f'{kind} "{review.name}" is invalid: {to_aggregate_message(review.errors)}'
+    status = _status(422, "Invalid", message)
+    status.details = details
+    return status
+
+
+def _status(code: int, reason: str, message: str) -> Status:
+    return Status(status="Failure", code=code, reason=reason, message=message)
+
+
+def _operation(admission: Admission[Any], request: AdmissionRequest) -> Operation:
+    operation = _OPERATIONS.get(request.operation)
+    if operation is None:
+        raise Misdirected(f"unknown operation {request.operation!r}")
+    kind, resource, expected = request.kind, request.resource, admission.resource
+    if (kind.group, kind.version, kind.kind) != admission.gvk:
+        came = f"{kind.group}/{kind.version} {kind.kind}".lstrip("/")
+        raise Misdirected(f"this webhook is for {admission.gvk.api_version} {admission.gvk.kind}, not for {came}")
+    if (resource.group, resource.resource) != (expected.group, expected.plural):
+        raise Misdirected(f"this webhook is for {expected}, not for {resource.resource}.{resource.group}".rstrip("."))
+    if request.sub_resource != admission.subresource:
+        raise Misdirected(
+            f"this webhook is for {_subresource(admission.subresource)} of {expected}, not for "
+            f"{_subresource(request.sub_resource)}"
+        )
+    return operation
+
+
+def _subresource(name: str) -> str:
+    return f"the subresource {name}" if name else "the object itself"
+
+
+def _objects(admission: Admission[K], operation: Operation, request: AdmissionRequest) -> tuple[K, K | None, bytes]:
+    """The object, what is stored (on update), and the object's JSON."""
+    new, stored = bytes(request.object), bytes(request.old_object)
+    kind = admission.kind
+    if operation == "delete":
+        if stored in _ABSENT:
+            raise DecodeError("the request has no oldObject, which a delete needs")
+        return decode(kind, stored), None, stored
+    if new in _ABSENT:
+        raise DecodeError(f"the request has no object, which a {operation} needs")
+    old = decode(kind, stored) if operation == "update" and stored not in _ABSENT else None
+    return decode(kind, new), old, new
+
+
+def _only_goes(obj: Object, old: Object | None, request: AdmissionRequest) -> bool:
+    """Whether this update does nothing but let an object go that is being deleted."""
+    if old is None or not obj.is_deleting or not old.is_deleting:
+        return False
+    return _rest(request.object) == _rest(request.old_object)
+
+
+def _rest(raw: msgspec.Raw) -> dict[str, Any]:
+    document = cast("dict[str, Any]", msgspec.json.decode(raw))
+    metadata = document.get("metadata")
+    if isinstance(metadata, dict):
+        for name in _BOOKKEEPING:
+            metadata.pop(name, None)
+    return document

@@ -1,0 +1,99 @@
+"""AdmissionReview and ConversionReview as they are on the wire.
+
+https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#webhook-request-and-response
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Raw, Struct, field
+
+from setpoint.meta import Status
+from setpoint.models.authentication_v1 import UserInfo
+
+__all__ = [
+    "ADMISSION_V1",
+    "CONVERSION_V1",
+    "AdmissionRequest",
+    "AdmissionResponse",
+    "AdmissionReview",
+    "AdmissionReviewAnswer",
+    "ConversionRequest",
+    "ConversionReview",
+    "Envelope",
+    "Kind",
+]
+
+ADMISSION_V1 = "admission.k8s.io/v1"
+CONVERSION_V1 = "apiextensions.k8s.io/v1"
+
+
+class Kind(Struct, frozen=True):
+    """A group, version and kind as three fields."""
+
+    group: str = ""
+    version: str = ""
+    kind: str = ""
+
+
+class NamedResource(Struct, frozen=True):
+    group: str = ""
+    version: str = ""
+    resource: str = ""
+
+
+class AdmissionRequest(Struct, kw_only=True, rename="camel"):
+    """What the API server asks. Objects are JSON that nothing has looked at yet; empty or ``null`` where absent."""
+
+    uid: str
+    kind: Kind
+    resource: NamedResource
+    sub_resource: str = ""
+    name: str = ""
+    namespace: str = ""
+    operation: str
+    user_info: UserInfo = field(default_factory=UserInfo)
+    object: Raw = Raw()
+    old_object: Raw = Raw()
+    dry_run: bool | None = None
+    options: Raw = Raw()
+
+
+class Envelope(Struct, rename="camel"):
+    """What every review starts with."""
+
+    api_version: str = ""
+    kind: str = ""
+
+
+class AdmissionReview(Envelope, rename="camel"):
+    request: AdmissionRequest | None = None
+
+
+class AdmissionResponse(Struct, kw_only=True, rename="camel", omit_defaults=True):
+    """The verdict. ``patch`` goes out in base64; it and ``patch_type`` are there together or not at all."""
+
+    uid: str = field()
+    allowed: bool = field()
+    status: Status | None = None
+    patch: bytes | None = None
+    patch_type: str | None = None
+    warnings: list[str] = []
+    audit_annotations: dict[str, str] = {}
+
+
+class AdmissionReviewAnswer(Struct, kw_only=True, rename="camel"):
+    response: AdmissionResponse
+    kind: str = "AdmissionReview"
+    api_version: str = ADMISSION_V1
+
+
+class ConversionRequest(Struct, kw_only=True):
+    uid: str
+    desired_api_version: str = field(name="desiredAPIVersion")
+    objects: list[Any] = []
+
+
+class ConversionReview(Envelope, rename="camel"):
+    request: ConversionRequest | None = None

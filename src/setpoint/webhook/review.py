@@ -1,0 +1,189 @@
+"""Review: what admission functions learn of a request beside the object, and how they answer."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, Literal, Protocol, TypeVar
+
+from setpoint.cache import Lister
+from setpoint.meta import Object, Selector
+from setpoint.models.authentication_v1 import UserInfo
+from setpoint.schema.errors import (
+    FieldError,
+    duplicate,
+    forbidden,
+    invalid,
+    not_found,
+    not_supported,
+    required,
+)
+
+__all__ = ["Denial", "Operation", "Reads", "Review", "UndeclaredRead"]
+
+K = TypeVar("K", bound=Object)
+T = TypeVar("T", bound=Object)
+Operation = Literal["create", "update", "delete", "connect"]
+
+
+class UndeclaredRead(LookupError):
+    """A function asked for a kind that its `Admission` does not declare with ``reads``."""
+
+
+class Reads(Protocol):
+    """Cached reads of declared kinds."""
+
+    async def lister(self, kind: type[T], /) -> Lister[T]:
+        """Waits until the cache of ``kind`` has synced. Raises `UndeclaredRead`."""
+        ...
+
+
+class _NoReads:
+    async def lister(self, kind: type[T], /) -> Lister[T]:
+        raise UndeclaredRead(
+            f"{kind.__name__} can't be read here: declare it with Admission(...).reads({kind.__name__}) and give the "
+            "webhooks a factory of informers"
+        )
+
+
+NO_READS = _NoReads()
+
+
+class Denial:
+    """A refusal of the whole request, as a code, a reason and a message of a ``Status``."""
+
+    __slots__ = ("code", "message", "reason")
+
+    def __init__(self, message: str, code: int = 403, reason: str = "Forbidden") -> None:
+        self.message = message
+        self.code = code
+        self.reason = reason
+
+
+class Review(Generic[K]):
+    """One request for admission.
+
+    What it says: ``operation``; ``old``, the stored object (on update only, None otherwise); ``user``; ``dry_run``:
+    nothing will be stored, so nothing outside may be changed; ``namespace``, ``name`` (both ``""`` where there is none,
+    ``name`` also when the server is to make it up), ``subresource``, ``uid`` of the request, ``options`` of the verb as
+    plain JSON values.
+
+    How functions answer: `invalid` and its like name a field and may be called many times; `deny` refuses the request
+    as a whole; `warn` shows a text to the user and refuses nothing. Without any of them the request is allowed.
+    """
+
+    __slots__ = (
+        "audit_annotations",
+        "denial",
+        "dry_run",
+        "errors",
+        "name",
+        "namespace",
+        "old",
+        "operation",
+        "options",
+        "reads",
+        "subresource",
+        "uid",
+        "user",
+        "warnings",
+    )
+
+    def __init__(
+        self,
+        operation: Operation = "create",
+        *,
+        old: K | None = None,
+        user: UserInfo | None = None,
+        dry_run: bool = False,
+        namespace: str = "",
+        name: str = "",
+        subresource: str = "",
+        uid: str = "",
+        options: Mapping[str, Any] | None = None,
+        reads: Reads = NO_READS,
+    ) -> None:
+        self.operation: Operation = operation
+        self.old = old
+        self.user = user or UserInfo()
+        self.dry_run = dry_run
+        self.namespace = namespace
+        self.name = name
+        self.subresource = subresource
+        self.uid = uid
+        self.options = options or {}
+        self.reads = reads
+        self.errors: list[FieldError] = []
+        self.warnings: list[str] = []
+        self.audit_annotations: dict[str, str] = {}
+        self.denial: Denial | None = None
+
+    # -- answers: every `field` is a path of wire names, such as spec.containers[0].image -----------------------------
+
+    def invalid(self, field: str, value: Any, detail: str) -> None:
+        """The field's value breaks a rule, which ``detail`` states: ``must be at most 10``."""
+        self.errors.append(invalid(field, value, detail))
+
+    def required(self, field: str, detail: str = "") -> None:
+        """The field must be given."""
+        self.errors.append(required(field, detail))
+
+    def forbidden(self, field: str, detail: str) -> None:
+        """The field must not be set, or not be changed, here."""
+        self.errors.append(forbidden(field, detail))
+
+    def duplicate(self, field: str, value: Any) -> None:
+        """The value must be unique and is not."""
+        self.errors.append(duplicate(field, value))
+
+    def not_found(self, field: str, value: Any) -> None:
+        """The value names something that does not exist."""
+        self.errors.append(not_found(field, value))
+
+    def not_supported(self, field: str, value: Any, supported: Sequence[str]) -> None:
+        """The value is none of those ``supported``."""
+        self.errors.append(not_supported(field, value, supported))
+
+    def deny(self, message: str, *, code: int = 403, reason: str = "Forbidden") -> None:
+        """Refuses the request as a whole. The first refusal stands; ``code`` is an HTTP status of 400 or more."""
+        if code < 400:
+            raise ValueError(f"a refusal's code must be 400 or more, not {code}")
+        if self.denial is None:
+            self.denial = Denial(message, code, reason)
+
+    def warn(self, text: str) -> None:
+        """Shows ``text`` to whoever made the request. API servers cut it at 256 bytes; start with what matters."""
+        self.warnings.append(text)
+
+    def audit(self, key: str, value: str) -> None:
+        """Adds an annotation to the request's audit event; the server puts the webhook's name before ``key``."""
+        self.audit_annotations[key] = value
+
+    @property
+    def refused(self) -> bool:
+        return self.denial is not None or bool(self.errors)
+
+    # -- reads of what the Admission declares -------------------------------------------------------------------------
+
+    async def get(self, kind: type[T], name: str, *, namespace: str | None = None) -> T | None:
+        """The object from a declared cache, None if there is none; in the request's namespace unless told otherwise.
+
+        Waits for the cache to sync, no longer than the request's deadline.
+
+        Raises:
+            UndeclaredRead: ``kind`` was not declared.
+        """
+        lister = await self.reads.lister(kind)
+        return lister.try_get(name, self._namespace(kind, namespace))
+
+    async def list(
+        self, kind: type[T], *, namespace: str | None = None, selector: str | Mapping[str, str] | Selector | None = None
+    ) -> builtins.list[T]:
+        """As `get`, all objects; ``namespace=""`` is every namespace."""
+        lister = await self.reads.lister(kind)
+        return lister.list(namespace=self._namespace(kind, namespace) or None, selector=selector)
+
+    def _namespace(self, kind: type[Object], namespace: str | None) -> str:
+        if not kind.resource.namespaced:
+            return ""
+        return self.namespace if namespace is None else namespace

@@ -1,0 +1,272 @@
+"""Webhooks: everything that one process serves, as a function from bytes to bytes. No sockets here."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Final, NamedTuple, TypeVar, cast
+
+import msgspec
+
+from setpoint.cache import Informer, InformerFactory, Lister
+from setpoint.meta import Object, Status, to_wire
+from setpoint.webhook.admission import Admission, Role
+from setpoint.webhook.conversion import ConversionFailed, Conversions, Converter, failure, review_of
+from setpoint.webhook.decide import Misdirected, decide
+from setpoint.webhook.messages import (
+    ADMISSION_V1,
+    CONVERSION_V1,
+    AdmissionRequest,
+    AdmissionResponse,
+    AdmissionReview,
+    AdmissionReviewAnswer,
+    ConversionRequest,
+    ConversionReview,
+    Envelope,
+)
+from setpoint.webhook.metrics import WebhookMetrics
+from setpoint.webhook.review import UndeclaredRead
+
+__all__ = ["CONVERT_PATH", "Reply", "Webhooks", "failed"]
+
+T = TypeVar("T", bound=Object)
+logger = logging.getLogger("setpoint.webhook")
+
+CONVERT_PATH: Final = "/convert"
+MAX_TIMEOUT: Final = 30.0
+"""Seconds; what API servers wait for a webhook at most, and for a conversion always."""
+_MARGIN: Final = 0.95
+"""Of the time that the caller waits: an answer that comes too late is worth nothing, however good its words."""
+_JSON: Final = {"content-type": "application/json"}
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_admission_reviews: Final = msgspec.json.Decoder(AdmissionReview)
+_conversion_reviews: Final = msgspec.json.Decoder(ConversionReview)
+_envelopes: Final = msgspec.json.Decoder(Envelope)
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class Reply(NamedTuple):
+    """An HTTP answer. A review that was answered has status 200, whatever the verdict."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class _Route(NamedTuple):
+    answer: Callable[[bytes], Awaitable[Reply]]
+    reads: DeclaredReads | None = None
+
+
+class Webhooks:
+    """Admissions and conversions behind their paths.
+
+    ```python
+    webhooks = Webhooks(Admission(Mykind).defaults(fill_in).validates(check), conversions)
+    status, headers, body = await webhooks.handle_review("/mutate-grp-example-com-v1-mykind?timeout=10s", review)
+    ```
+
+    Args:
+        served: `Admission`\\ s and converters.
+        factory: informers for what admissions declare with ``reads``. It is the caller's to run; requests that read
+            wait for it within their deadline, all others never notice.
+        timeout: seconds for a request that doesn't say how long its caller waits.
+
+    *Guarantees*
+
+    - What is wrong with a request is answered (400, 404, or a review that refuses), never raised.
+    - An exception in a function, or a passed deadline, is an answer of 500 or 504, so that the webhook's failure policy
+      decides; it is logged and counted, and other requests notice nothing.
+    - One server serves many replicas' worth of requests in any order: nothing is remembered between two.
+
+    *Caveats*: functions share one event loop; one that computes for long without awaiting holds up all others.
+
+    Raises:
+        ValueError: two of the same path (give one of them a ``name``) or two converters of one kind.
+        TypeError: an admission without functions, or one that reads without a ``factory``.
+    """
+
+    def __init__(
+        self,
+        *served: Admission[Any] | Converter,
+        factory: InformerFactory | None = None,
+        timeout: float = MAX_TIMEOUT,
+        metrics: WebhookMetrics | None = None,
+    ) -> None:
+        self.admissions: list[Admission[Any]] = []
+        self.conversions = Conversions()
+        self.converters: list[Converter] = []
+        self.timeout = timeout
+        self.metrics = metrics or WebhookMetrics()
+        self._routes: dict[str, _Route] = {}
+        for each in served:
+            if isinstance(each, Admission):
+                self._admit_at(each, factory)
+            else:
+                self.conversions.add(each)
+                self.converters.append(each)
+                self._routes[CONVERT_PATH] = _Route(self._convert)
+        for path in self._routes:
+            self.metrics.at(path)
+
+    @property
+    def paths(self) -> list[str]:
+        return sorted(self._routes)
+
+    def _admit_at(self, admission: Admission[Any], factory: InformerFactory | None) -> None:
+        if admission.read_kinds and factory is None:
+            kinds = ", ".join(kind.__name__ for kind in admission.read_kinds)
+            raise TypeError(f"{admission!r} reads {kinds}: give Webhooks a factory= of informers")
+        if not admission.defaulters and not admission.validators:
+            raise TypeError(f"{admission!r} has no function: give it some with .defaults(...) or .validates(...)")
+        reads = DeclaredReads(admission.read_kinds, factory)
+        roles: tuple[Role, ...] = ("mutate", "validate")
+        for role in roles:
+            if not admission.functions(role):
+                continue
+            path = admission.path(role)
+            if path in self._routes:
+                raise ValueError(f"there are two {admission!r} at {path}: give one of them a name=")
+            self._routes[path] = _Route(self._admitter(admission, role, reads), reads)
+        self.admissions.append(admission)
+
+    # -- one request ---------------------------------------------------------------------------------------------------
+
+    async def handle_review(self, path: str, body: bytes, *, timeout: float | None = None) -> Reply:
+        """Answers the review in ``body``. ``path`` may carry the API server's ``?timeout=10s``.
+
+        ``timeout`` in seconds overrules it.
+        """
+        place, _, query = path.partition("?")
+        route = self._routes.get(place)
+        if route is None:
+            return failed(404, "NotFound", f"there is no webhook at {place[:200]}")
+        counts = self.metrics.at(place)
+        loop = asyncio.get_running_loop()
+        start = loop.time()
+        counts.in_flight += 1
+        code = 500
+        limit = _timeout_of(query, self.timeout) if timeout is None else timeout
+        try:
+            deadline = asyncio.timeout_at(start + limit * _MARGIN)
+            try:
+                async with deadline:
+                    reply = await route.answer(body)
+            except TimeoutError:
+                if not deadline.expired():
+                    raise
+                logger.warning("no answer in time", extra={"fields": {"webhook": place, "seconds": limit}})
+                reply = failed(504, "Timeout", f"the webhook found no answer within {limit:g} s{self._unsynced(place)}")
+            code = reply.status
+            return reply
+        except Exception as problem:  # a function's defect fails its own request and no other
+            self.metrics.panics += 1
+            logger.exception("a function failed", extra={"fields": {"webhook": place}})
+            return failed(500, "InternalError", f"the webhook failed: {type(problem).__name__}: {problem}")
+        finally:
+            counts.in_flight -= 1
+            counts.finished(code, loop.time() - start)
+
+    def _admitter(
+        self, admission: Admission[Any], role: Role, reads: DeclaredReads
+    ) -> Callable[[bytes], Awaitable[Reply]]:
+        async def admit(body: bytes) -> Reply:
+            request = _request(_admission_reviews, body, "AdmissionReview", ADMISSION_V1)
+            if isinstance(request, Reply):
+                return request
+            try:
+                response = await decide(admission, role, request, reads)
+            except Misdirected as problem:
+                status = Status(status="Failure", code=400, reason="BadRequest", message=str(problem))
+                response = AdmissionResponse(uid=request.uid, allowed=False, status=status)
+            return Reply(200, _JSON, _encode(AdmissionReviewAnswer(response=response)))
+
+        return admit
+
+    async def _convert(self, body: bytes) -> Reply:
+        request: ConversionRequest | Reply = _request(_conversion_reviews, body, "ConversionReview", CONVERSION_V1)
+        if isinstance(request, Reply):
+            return request
+        try:
+            converted = await self.conversions.convert_all(request.objects, request.desired_api_version)
+            return Reply(200, _JSON, _encode(review_of(request.uid, converted)))
+        except ConversionFailed as problem:
+            if problem.defect:
+                self.metrics.conversion_panics += 1
+                logger.error("a conversion failed: %s", problem, exc_info=problem.__cause__)
+            return Reply(200, _JSON, _encode(failure(request.uid, str(problem))))
+
+    def _unsynced(self, path: str) -> str:
+        reads = self._routes[path].reads
+        names = ", ".join(reads.unsynced()) if reads is not None else ""
+        return f"; the cache of {names} has not synced" if names else ""
+
+
+class DeclaredReads:
+    """The caches that one admission declares; see `setpoint.webhook.review.Reads`."""
+
+    def __init__(self, kinds: Iterable[type[Object]], factory: InformerFactory | None) -> None:
+        self._informers: dict[type[Object], Informer[Any]] = (
+            {} if factory is None else {kind: factory.informer(kind) for kind in kinds}
+        )
+
+    async def lister(self, kind: type[T]) -> Lister[T]:
+        informer = self._informers.get(kind)
+        if informer is None:
+            raise UndeclaredRead(
+                f"{kind.__name__} was not declared: add .reads({kind.__name__}) to the Admission, so that it gets a "
+                "cache and a rule of RBAC"
+            )
+        if not informer.has_synced:
+            await informer.wait_synced()
+        return cast("Lister[T]", informer.lister)
+
+    def unsynced(self) -> list[str]:
+        return [str(informer.resource) for informer in self._informers.values() if not informer.has_synced]
+
+
+def failed(code: int, reason: str, message: str) -> Reply:
+    """An answer that is an HTTP error: a ``Status``, of which API servers show the message."""
+    status = Status(status="Failure", code=code, reason=reason, message=message)
+    return Reply(code, _JSON, _encode({"kind": "Status", "apiVersion": "v1", **to_wire(status)}))
+
+
+def _request(decoder: msgspec.json.Decoder[Any], body: bytes, kind: str, api_version: str) -> Any:
+    """The request of the review in ``body``, or what to answer if there is none."""
+    try:
+        if not body.isascii():
+            body.decode()  # parsers skip what they don't need to understand, and would trip over it later
+        envelope = review = decoder.decode(body)
+        problem = ""
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        problem = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        try:  # another kind of review is told so, not that it lacks this kind's fields
+            envelope = _envelopes.decode(body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return failed(400, "BadRequest", f"the body is no {kind}: {problem}")
+        review = None
+    if envelope.kind != kind or envelope.api_version != api_version:
+        found = f"{envelope.kind[:100]!r} of {envelope.api_version[:100]!r}"
+        return failed(400, "BadRequest", f"the body is {found}; this path takes {kind} of {api_version} only")
+    if review is None:
+        return failed(400, "BadRequest", f"the body is no {kind} of {api_version}: {problem}")
+    if review.request is None:
+        return failed(400, "BadRequest", f"the {kind} has no request")
+    request: AdmissionRequest | ConversionRequest = review.request
+    if not request.uid:
+        return failed(400, "BadRequest", f"the request of the {kind} has no uid")
+    return request
+
+
+def _timeout_of(query: str, default: float) -> float:
+    """Seconds of ``timeout=`` in a query, as Go prints durations; ``default`` without one that makes sense."""
+    for part in query.split("&"):
+        name, _, value = part.partition("=")
+        if name == "timeout" and len(value) < 32 and value:
+            found = _DURATION.findall(value)
+            if found and "".join(number + unit for number, unit in found) == value:
+                return min(sum(float(number) * _UNITS[unit] for number, unit in found), default) or default
+    return default
