@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -640,7 +641,7 @@ async def test_a_failure_is_reported_in_the_status_and_its_report_does_not_end_t
         assert not is_condition_true(failing.status.conditions, "Reconciled")
         assert failing.status.observed_generation is None
         await advance(60)
-        gaps = [later - earlier for earlier, later in zip(moments, moments[1:], strict=False)]
+        gaps = [later - earlier for earlier, later in pairwise(moments)]
         assert gaps == pytest.approx([0.005 * 2**number for number in range(11)], abs=1e-6)
         healed = await world.get(Widget, "a")
         assert is_condition_true(healed.status.conditions, "Reconciled")
@@ -842,7 +843,7 @@ async def test_the_timeline_tells_causes_writes_and_outcome() -> None:
         await world.settle()
         first, second = world.running("widget").timeline.of("default/a")
         assert [str(cause) for cause in first.causes] == ["create of Widget default/a"]
-        assert [(write.verb, write.kind, write.key) for write in first.writes][0] == (
+        assert first.writes[0][:3] == (
             "patch", "ConfigMap", "default/child",
         )  # fmt: skip
         assert "create of ConfigMap default/child" in [str(cause) for cause in second.causes]

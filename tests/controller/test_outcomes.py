@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -152,7 +153,7 @@ async def test_backoff_grows_until_an_attempt_is_fine() -> None:
     running = asyncio.ensure_future(loop.run())
     loop.queue.add("a")
     await advance(10)
-    gaps = [later - earlier for earlier, later in zip(moments, moments[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in pairwise(moments)]
     assert gaps == pytest.approx([0.005, 0.01, 0.02, 0.04])
     assert loop.queue.num_requeues("a") == 0
     loop.stop()

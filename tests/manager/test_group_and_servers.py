@@ -222,15 +222,20 @@ async def test_the_server_answers_by_prefix_and_says_what_there_is() -> None:
 
 
 async def test_the_first_signal_asks_and_the_second_does_not() -> None:
-    calls: list[str] = []
-    with stopping_on_signals(lambda: calls.append("stop"), kill=lambda status: calls.append(f"kill {status}")):
+    stopped, killed = asyncio.Event(), asyncio.Event()
+    statuses: list[int] = []
+
+    def kill(status: int) -> None:
+        statuses.append(status)
+        killed.set()
+
+    with stopping_on_signals(stopped.set, kill=kill):
         signal.raise_signal(signal.SIGTERM)
-        while len(calls) < 1:
-            await asyncio.sleep(0)
+        await asyncio.wait_for(stopped.wait(), 5)
+        assert statuses == []
         signal.raise_signal(signal.SIGINT)
-        while len(calls) < 2:
-            await asyncio.sleep(0)
-    assert calls == ["stop", "kill 1"]
+        await asyncio.wait_for(killed.wait(), 5)
+    assert statuses == [1]
 
 
 # -- logs --------------------------------------------------------------------------------------------------------------

@@ -201,11 +201,12 @@ class EventRecorder:
                 del self._series[next(iter(self._series))]
 
     async def _create(self, event: Event, tries: int) -> bool:
+        last: Exception | None = None
         for attempt in range(tries):
             try:
                 await self._client.create(event)
             except TransportError as problem:
-                last: Exception = problem
+                last = problem
             except ApiError as problem:
                 last = problem
                 if problem.code < 500 and problem.code != 429:

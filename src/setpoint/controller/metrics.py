@@ -33,7 +33,7 @@ class LoopMetrics:
         self.name = name
         self.max_concurrent = max_concurrent
         self.active_workers = 0
-        self.results = dict.fromkeys(RESULTS, 0)
+        self.results: dict[str, int] = dict.fromkeys(RESULTS, 0)
         self.errors = 0
         self.terminal_errors = 0
         self.panics = 0

@@ -144,7 +144,7 @@ class LeaderElector:
 
     async def acquire(self) -> None:
         """Returns as soon as this candidate leads."""
-        while not await self._try():
+        while not await self._try():  # noqa: ASYNC110 - what is waited for happens in another process
             await asyncio.sleep(self._pause())
         logger.info("became leader", extra={"fields": self._fields()})
 

@@ -13,6 +13,7 @@ async def test_as_many_pods_run_as_the_spec_says() -> None:
 from __future__ import annotations
 
 import asyncio
+import builtins
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -224,13 +225,13 @@ class Cluster:
 
     # -- custom resources ----------------------------------------------------------------------------------------------
 
-    def _definitions(self) -> list[Mapping[str, Any]]:
+    def _definitions(self) -> builtins.list[Mapping[str, Any]]:
         """One definition for each kind, with all its versions."""
         given = self._crds
         if given is None:
             given = tuple(kind for kind in watched_kinds(self._controllers) if issubclass(kind, CustomResource))
-        definitions: list[Mapping[str, Any]] = []
-        versions: dict[tuple[str, str], list[type[CustomResource]]] = {}
+        definitions: builtins.list[Mapping[str, Any]] = []
+        versions: dict[tuple[str, str], builtins.list[type[CustomResource]]] = {}
         for each in given:
             if isinstance(each, type):
                 resource = resource_of(each)
@@ -243,7 +244,7 @@ class Cluster:
         path = resource_of(CustomResourceDefinition).path()
         await self.client.request("POST", path, body=msgspec.json.encode(definition))
         name = definition["metadata"]["name"]
-        while not (await self.client.get(CustomResourceDefinition, name)).is_established:
+        while not (await self.client.get(CustomResourceDefinition, name)).is_established:  # noqa: ASYNC110
             await asyncio.sleep(_STEP)
 
 
