@@ -110,6 +110,7 @@ class Demo:
                 raise NotConvergedError(f"step {what!r} did not converge in {PATIENCE:g} s: {missing}")
             await asyncio.sleep(0.01)
         self.view.end(f"converged in {(loop.time() - started) * 1000:.0f} ms")
+        await asyncio.sleep(self.view.pause)
 
     # -- what the steps wait for: "" when it is there, else what was expected and what there is ------------------------
 
@@ -182,6 +183,7 @@ class Demo:
 async def main(console: Console) -> int:
     """Runs the demo; returns the process's exit status."""
     started = time.monotonic()
+    took = problem = ""
     try:
         with view_for(console) as view:
             view.begin("start the embedded API server, install the definition of Mykind")
@@ -191,7 +193,9 @@ async def main(console: Console) -> int:
                     view.end(cluster.url)
                     took = await Demo(view, client).run()
     except* NotConvergedError as group:
-        print(f"demo: {group.exceptions[0]}", file=sys.stderr)
+        problem = str(group.exceptions[0])
+    if problem:
+        print(f"demo: {problem}", file=sys.stderr)
         return 1
     print(f"demo: converged ({took}, {time.monotonic() - started:.1f} s)")
     return 0

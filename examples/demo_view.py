@@ -23,7 +23,9 @@ _STATES = {"Running": "green", "Pending": "yellow", "Terminating": "red"}
 
 
 class View(Protocol):
-    """Where the demo reports to."""
+    """Where the demo reports to. ``pause`` is how many seconds a person needs to see what a step did."""
+
+    pause: float
 
     def __enter__(self) -> View: ...
     def __exit__(
@@ -37,6 +39,8 @@ class View(Protocol):
 
 class PlainView:
     """A line for each step and each thing that Chronos saw; for pipes and logs."""
+
+    pause = 0.0
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -70,11 +74,12 @@ class PlainView:
 class LiveView:
     """The steps, a table of the objects there are, and the last of what Chronos saw."""
 
-    LOG_LINES = 14
+    pause = 0.8
 
     def __init__(self, console: Console) -> None:
         self._steps: list[tuple[str, str]] = []
-        self._entries: deque[Entry] = deque(maxlen=self.LOG_LINES)
+        self._log_lines = min(14, max(3, console.height - 20))
+        self._entries: deque[Entry] = deque(maxlen=self._log_lines)
         self._rows: Sequence[Row] = ()
         self._live = Live(console=console, auto_refresh=False, transient=False)
 
@@ -118,7 +123,7 @@ class LiveView:
 
     def _object_table(self) -> Table:
         table = Table(title="objects", title_justify="left", expand=True, border_style="blue")
-        for heading in ("kind", "name", "state", ""):
+        for heading in ("kind", "name", "state", "where"):
             table.add_column(heading)
         for kind, name, state, details in self._rows:
             table.add_row(kind, name, Text(state, _STATES.get(state, "")), Text(details, "dim"))
@@ -133,7 +138,7 @@ class LiveView:
             lines.append(f"{entry.key:<24} {entry.state.phase:<12} ready {entry.state.ready} ")
             lines.append(f"on {entry.state.node or 'no node yet'}\n", "dim")
         return Panel(
-            lines, title="what Chronos saw", title_align="left", border_style="blue", height=self.LOG_LINES + 2
+            lines, title="what Chronos saw", title_align="left", border_style="blue", height=self._log_lines + 2
         )
 
 

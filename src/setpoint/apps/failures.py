@@ -35,6 +35,7 @@ def reported(program: str) -> Iterator[None]:
 
 def explain(problem: BaseException) -> str | None:
     """One sentence for a failure that is not the program's fault, None for any other."""
+    from setpoint.apiserver import PortTakenError, StorageError
     from setpoint.cache import CacheSyncError
     from setpoint.client import ApiError, ConfigError, CredentialsError, TransportError
     from setpoint.crd import DefinitionError
@@ -44,8 +45,8 @@ def explain(problem: BaseException) -> str | None:
         sentences = [explain(part) for part in parts]
         return None if None in sentences else sentences[0]
     (problem,) = parts
-    expected = (CacheSyncError, ApiError, ConfigError, CredentialsError, TransportError, DefinitionError, DecodeError)
-    if isinstance(problem, expected):
+    from_client = (CacheSyncError, ApiError, ConfigError, CredentialsError, TransportError)
+    if isinstance(problem, (*from_client, PortTakenError, StorageError, DefinitionError, DecodeError)):
         return str(problem)
     if isinstance(problem, OSError) and problem.errno in (errno.EADDRINUSE, errno.EACCES, errno.ENOENT, errno.ENOSPC):
         where = f": {problem.filename}" if problem.filename else ""
