@@ -6,6 +6,7 @@ import asyncio
 import gc
 import logging
 import os
+import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -20,9 +21,10 @@ from setpoint.client import (
     ClientCertificate,
     ClientConfig,
     ConfigError,
-    HttpTransport,
+    Impersonation,
     Request,
     ServiceUnavailable,
+    StaticToken,
     TransportError,
 )
 
@@ -52,12 +54,16 @@ async def raw_server(talk: Talk) -> AsyncIterator[str]:
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     try:
-        yield "http://127.0.0.1:%d" % server.sockets[0].getsockname()[1]
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def connected(url: str) -> Client:
+    return Client.from_config(ClientConfig(server=url))
 
 
 def saying(text: bytes, *, then_wait: bool = False) -> Talk:
@@ -72,7 +78,7 @@ def saying(text: bytes, *, then_wait: bool = False) -> Talk:
 
 
 async def failing(url: str, *, timeout: float = 5.0, method: str = "POST") -> TransportError:
-    async with Client(HttpTransport(ClientConfig(server=url))) as client:
+    async with connected(url) as client:
         with pytest.raises(TransportError) as caught:
             await client.request(method, "/x", timeout=timeout)
     return caught.value
@@ -112,11 +118,13 @@ async def test_a_server_that_is_not_trusted_is_refused(tmp_path: Path) -> None:
         (make("server", ca, names=("elsewhere",)), "not trusted: .*127.0.0.1"),
     ):
         context = server_context(server, tmp_path)
-        async with listening(Server(lambda request: OK), ssl_context=context) as url:
-            async with Client.from_config(ClientConfig(server=url, ca_data=ca.cert_pem)) as client:
-                with pytest.raises(TransportError, match=said) as caught:
-                    await client.get(Thing, "a")
-                assert not caught.value.sent
+        async with (
+            listening(Server(lambda request: OK), ssl_context=context) as url,
+            Client.from_config(ClientConfig(server=url, ca_data=ca.cert_pem)) as client,
+        ):
+            with pytest.raises(TransportError, match=said) as caught:
+                await client.get(Thing, "a")
+            assert not caught.value.sent
 
 
 async def test_tls_server_name_stands_in_for_the_host(tmp_path: Path) -> None:
@@ -272,8 +280,6 @@ async def test_an_answer_that_breaks_off_is_one_clear_error(text: bytes, said: s
     async with raw_server(saying(text)) as url:
         error = await failing(url)
     assert error.sent
-    import re
-
     assert re.search(said, str(error)), error
 
 
@@ -290,7 +296,7 @@ async def test_a_stream_that_falls_silent_meets_the_idle_deadline() -> None:
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{}\n\r\n"
     async with (
         raw_server(saying(head, then_wait=True)) as url,
-        Client(HttpTransport(ClientConfig(server=url))) as client,
+        connected(url) as client,
     ):
         with pytest.raises(TransportError, match=r"sent nothing for 0\.1 s") as caught:
             async with client.stream("GET", "/x", idle_timeout=0.1) as response:
@@ -306,7 +312,7 @@ async def test_an_endless_body_ends_at_its_limit() -> None:
             writer.write(b"x" * 65536)
             await writer.drain()
 
-    async with raw_server(talk) as url, Client(HttpTransport(ClientConfig(server=url))) as client:
+    async with raw_server(talk) as url, connected(url) as client:
         with pytest.raises(TransportError, match="longer than 1000000 bytes"):
             async with client.stream("GET", "/x") as response:
                 await response.read(1_000_000)
@@ -316,11 +322,9 @@ async def test_a_load_balancers_page_is_an_error_that_shows_it() -> None:
     page = Answer(502, {"content-type": "text/html"}, b"<html><h1>Bad   Gateway</h1></html>")
     async with (
         listening(Server(lambda request: page)) as url,
-        Client(HttpTransport(ClientConfig(server=url))) as client,
+        connected(url) as client,
     ):
-        with pytest.raises(
-            ServiceUnavailable, match=r"no Status of an API server \(text/html\): <html><h1>Bad Gateway"
-        ):
+        with pytest.raises(ServiceUnavailable, match=r"no Status .*\(text/html\): <html><h1>Bad Gateway"):
             await client.get(Thing, "a")
 
 
@@ -328,9 +332,9 @@ async def test_a_redirect_is_not_followed() -> None:
     moved = Answer(302, {"location": "https://login.example.com/"}, b"")
     async with (
         listening(Server(lambda request: moved)) as url,
-        Client(HttpTransport(ClientConfig(server=url))) as client,
+        connected(url) as client,
     ):
-        with pytest.raises(ApiError, match="redirects to https://login.example.com/; redirects are not followed"):
+        with pytest.raises(ApiError, match=r"redirects to https://login\.example\.com/; redirects are not"):
             await client.get(Thing, "a")
 
 
@@ -338,7 +342,7 @@ async def test_a_good_answer_that_is_no_json_is_an_error() -> None:
     page = Answer(200, {}, b"<html>")
     async with (
         listening(Server(lambda request: page)) as url,
-        Client(HttpTransport(ClientConfig(server=url))) as client,
+        connected(url) as client,
     ):
         with pytest.raises(ValueError, match="not a Thing but malformed JSON"):
             await client.get(Thing, "a")
@@ -354,7 +358,7 @@ async def test_many_watches_do_not_keep_requests_waiting() -> None:
     def behave(request: Request) -> Answer:
         return Answer(body=stream()) if dict(request.query).get("watch") else OK
 
-    async with listening(Server(behave)) as url, Client(HttpTransport(ClientConfig(server=url))) as client:
+    async with listening(Server(behave)) as url, connected(url) as client:
         watches = [client.watch(Thing) for _ in range(150)]
         await asyncio.gather(*(anext(watch) for watch in watches))
         await client.get(Thing, "a")
@@ -365,7 +369,7 @@ async def test_many_watches_do_not_keep_requests_waiting() -> None:
 async def test_nothing_leaks(recwarn: pytest.WarningsRecorder) -> None:
     before = len(asyncio.all_tasks())
     async with listening(Server(lambda request: OK)) as url:
-        async with Client(HttpTransport(ClientConfig(server=url))) as client:
+        async with connected(url) as client:
             await asyncio.gather(*(client.get(Thing, "a") for _ in range(20)))
             await failing("http://127.0.0.1:1")
         await client.close()
@@ -376,8 +380,6 @@ async def test_nothing_leaks(recwarn: pytest.WarningsRecorder) -> None:
 
 
 async def test_credentials_and_impersonation_go_with_every_request() -> None:
-    from setpoint.client import Impersonation, StaticToken
-
     server = Server(lambda request: OK)
     async with listening(server) as url:
         config = ClientConfig(

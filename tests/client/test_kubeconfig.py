@@ -75,9 +75,7 @@ def test_the_first_file_of_the_list_wins_per_name(tmp_path: Path) -> None:
 
 def test_home_then_the_pod_itself_are_looked_at_last(tmp_path: Path) -> None:
     environ = {"HOME": str(tmp_path)}
-    with pytest.raises(
-        ConfigError, match=r"no configuration: .*/.kube/config does not exist, and not inside a cluster"
-    ):
+    with pytest.raises(ConfigError, match=r"no configuration: .*/.kube/config .*, and not inside a cluster"):
         load_config(environ=environ)
     with pytest.raises(ConfigError, match="set KUBECONFIG"):
         load_kubeconfig(environ=environ)
@@ -207,7 +205,7 @@ PLUGIN = {"apiVersion": "client.authentication.k8s.io/v1", "command": "x", "inte
         (
             {"server": "https://h", "certificate-authority": "gone"},
             {},
-            "certificate-authority .*gone can't be read: No such file",
+            "-authority .*gone can't be read: No such",
         ),
         ({"server": "https://h", "certificate-authority-data": "%%"}, {}, "certificate-authority-data is no base64"),
         ({"server": "https://h", "insecure-skip-tls-verify": "yes"}, {}, "must be true or false, not a string"),

@@ -251,9 +251,11 @@ async def test_watch_gives_events_and_lets_bookmarks_and_errors_through_undecode
         for start in range(0, len(text), 7):
             yield text[start : start + 7]
 
-    async with connect(lambda request: Answer(body=stream())) as (client, server):
-        async with client.watch(Thing, namespace="ns", resource_version="3", selector="a=b") as events:
-            added, bookmark, error = [event async for event in events]
+    async with (
+        connect(lambda request: Answer(body=stream())) as (client, server),
+        client.watch(Thing, namespace="ns", resource_version="3", selector="a=b") as events,
+    ):
+        added, bookmark, error = [event async for event in events]
     assert isinstance(added.object, Thing)
     assert added.object.key == "ns/a"
     assert (bookmark.type, bookmark.resource_version) == ("BOOKMARK", "12")

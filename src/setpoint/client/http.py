@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import logging
 import re
 import ssl
@@ -177,14 +178,6 @@ class HttpTransport:
 
         config = self._config
         tls: ssl.SSLContext | bool = config.tls.context(certificate) if self._https else True
-        connector = aiohttp.TCPConnector(ssl=tls, limit=0, keepalive_timeout=KEEP_ALIVE, ttl_dns_cache=30)
-        session = aiohttp.ClientSession(
-            connector=connector,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            read_bufsize=READ_BUFFER,
-            max_field_size=1 << 16,
-            max_line_size=1 << 16,
-        )
         options: dict[str, Any] = {}
         if config.tls_server_name:
             options["server_hostname"] = config.tls_server_name
@@ -196,7 +189,16 @@ class HttpTransport:
             proxy = URL(config.proxy_url)
             options["proxy"] = proxy.with_user(None)
             if proxy.user is not None:
-                options["proxy_auth"] = aiohttp.BasicAuth(proxy.user, proxy.password or "")
+                secret = base64.b64encode(f"{proxy.user}:{proxy.password or ''}".encode()).decode()
+                options["proxy_headers"] = {"Proxy-Authorization": f"Basic {secret}"}
+        connector = aiohttp.TCPConnector(ssl=tls, limit=0, keepalive_timeout=KEEP_ALIVE, ttl_dns_cache=30)
+        session = aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            read_bufsize=READ_BUFFER,
+            max_field_size=1 << 16,
+            max_line_size=1 << 16,
+        )
         return _Pool(session, certificate, options, URL)
 
     def _explained(self, problem: Exception, request: Request) -> Exception:

@@ -37,6 +37,10 @@ def changes(obj: Object) -> tuple[PatchType, bytes] | None:
     after = to_wire(obj)
     if before == after:
         return None
+    for part in ("metadata", "spec", "status"):  # left out on the wire when they say nothing; still not removed
+        if part in read and (part in before or part in after):
+            before.setdefault(part, {})
+            after.setdefault(part, {})
     wanted = edited(read, before, after)
     kind, patch = patch_between(read, wanted)
     version = obj.metadata.resource_version
@@ -70,12 +74,13 @@ def edited(raw: Any, before: Any, after: Any) -> Any:
     if isinstance(raw, dict) and isinstance(before, dict) and isinstance(after, dict):
         result = {key: value for key, value in raw.items() if key in after or key not in before}
         for key, value in after.items():
-            if key in before:
-                result[key] = edited(raw.get(key), before[key], value) if key in raw else value
-                if key not in raw and before[key] == value:
-                    del result[key]  # the model's own zero; nobody said it
-            else:
-                result[key] = value
+            if key not in raw:
+                if key not in before or before[key] != value:  # else it is the model's own zero, which nobody said
+                    result[key] = value
+            elif key in before:
+                result[key] = edited(raw[key], before[key], value)
+            else:  # in the JSON, but it said nothing to the model
+                result[key] = edited(raw[key], {}, value) if isinstance(value, dict) else value
         return result
     if isinstance(raw, list) and isinstance(before, list) and isinstance(after, list) and len(raw) == len(before):
         return [

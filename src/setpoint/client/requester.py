@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
 from setpoint.client.errors import error_from, retry_after_of
+from setpoint.client.limiter import AdaptiveLimiter
 from setpoint.client.options import Query
 from setpoint.client.retry import RetryPolicy
 from setpoint.client.transport import DEFAULT_TIMEOUT, Request, Response, Transport, TransportError
@@ -23,6 +24,8 @@ JSON = "application/json"
 IDLE_TIMEOUT = 330.0
 """Seconds without a byte after which a stream is dead: API servers send a bookmark a minute and end a watch after
 five to ten; where bookmarks are off, the server's own end comes first."""
+EXEMPT = "/apis/coordination.k8s.io/"
+"""Leases never wait for the limiter: whoever can't renew in time loses leadership."""
 _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 _VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _MAX_WARNINGS = 1000
@@ -40,9 +43,11 @@ class Requester:
         *,
         retry: RetryPolicy | None = None,
         on_warning: Callable[[str], None] | None = None,
+        limiter: AdaptiveLimiter | None = None,
     ) -> None:
         self.transport = transport
         self._retry = retry or RetryPolicy()
+        self._limiter = limiter or AdaptiveLimiter()
         self._on_warning = on_warning or _log_warning
         self._warned: OrderedDict[str, None] = OrderedDict()
 
@@ -75,11 +80,19 @@ class Requester:
             sent.update(headers)
         request = Request(method, path, query, sent, body, timeout)
         attempt = 0
+        limiter = None if path.startswith(EXEMPT) else self._limiter
         while True:
             try:
-                async with self.transport.send(request) as response:
-                    status, heads = response.status, response.headers
-                    answer = await response.read()
+                if limiter is not None:
+                    await limiter.enter()
+                status = 0
+                try:
+                    async with self.transport.send(request) as response:
+                        status, heads = response.status, response.headers
+                        answer = await response.read()
+                finally:
+                    if limiter is not None:
+                        limiter.leave(throttled=status == 429 if status else None)
             except TransportError as error:
                 delay = self._retry.delay_after_error(method, error, attempt)
                 if delay is None:

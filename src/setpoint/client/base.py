@@ -1,0 +1,90 @@
+"""What all verbs share: names, namespaces, requests, and who hears of writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any, TypeVar
+
+from setpoint.client.options import checked_name
+from setpoint.client.requester import JSON, Requester
+from setpoint.client.transport import Transport
+from setpoint.meta import Object, ObjectKey, Resource, decode, resource_of
+
+__all__ = ["ClientBase", "WriteObserver"]
+
+K = TypeVar("K", bound=Object)
+WriteObserver = Callable[[Resource, ObjectKey, str, str, str], None]
+"""Called after each write that the server answered: resource, key, uid, resourceVersion, verb."""
+
+
+class ClientBase:
+    """The state of a client; see `setpoint.client.Client`."""
+
+    transport: Transport
+    namespace: str
+    field_manager: str
+    random: Random
+    _requester: Requester
+    _observers: list[WriteObserver]
+
+    async def _write(
+        self,
+        verb: str,
+        method: str,
+        kind: type[K],
+        key: ObjectKey,
+        path: str,
+        body: bytes,
+        *,
+        query: Any,
+        content_type: str = JSON,
+        subresource: str = "",
+        observed: bool = True,
+    ) -> K:
+        resource = resource_of(kind)
+        answer = await self._requester.request(
+            method,
+            path,
+            query=tuple(query),
+            body=body,
+            content_type=content_type,
+            accept=accept_of(kind),
+            verb=verb,
+            resource=named(resource, subresource),
+            key=key,
+        )
+        made = decode(kind, answer)
+        if observed and self._observers:
+            self._observe(resource, made.key, made.uid, made.metadata.resource_version, verb)
+        return made
+
+    def _observe(self, resource: Resource, key: ObjectKey, uid: str, version: str, verb: str) -> None:
+        for observer in tuple(self._observers):
+            observer(resource, key, uid, version, verb)
+
+    def _manager(self, field_manager: str | None) -> str:
+        return self.field_manager if field_manager is None else field_manager
+
+    def _namespace_of(self, resource: Resource, namespace: str | None) -> str:
+        if not resource.namespaced:
+            return ""
+        return checked_name(namespace or self.namespace, "the namespace")
+
+    def _key(self, resource: Resource, namespace: str | None, name: str) -> ObjectKey:
+        return ObjectKey.of(
+            self._namespace_of(resource, namespace), checked_name(name, f"the name of the {resource.kind}")
+        )
+
+
+def scope_of(namespace: str | None) -> str:
+    return checked_name(namespace, "the namespace") if namespace else ""
+
+
+def named(resource: Resource, subresource: str) -> Resource | str:
+    return f"{resource}/{subresource}" if subresource else resource
+
+
+def accept_of(kind: type[Object], *, listed: bool = False) -> str:
+    wanted = getattr(kind, "accept_list" if listed else "accept", JSON)
+    return wanted if isinstance(wanted, str) else JSON

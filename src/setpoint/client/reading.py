@@ -1,0 +1,177 @@
+"""The verbs that read: get, list, watch."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import TypeVar
+
+from setpoint.client.base import ClientBase, accept_of, named, scope_of
+from setpoint.client.collection import ObjectList, decode_list
+from setpoint.client.errors import Expired
+from setpoint.client.options import AnyFieldSelector, AnySelector, list_query
+from setpoint.client.requester import IDLE_TIMEOUT
+from setpoint.client.watch import Watch
+from setpoint.meta import Object, decode, resource_of
+
+__all__ = ["Reading"]
+
+K = TypeVar("K", bound=Object)
+PAGE = 500
+
+
+class Reading(ClientBase):
+    """The verbs that read; a part of `setpoint.client.Client`."""
+
+    async def get(
+        self,
+        kind: type[K],
+        name: str,
+        *,
+        namespace: str | None = None,
+        resource_version: str = "",
+        subresource: str = "",
+    ) -> K:
+        """The object of that name. A ``resource_version`` asks for a state at least that new (``"0"``: any).
+
+        Raises:
+            NotFound: there is none.
+        """
+        resource = resource_of(kind)
+        key = self._key(resource, namespace, name)
+        body = await self._requester.request(
+            "GET",
+            resource.path(namespace=key.namespace, name=key.name, subresource=subresource),
+            query=(("resourceVersion", resource_version),) if resource_version else (),
+            accept=accept_of(kind),
+            verb="get",
+            resource=named(resource, subresource),
+            key=key,
+        )
+        return decode(kind, body)
+
+    async def list(
+        self,
+        kind: type[K],
+        *,
+        namespace: str | None = None,
+        selector: AnySelector = None,
+        field_selector: AnyFieldSelector = None,
+        limit: int = 0,
+        continue_: str = "",
+        resource_version: str = "",
+        resource_version_match: str = "",
+        timeout: float = 60.0,
+    ) -> ObjectList[K]:
+        """The objects of a kind: of one ``namespace``, or with None of all of them.
+
+        ``limit`` 0 is no limit; with one, go on with `ObjectList.metadata`'s token, or use `pages`.
+
+        Raises:
+            Expired: the token in ``continue_`` is too old.
+        """
+        resource = resource_of(kind)
+        query = list_query(
+            selector,
+            field_selector,
+            (
+                ("limit", str(limit) if limit else ""),
+                ("continue", continue_),
+                ("resourceVersion", resource_version),
+                ("resourceVersionMatch", resource_version_match),
+            ),
+        )
+        body = await self._requester.request(
+            "GET",
+            resource.path(namespace=scope_of(namespace)),
+            query=tuple(query),
+            accept=accept_of(kind, listed=True),
+            timeout=timeout,
+            verb="list",
+            resource=resource,
+            key=f"{namespace}/" if namespace else "",
+        )
+        return decode_list(kind, body)
+
+    async def pages(
+        self,
+        kind: type[K],
+        *,
+        namespace: str | None = None,
+        selector: AnySelector = None,
+        field_selector: AnyFieldSelector = None,
+        limit: int = PAGE,
+        resource_version: str = "",
+    ) -> AsyncIterator[K]:
+        """Every object, fetched in pages of ``limit``.
+
+        When the server has forgotten the state that the pages are of (410 on a continue token, after some five
+        minutes), everything is listed once more and what was already given is left out: every object that exists
+        throughout comes exactly once, but not all are of the same moment any more.
+        """
+        given: set[str] = set()
+        token = ""
+        while True:
+            try:
+                page = await self.list(
+                    kind,
+                    namespace=namespace,
+                    selector=selector,
+                    field_selector=field_selector,
+                    limit=limit,
+                    continue_=token,
+                    resource_version="" if token else resource_version,
+                )
+            except Expired:
+                if not token:
+                    raise
+                page = await self.list(kind, namespace=namespace, selector=selector, field_selector=field_selector)
+            token = page.metadata.continue_
+            for obj in page:
+                if obj.uid not in given:
+                    given.add(obj.uid or obj.key)
+                    yield obj
+            if not token:
+                return
+
+    def watch(
+        self,
+        kind: type[K],
+        *,
+        namespace: str | None = None,
+        selector: AnySelector = None,
+        field_selector: AnyFieldSelector = None,
+        resource_version: str = "",
+        bookmarks: bool = True,
+        timeout_seconds: int | None = None,
+        send_initial_events: bool = False,
+        idle_timeout: float | None = IDLE_TIMEOUT,
+    ) -> Watch[K]:
+        """The changes from ``resource_version`` on; without one, first an ``ADDED`` for each object there is.
+
+        The server ends the watch after ``timeout_seconds`` (default: its own choice, 5 to 10 minutes).
+        """
+        resource = resource_of(kind)
+        initial = send_initial_events
+        query = list_query(
+            selector,
+            field_selector,
+            (
+                ("watch", "true"),
+                ("resourceVersion", resource_version),
+                ("resourceVersionMatch", "NotOlderThan" if initial else ""),
+                ("sendInitialEvents", "true" if initial else ""),
+                ("allowWatchBookmarks", "true" if bookmarks or initial else ""),
+                ("timeoutSeconds", str(timeout_seconds) if timeout_seconds is not None else ""),
+            ),
+        )
+        stream = self._requester.stream(
+            "GET",
+            resource.path(namespace=scope_of(namespace)),
+            query=tuple(query),
+            accept=accept_of(kind),
+            idle_timeout=idle_timeout,
+            verb="watch",
+            resource=resource,
+            key=f"{namespace}/" if namespace else "",
+        )
+        return Watch(stream, kind, resource)

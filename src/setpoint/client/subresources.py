@@ -1,0 +1,258 @@
+"""Subresources: scale, eviction, binding, tokens, approval, logs."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from setpoint.client.base import ClientBase, named
+from setpoint.client.options import PatchType, write_query
+from setpoint.client.requester import JSON
+from setpoint.client.transport import Response
+from setpoint.meta import Object, Resource, Status, decode, resource_of, to_wire
+
+if TYPE_CHECKING:
+    from setpoint.models.authentication_v1 import TokenRequest
+    from setpoint.models.autoscaling_v1 import Scale
+    from setpoint.models.certificates_v1 import CertificateSigningRequest
+    from setpoint.models.core_v1 import Pod, ServiceAccount
+
+__all__ = ["Subresources"]
+
+K = TypeVar("K", bound=Object)
+S = TypeVar("S", bound=Object)
+_LOG_IDLE = 3600.0
+"""A log may well be silent; after an hour the connection is taken for dead."""
+
+
+class Subresources(ClientBase):
+    """What some kinds offer beside the usual verbs; a part of `setpoint.client.Client`."""
+
+    # -- scale ------------------------------------------------------------------------------------------------------
+
+    async def get_scale(self, kind: type[Object], name: str, *, namespace: str | None = None) -> Scale:
+        """How many replicas an object wants and has, of any kind with a ``scale`` subresource.
+
+        Raises:
+            NotFound: no such object, or its kind can't be scaled.
+        """
+        from setpoint.models.autoscaling_v1 import Scale
+
+        resource = resource_of(kind)
+        key = self._key(resource, namespace, name)
+        body = await self._requester.request(
+            "GET",
+            resource.path(namespace=key.namespace, name=key.name, subresource="scale"),
+            verb="get",
+            resource=named(resource, "scale"),
+            key=key,
+        )
+        return decode(Scale, body)
+
+    async def patch_scale(
+        self,
+        kind: type[Object],
+        name: str,
+        replicas: int,
+        *,
+        namespace: str | None = None,
+        resource_version: str = "",
+        dry_run: bool = False,
+    ) -> Scale:
+        """Sets the number of replicas wanted, at ``resource_version`` only if that is given.
+
+        Raises:
+            Conflict: the object has another resource version.
+        """
+        from setpoint.models.autoscaling_v1 import Scale
+
+        resource = resource_of(kind)
+        key = self._key(resource, namespace, name)
+        patch: dict[str, Any] = {"spec": {"replicas": replicas}}
+        if resource_version:
+            patch["metadata"] = {"resourceVersion": resource_version}
+        body = await self._requester.request(
+            "PATCH",
+            resource.path(namespace=key.namespace, name=key.name, subresource="scale"),
+            query=tuple(write_query(dry_run, self.field_manager, None)),
+            body=msgspec.json.encode(patch),
+            content_type=PatchType.MERGE.value,
+            verb="patch",
+            resource=named(resource, "scale"),
+            key=key,
+        )
+        scale = decode(Scale, body)
+        if not dry_run:
+            self._observe(resource, key, scale.uid, scale.metadata.resource_version, "patch")
+        return scale
+
+    # -- what pods, service accounts and certificate requests have -----------------------------------------------------
+
+    async def evict(
+        self,
+        pod: Pod | str,
+        *,
+        namespace: str | None = None,
+        grace_period_seconds: int | None = None,
+        dry_run: bool = False,
+    ) -> Status:
+        """Asks for a pod's removal in keeping with its disruption budgets. A `Pod` is evicted by its uid.
+
+        Raises:
+            TooManyRequests: a budget does not allow it now; see ``retry_after``.
+        """
+        options: dict[str, Any] = {}
+        if not isinstance(pod, str):
+            options["preconditions"] = {"uid": pod.uid}
+        if grace_period_seconds is not None:
+            options["gracePeriodSeconds"] = grace_period_seconds
+        if dry_run:
+            options["dryRun"] = ["All"]
+        body: dict[str, Any] = {"apiVersion": "policy/v1", "kind": "Eviction"}
+        if options:
+            body["deleteOptions"] = options
+        answer = await self._post(_POD, *_named_by(pod, namespace), "eviction", body)
+        return msgspec.json.decode(answer, type=Status)
+
+    async def bind(self, pod: Pod | str, node: str, *, namespace: str | None = None) -> Status:
+        """Assigns a pod to a node, as a scheduler does.
+
+        Raises:
+            Conflict: it is assigned already.
+        """
+        body: dict[str, Any] = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "target": {"apiVersion": "v1", "kind": "Node", "name": node},
+        }
+        if not isinstance(pod, str) and pod.uid:
+            body["metadata"] = {"uid": pod.uid}
+        answer = await self._post(_POD, *_named_by(pod, namespace), "binding", body)
+        return msgspec.json.decode(answer, type=Status)
+
+    async def create_token(
+        self,
+        service_account: ServiceAccount | str,
+        *,
+        namespace: str | None = None,
+        audiences: tuple[str, ...] = (),
+        expiration_seconds: int | None = None,
+    ) -> TokenRequest:
+        """A token of a service account; ``status.token`` holds it. Bad for logs."""
+        from setpoint.models.authentication_v1 import TokenRequest
+
+        spec: dict[str, Any] = {"audiences": list(audiences)}
+        if expiration_seconds is not None:
+            spec["expirationSeconds"] = expiration_seconds
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
+        answer = await self._post(_SERVICE_ACCOUNT, *_named_by(service_account, namespace), "token", body)
+        return decode(TokenRequest, answer)
+
+    async def approve(self, request: CertificateSigningRequest) -> CertificateSigningRequest:
+        """Stores the conditions of ``request`` (``Approved`` or ``Denied``) as its approval."""
+        resource = resource_of(type(request))
+        key = self._key(resource, None, request.name)
+        return await self._write(
+            "update",
+            "PUT",
+            type(request),
+            key,
+            resource.path(name=key.name, subresource="approval"),
+            msgspec.json.encode(to_wire(request)),
+            query=write_query(False, self.field_manager, None),
+            subresource="approval",
+        )
+
+    async def logs(
+        self,
+        pod: Pod | str,
+        *,
+        namespace: str | None = None,
+        container: str = "",
+        previous: bool = False,
+        timestamps: bool = False,
+        tail_lines: int | None = None,
+        since_seconds: int | None = None,
+        limit_bytes: int | None = None,
+    ) -> str:
+        """What a container has written up to now. Bytes that are no UTF-8 are replaced."""
+        query = _log_query(container, previous, timestamps, tail_lines, since_seconds, limit_bytes)
+        key = self._key(_POD, *_named_by(pod, namespace))
+        body = await self._requester.request(
+            "GET",
+            _POD.path(namespace=key.namespace, name=key.name, subresource="log"),
+            query=tuple(query),
+            accept="*/*",
+            verb="get",
+            resource=named(_POD, "log"),
+            key=key,
+        )
+        return body.decode("utf-8", "replace")
+
+    def follow_logs(
+        self,
+        pod: Pod | str,
+        *,
+        namespace: str | None = None,
+        container: str = "",
+        previous: bool = False,
+        timestamps: bool = False,
+        tail_lines: int | None = None,
+        since_seconds: int | None = None,
+        limit_bytes: int | None = None,
+        idle_timeout: float | None = _LOG_IDLE,
+    ) -> AbstractAsyncContextManager[Response]:
+        """What a container writes, as it writes: ``async with ... as log: async for chunk in log.chunks()``."""
+        query = _log_query(container, previous, timestamps, tail_lines, since_seconds, limit_bytes)
+        key = self._key(_POD, *_named_by(pod, namespace))
+        return self._requester.stream(
+            "GET",
+            _POD.path(namespace=key.namespace, name=key.name, subresource="log"),
+            query=(*query, ("follow", "true")),
+            accept="*/*",
+            idle_timeout=idle_timeout,
+            verb="get",
+            resource=named(_POD, "log"),
+            key=key,
+        )
+
+    async def _post(
+        self, resource: Resource, namespace: str | None, name: str, subresource: str, body: dict[str, Any]
+    ) -> bytes:
+        key = self._key(resource, namespace, name)
+        metadata = {"name": key.name, "namespace": key.namespace, **body.get("metadata", {})}
+        return await self._requester.request(
+            "POST",
+            resource.path(namespace=key.namespace, name=key.name, subresource=subresource),
+            query=tuple(write_query(False, self.field_manager, None)),
+            body=msgspec.json.encode({**body, "metadata": metadata}),
+            content_type=JSON,
+            verb="create",
+            resource=named(resource, subresource),
+            key=key,
+        )
+
+
+_POD = Resource(group="", version="v1", kind="Pod", plural="pods")
+_SERVICE_ACCOUNT = Resource(group="", version="v1", kind="ServiceAccount", plural="serviceaccounts")
+
+
+def _named_by(obj: Object | str, namespace: str | None) -> tuple[str | None, str]:
+    return (namespace, obj) if isinstance(obj, str) else (namespace or obj.namespace, obj.name)
+
+
+def _log_query(
+    container: str,
+    previous: bool,
+    timestamps: bool,
+    tail_lines: int | None,
+    since_seconds: int | None,
+    limit_bytes: int | None,
+) -> list[tuple[str, str]]:
+    query = [("container", container)] if container else []
+    query += [(name, "true") for name, said in (("previous", previous), ("timestamps", timestamps)) if said]
+    numbers = (("tailLines", tail_lines), ("sinceSeconds", since_seconds), ("limitBytes", limit_bytes))
+    query += [(name, str(number)) for name, number in numbers if number is not None]
+    return query

@@ -1,0 +1,370 @@
+"""The verbs that write: create, update, replace, patch, apply, delete."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar, overload
+
+import msgspec
+
+from setpoint.client.base import ClientBase, accept_of
+from setpoint.client.options import (
+    AnyFieldSelector,
+    AnySelector,
+    FieldValidation,
+    PatchBody,
+    PatchType,
+    Propagation,
+    list_query,
+    write_query,
+)
+from setpoint.client.patches import changes
+from setpoint.meta import Object, ObjectKey, Status, decode, resource_of, to_wire
+
+__all__ = ["Writing"]
+
+K = TypeVar("K", bound=Object)
+_SERVER_OWNED = (
+    "managedFields",
+    "resourceVersion",
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "selfLink",
+)
+
+
+class _Kind(msgspec.Struct):
+    kind: str = ""
+
+
+_kinds = msgspec.json.Decoder(_Kind)
+
+
+class Writing(ClientBase):
+    """The verbs that write; a part of `setpoint.client.Client`."""
+
+    async def create(
+        self,
+        obj: K,
+        *,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+    ) -> K:
+        """Stores a new object and returns it as stored. Its name may be left to the server (``generate_name``).
+
+        Raises:
+            AlreadyExists: the name is taken.
+            Invalid: see its causes.
+        """
+        resource = resource_of(type(obj))
+        namespace = self._namespace_of(resource, obj.namespace)
+        document = to_wire(obj)
+        if namespace and not obj.namespace:
+            document.setdefault("metadata", {})["namespace"] = namespace
+        return await self._write(
+            "create",
+            "POST",
+            type(obj),
+            ObjectKey.of(namespace, obj.name or obj.metadata.generate_name),
+            resource.path(namespace=namespace),
+            msgspec.json.encode(document),
+            query=write_query(dry_run, self._manager(field_manager), field_validation),
+            observed=not dry_run,
+        )
+
+    async def update(
+        self,
+        obj: K,
+        *,
+        subresource: str = "",
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+    ) -> K:
+        """Stores the changes made to ``obj`` since it was read; returns the object as stored.
+
+        What is sent is a patch computed on the JSON that was read, so fields that the model does not know survive.
+        It holds only for the version that was read. Without a change nothing is sent and ``obj`` is returned.
+
+        Raises:
+            Conflict: it was changed by somebody else since: read it again (`setpoint.client.retry_on_conflict`).
+            ValueError: ``obj`` was made by hand; use `apply`, `create` or `replace`.
+        """
+        change = changes(obj)
+        if change is None:
+            return obj
+        patch_type, body = change
+        return await self.patch(
+            type(obj),
+            obj.name,
+            body,
+            type=patch_type,
+            namespace=obj.namespace,
+            subresource=subresource,
+            dry_run=dry_run,
+            field_manager=field_manager,
+            field_validation=field_validation,
+        )
+
+    async def update_status(self, obj: K, *, dry_run: bool = False, field_manager: str | None = None) -> K:
+        """As `update`, for what was changed in ``obj.status``; the server ignores other changes."""
+        return await self.update(obj, subresource="status", dry_run=dry_run, field_manager=field_manager)
+
+    async def replace(
+        self,
+        obj: K,
+        *,
+        subresource: str = "",
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+    ) -> K:
+        """Stores ``obj`` in the place of what is there (PUT). **Drops fields that its model does not know.**
+
+        With a resource version it holds for that version only; without one it wins over everything.
+
+        Raises:
+            Conflict: it was changed since it was read.
+        """
+        resource = resource_of(type(obj))
+        key = self._key(resource, obj.namespace, obj.name)
+        document = to_wire(obj)
+        if key.namespace and not obj.namespace:
+            document.setdefault("metadata", {})["namespace"] = key.namespace
+        return await self._write(
+            "update",
+            "PUT",
+            type(obj),
+            key,
+            resource.path(namespace=key.namespace, name=key.name, subresource=subresource),
+            msgspec.json.encode(document),
+            query=write_query(dry_run, self._manager(field_manager), field_validation),
+            subresource=subresource,
+            observed=not dry_run,
+        )
+
+    async def patch(
+        self,
+        kind: type[K],
+        name: str,
+        patch: PatchBody,
+        *,
+        type: PatchType = PatchType.MERGE,
+        namespace: str | None = None,
+        subresource: str = "",
+        force: bool = False,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+    ) -> K:
+        """Changes an object by a patch of that `PatchType`; returns the object as stored.
+
+        Raises:
+            NotFound: there is no such object (`PatchType.APPLY` creates it).
+            Conflict: the patch names a resource version that is not the stored one.
+            Invalid: the result is not valid, or a ``test`` of a JSON patch failed.
+        """
+        resource = resource_of(kind)
+        key = self._key(resource, namespace, name)
+        query = write_query(dry_run, self._manager(field_manager), field_validation)
+        if force:
+            query.append(("force", "true"))
+        return await self._write(
+            "patch",
+            "PATCH",
+            kind,
+            key,
+            resource.path(namespace=key.namespace, name=key.name, subresource=subresource),
+            patch if isinstance(patch, bytes) else msgspec.json.encode(patch),
+            query=query,
+            content_type=type.value,
+            subresource=subresource,
+            observed=not dry_run,
+        )
+
+    async def apply(
+        self,
+        obj: K,
+        *,
+        force: bool = True,
+        field_manager: str | None = None,
+        subresource: str = "",
+        dry_run: bool = False,
+        field_validation: FieldValidation | None = None,
+    ) -> K:
+        """Server-side apply (KEP-555): what ``obj`` says becomes so, and this field manager owns it.
+
+        Fields that this manager applied before and ``obj`` does not mention any more are removed; all others stay.
+        What only the server may say (uid, resourceVersion, managedFields, status and the like) is left out. With
+        ``subresource="status"`` it is the status that is sent.
+
+        Raises:
+            Conflict: without ``force``, when another manager owns a field with another value; its causes name them.
+        """
+        resource = resource_of(type(obj))
+        key = self._key(resource, obj.namespace, obj.name)
+        query = write_query(dry_run, self._manager(field_manager), field_validation)
+        if force:
+            query.append(("force", "true"))
+        return await self._write(
+            "patch",
+            "PATCH",
+            type(obj),
+            key,
+            resource.path(namespace=key.namespace, name=key.name, subresource=subresource),
+            msgspec.json.encode(_configuration(obj, key.namespace, subresource)),
+            query=query,
+            content_type=PatchType.APPLY.value,
+            subresource=subresource,
+            observed=not dry_run,
+        )
+
+    @overload
+    async def delete(
+        self,
+        obj_or_kind: K,
+        name: None = None,
+        *,
+        namespace: str | None = None,
+        uid: str | None = None,
+        resource_version: str | None = None,
+        propagation: Propagation | None = None,
+        grace_period_seconds: int | None = None,
+        dry_run: bool = False,
+    ) -> K | Status: ...
+
+    @overload
+    async def delete(
+        self,
+        obj_or_kind: type[K],
+        name: str,
+        *,
+        namespace: str | None = None,
+        uid: str | None = None,
+        resource_version: str | None = None,
+        propagation: Propagation | None = None,
+        grace_period_seconds: int | None = None,
+        dry_run: bool = False,
+    ) -> K | Status: ...
+
+    async def delete(
+        self,
+        obj_or_kind: K | type[K],
+        name: str | None = None,
+        *,
+        namespace: str | None = None,
+        uid: str | None = None,
+        resource_version: str | None = None,
+        propagation: Propagation | None = None,
+        grace_period_seconds: int | None = None,
+        dry_run: bool = False,
+    ) -> K | Status:
+        """Asks for the deletion of an object, or of a kind's object by name.
+
+        Given an object, its uid is the precondition: a newer object of the same name is not hit. Returns the object
+        if it still exists, with a deletion timestamp (finalizers, grace period), and as it last was or a `Status` if
+        it is gone.
+
+        Raises:
+            NotFound: there is none.
+            Conflict: a precondition (``uid``, ``resource_version``) does not hold.
+        """
+        if isinstance(obj_or_kind, Object):
+            kind: type[K] = type(obj_or_kind)
+            name, namespace = obj_or_kind.name, namespace or obj_or_kind.namespace
+            uid = obj_or_kind.uid if uid is None else uid
+        else:
+            kind = obj_or_kind
+            if name is None:
+                raise TypeError(f"delete({kind.__name__}, ...) needs a name; delete_all deletes many")
+        resource = resource_of(kind)
+        key = self._key(resource, namespace, name)
+        options = _delete_options(uid, resource_version, propagation, grace_period_seconds, dry_run)
+        body = await self._requester.request(
+            "DELETE",
+            resource.path(namespace=key.namespace, name=key.name),
+            body=options,
+            accept=accept_of(kind),
+            verb="delete",
+            resource=resource,
+            key=key,
+        )
+        if _kinds.decode(body).kind == "Status":
+            status = msgspec.json.decode(body, type=Status)
+            if not dry_run:
+                self._observe(resource, key, uid or (status.details.uid if status.details else ""), "", "delete")
+            return status
+        gone = decode(kind, body)
+        if not dry_run:
+            self._observe(resource, key, gone.uid, gone.metadata.resource_version, "delete")
+        return gone
+
+    async def delete_all(
+        self,
+        kind: type[Object],
+        *,
+        namespace: str | None = None,
+        selector: AnySelector = None,
+        field_selector: AnyFieldSelector = None,
+        propagation: Propagation | None = None,
+        grace_period_seconds: int | None = None,
+        dry_run: bool = False,
+        timeout: float = 60.0,
+    ) -> None:
+        """Asks for the deletion of all objects of a kind that match, in one namespace (default: the client's).
+
+        Objects with finalizers are still there afterwards. Not atomic: an error may come after some are deleted.
+        """
+        resource = resource_of(kind)
+        place = self._namespace_of(resource, namespace)
+        await self._requester.request(
+            "DELETE",
+            resource.path(namespace=place),
+            query=tuple(list_query(selector, field_selector)),
+            body=_delete_options(None, None, propagation, grace_period_seconds, dry_run),
+            timeout=timeout,
+            verb="deletecollection",
+            resource=resource,
+            key=f"{place}/" if place else "",
+        )
+
+
+def _configuration(obj: Object, namespace: str, subresource: str) -> dict[str, Any]:
+    """What ``obj`` says, without what only the server may say."""
+    document: dict[str, Any] = to_wire(obj)
+    metadata = {name: value for name, value in document.get("metadata", {}).items() if name not in _SERVER_OWNED}
+    if namespace:
+        metadata["namespace"] = namespace
+    document["metadata"] = metadata
+    if not subresource:
+        document.pop("status", None)
+    return document
+
+
+def _delete_options(
+    uid: str | None,
+    resource_version: str | None,
+    propagation: Propagation | None,
+    grace_period_seconds: int | None,
+    dry_run: bool,
+) -> bytes | None:
+    options: dict[str, Any] = {}
+    preconditions = {}
+    if uid:
+        preconditions["uid"] = uid
+    if resource_version:
+        preconditions["resourceVersion"] = resource_version
+    if preconditions:
+        options["preconditions"] = preconditions
+    if propagation is not None:
+        options["propagationPolicy"] = propagation
+    if grace_period_seconds is not None:
+        options["gracePeriodSeconds"] = grace_period_seconds
+    if dry_run:
+        options["dryRun"] = ["All"]
+    if not options:
+        return None
+    return msgspec.json.encode({"apiVersion": "v1", "kind": "DeleteOptions", **options})
