@@ -2,8 +2,9 @@
 
 from setpoint.meta.codec import DecodeError, decode, encode, from_wire, raw_of, remember_raw, to_wire
 from setpoint.meta.condition import Condition, find_condition, is_condition_true, remove_condition, set_condition
+from setpoint.meta.fields import wire_name
 from setpoint.meta.key import ObjectKey
-from setpoint.meta.model import ApiModel, Model, Object, resource_of, wire_name
+from setpoint.meta.model import ApiModel, Model, Object, resource_of
 from setpoint.meta.object_meta import ListMeta, ManagedFieldsEntry, ObjectMeta, OwnerReference
 from setpoint.meta.quantity import IntOrString, Quantity
 from setpoint.meta.resource import (

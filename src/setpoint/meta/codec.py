@@ -11,11 +11,13 @@ import types
 from collections.abc import Hashable, Mapping
 from datetime import datetime
 from functools import cache
-from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin
+from typing import Any, TypeVar, cast, get_args, get_origin
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from setpoint.meta.fields import alternatives, bare, fields_of, has_foreign, is_foreign, is_pydantic, is_record
+from setpoint.meta.foreign import make_pydantic, prepare
 from setpoint.meta.model import ApiModel, Object, resource_of
 from setpoint.meta.quantity import Quantity
 from setpoint.meta.time import MicroTime, format_micro_time, parse_time
@@ -72,6 +74,8 @@ def to_wire(value: Any) -> Any:
     An `Object` starts with ``apiVersion`` and ``kind``; a ``spec`` or ``status`` that says nothing is left out.
     """
     if isinstance(value, Object):
+        if own := getattr(type(value), "__wire__", None):  # a kind without a model of its own
+            return own(value)
         resource = resource_of(type(value))
         document: dict[str, Any] = {"apiVersion": resource.api_version, "kind": resource.kind}
         fields = _struct_to_wire(value)
@@ -80,7 +84,7 @@ def to_wire(value: Any) -> Any:
             if name not in zeros or content != zeros[name]:
                 document[name] = content
         return document
-    if isinstance(value, Struct):
+    if isinstance(value, Struct) or is_foreign(type(value)):
         return _struct_to_wire(value)
     if isinstance(value, Mapping):
         return {key: to_wire(item) for key, item in value.items()}
@@ -94,13 +98,13 @@ def encode(value: Any) -> bytes:
     return msgspec.json.encode(to_wire(value))
 
 
-def _struct_to_wire(value: Struct) -> dict[str, Any]:
+def _struct_to_wire(value: Any) -> dict[str, Any]:
     kind = type(value)
-    if issubclass(kind, ApiModel) or kind.__struct_config__.omit_defaults:
+    if _by_msgspec(cast("Hashable", kind)):
         plain: dict[str, Any] = msgspec.to_builtins(value, enc_hook=_encode_hook)
         return plain
     document: dict[str, Any] = {}
-    for attribute, name, nullable in _fields(kind):
+    for attribute, name, nullable in _fields(cast("Hashable", kind)):
         content = getattr(value, attribute)
         if content is UNSET or (content is None and not nullable):
             continue
@@ -109,10 +113,16 @@ def _struct_to_wire(value: Struct) -> dict[str, Any]:
 
 
 @cache
-def _fields(kind: type[Struct]) -> tuple[tuple[str, str, bool], ...]:
-    return tuple(
-        (item.name, item.encode_name, UnsetType in _alternatives(item.type)) for item in msgspec.structs.fields(kind)
-    )
+def _by_msgspec(kind: Any) -> bool:
+    """Whether msgspec writes this class as it must be: what is absent is left out by ``omit_defaults``."""
+    if issubclass(kind, ApiModel):
+        return True
+    return issubclass(kind, Struct) and kind.__struct_config__.omit_defaults and not has_foreign(kind)
+
+
+@cache
+def _fields(kind: Any) -> tuple[tuple[str, str, bool], ...]:
+    return tuple((item.name, item.encode_name, UnsetType in alternatives(item.type)) for item in fields_of(kind))
 
 
 @cache
@@ -131,6 +141,8 @@ def _encode_hook(value: Any) -> Any:
         return format_micro_time(value)
     if isinstance(value, Quantity):
         return str(value)
+    if is_foreign(type(value)):
+        return to_wire(value)
     raise NotImplementedError(f"{type(value).__name__} has no JSON form")
 
 
@@ -139,12 +151,30 @@ def _decode_hook(kind: type, value: Any) -> Any:
         return MicroTime.of(parse_time(value))
     if kind is Quantity:
         return Quantity(value)
+    if is_pydantic(kind):
+        return make_pydantic(kind, value, _convert)
     raise NotImplementedError(f"{kind.__name__} has no JSON form")
 
 
 @cache
-def _decoder(kind: Hashable) -> msgspec.json.Decoder[Any]:
+def _decoder(kind: Hashable) -> msgspec.json.Decoder[Any] | _ForeignDecoder:
+    if has_foreign(kind):
+        return _ForeignDecoder(kind)
     return msgspec.json.Decoder(cast("Any", kind), dec_hook=_decode_hook)
+
+
+class _ForeignDecoder:
+    """Decodes what has dataclasses or pydantic models inside, in two steps: their names aren't the wire's."""
+
+    def __init__(self, kind: Any) -> None:
+        self._kind = kind
+
+    def decode(self, raw: bytes | memoryview | msgspec.Raw) -> Any:
+        return _convert(prepare(self._kind, msgspec.json.decode(raw)), self._kind)
+
+
+def _convert(value: Any, kind: Any) -> Any:
+    return msgspec.convert(value, kind, dec_hook=_decode_hook)
 
 
 # -- the slow attempt -------------------------------------------------------------------------------------------------
@@ -153,7 +183,7 @@ def _decoder(kind: Hashable) -> msgspec.json.Decoder[Any]:
 def _repaired(kind: type[M], raw: bytes | memoryview | msgspec.Raw, problem: msgspec.ValidationError) -> M:
     document = msgspec.json.decode(raw)
     try:
-        return msgspec.convert(_repair(kind, document), kind, dec_hook=_decode_hook)
+        return cast("M", _convert(prepare(kind, _repair(kind, document)), kind))
     except msgspec.ValidationError as final:
         raise DecodeError(f"{_describe(kind, document)}: {final}") from None
     except RecursionError:
@@ -168,28 +198,17 @@ def _describe(kind: type, document: Any) -> str:
     return f"{kind.__name__} {namespace}/{metadata['name']}" if namespace else f"{kind.__name__} {metadata['name']}"
 
 
-def _alternatives(annotation: Any) -> tuple[Any, ...]:
-    origin = get_origin(annotation)
-    if origin is Annotated:
-        return _alternatives(get_args(annotation)[0])
-    if origin is Union or origin is types.UnionType:
-        return get_args(annotation)
-    return (annotation,)
-
-
 def _repair(annotation: Any, value: Any) -> Any:
     """``value`` as Go's decoder would have understood it for a field of this type."""
-    choices = _alternatives(annotation)
+    choices = alternatives(annotation)
     if value is None:
         return None if types.NoneType in choices else _zero(choices[0])
     concrete = [choice for choice in choices if choice not in (types.NoneType, UnsetType)]
     if len(concrete) != 1:
         return value
     target = concrete[0]
-    if get_origin(target) is Annotated:
-        target = get_args(target)[0]
     origin = get_origin(target) or target
-    if isinstance(origin, type) and issubclass(origin, Struct) and isinstance(value, dict):
+    if is_record(origin) and isinstance(value, dict):
         return _repair_struct(origin, value)
     if origin is list and isinstance(value, list):
         (item,) = get_args(target) or (Any,)
@@ -202,30 +221,29 @@ def _repair(annotation: Any, value: Any) -> Any:
     return value
 
 
-def _repair_struct(kind: type[Struct], value: dict[str, Any]) -> dict[str, Any]:
+def _repair_struct(kind: type, value: dict[str, Any]) -> dict[str, Any]:
     repaired = dict(value)
-    for item in msgspec.structs.fields(kind):
+    for item in fields_of(kind):
         name = item.encode_name
         if name in value:
-            if value[name] is None and types.NoneType not in _alternatives(item.type) and not item.required:
+            if value[name] is None and types.NoneType not in alternatives(item.type) and not item.required:
                 del repaired[name]
             else:
                 repaired[name] = _repair(item.type, value[name])
         elif item.required:
-            repaired[name] = _zero(_alternatives(item.type)[0])
+            repaired[name] = _zero(alternatives(item.type)[0])
     return repaired
 
 
 def _zero(target: Any) -> Any:
     """The zero value that Go gives to a field that was not sent."""
-    if get_origin(target) is Annotated:
-        target = get_args(target)[0]
+    target = bare(target)
     origin = get_origin(target) or target
     if origin in (str, int, float, bool, list, dict):
         return origin()
     if origin is bytes:
         return ""
-    if isinstance(origin, type) and issubclass(origin, Struct):
+    if is_record(origin):
         return _repair_struct(origin, {})
     if isinstance(origin, type) and issubclass(origin, datetime):
         return "0001-01-01T00:00:00Z"

@@ -16,12 +16,13 @@ Three rules hold for every model:
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Protocol, TypeVar, cast, dataclass_transform
 
 import msgspec
 from msgspec import Struct, field
 
+from setpoint.meta.fields import is_foreign, wire_name
 from setpoint.meta.key import ObjectKey
 from setpoint.meta.object_meta import ObjectMeta, OwnerReference
 from setpoint.meta.resource import Resource
@@ -31,25 +32,25 @@ T_co = TypeVar("T_co", covariant=True)
 _UNRESOURCED = "this class names no resource: give it group=, version= and kind= or use a generated kind"
 
 
-def wire_name(attribute: str) -> str:
-    """The wire name of a snake_case attribute: ``num_pods`` is ``numPods``, ``from_`` is ``from``."""
-    head, *rest = attribute.rstrip("_").split("_")
-    return head + "".join(part[:1].upper() + part[1:] for part in rest)
-
-
 class ModelMeta(msgspec.StructMeta):
-    """Makes keyword-only structs and gives each instance its own copy of a struct that is a default."""
+    """Makes keyword-only structs and gives each instance its own copy of a struct that is a default.
+
+    The class keyword ``rules`` (CEL rules, see `setpoint.crd.Rule`) is kept as ``__rules__``, for who makes schemas.
+    """
 
     def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> Any:
         options.setdefault("kw_only", True)
+        if "rules" in options:
+            namespace["__rules__"] = options.pop("rules")
         annotated = namespace.get("__annotations__", {})
         for attribute, default in list(namespace.items()):
-            if isinstance(default, Struct) and "ClassVar" not in str(annotated.get(attribute, "ClassVar")):
+            record = isinstance(default, Struct) or is_foreign(type(default))
+            if record and "ClassVar" not in str(annotated.get(attribute, "ClassVar")):
                 namespace[attribute] = field(default_factory=_copier(default))
         return super().__new__(cls, name, bases, namespace, **options)
 
 
-def _copier(default: Struct) -> Callable[[], Struct]:
+def _copier(default: Any) -> Callable[[], Any]:
     return lambda: copy.deepcopy(default)
 
 
@@ -60,6 +61,8 @@ class Model(Struct, metaclass=ModelMeta, kw_only=True, rename=wire_name):
     Construction takes keywords only and does not validate; decoding does. Unknown fields are ignored when decoding
     and survive updates all the same, because updates are patches computed on the raw JSON.
     """
+
+    __rules__: ClassVar[Sequence[Any]] = ()
 
 
 class ApiModel(Model, omit_defaults=True):

@@ -1,0 +1,158 @@
+"""The fields of a class, whether it is a model, a dataclass or a pydantic model.
+
+Users may bring dataclasses and pydantic models as parts of their objects (a spec, a status, what is inside). They get
+the wire names that a `Model` would have (``num_pods`` is ``numPods``), unless they name one themselves: an ``alias``
+in pydantic, ``field(metadata={"name": ...})`` in a dataclass. pydantic is never imported here: a class that is one has
+imported it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Hashable
+from functools import cache
+from typing import Annotated, Any, ClassVar, Union, cast, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import NODEFAULT, Struct
+from msgspec.structs import FieldInfo
+
+__all__ = ["alternatives", "bare", "fields_of", "has_foreign", "is_foreign", "is_pydantic", "is_record", "key_of", "wire_name"]  # fmt: skip  # noqa: E501
+
+
+def wire_name(attribute: str) -> str:
+    """The wire name of a snake_case attribute: ``num_pods`` is ``numPods``, ``from_`` is ``from``."""
+    head, *rest = attribute.rstrip("_").split("_")
+    return head + "".join(part[:1].upper() + part[1:] for part in rest)
+
+
+def is_pydantic(kind: Any) -> bool:
+    """Whether ``kind`` is a pydantic model's class."""
+    return isinstance(kind, type) and hasattr(kind, "__pydantic_fields__") and hasattr(kind, "model_validate")
+
+
+def is_foreign(kind: Any) -> bool:
+    """Whether ``kind`` is a dataclass or a pydantic model's class."""
+    return isinstance(kind, type) and (hasattr(kind, "__dataclass_fields__") or is_pydantic(kind))
+
+
+def is_record(kind: Any) -> bool:
+    """Whether ``kind`` is a class with fields that has a JSON form: a struct, a dataclass, a pydantic model."""
+    return isinstance(kind, type) and (issubclass(kind, Struct) or is_foreign(kind))
+
+
+def fields_of(kind: Any) -> tuple[FieldInfo, ...]:
+    """The fields of a struct (or a generic struct's alias), a dataclass or a pydantic model, with their wire names.
+
+    Raises:
+        NameError: an annotation names something that can't be found at run time.
+        TypeError: a field has no single wire name.
+    """
+    if not is_foreign(kind):
+        return msgspec.structs.fields(kind)
+    return _pydantic_fields(kind) if is_pydantic(kind) else _dataclass_fields(kind)
+
+
+def key_of(kind: type, name: str) -> str:
+    """The keyword under which a foreign class's constructor takes the field ``name``."""
+    if not is_pydantic(kind):
+        return name
+    return _alias(kind, name, cast("Any", kind).model_fields[name]) or name
+
+
+def _dataclass_fields(kind: type) -> tuple[FieldInfo, ...]:
+    hints = get_type_hints(kind, include_extras=True)
+    found = []
+    for item in dataclasses.fields(cast("Any", kind)):
+        if not item.init or get_origin(hints[item.name]) is ClassVar:
+            continue
+        name = item.metadata.get("name") or wire_name(item.name)
+        missing = dataclasses.MISSING
+        found.append(
+            FieldInfo(
+                name=item.name,
+                encode_name=name,
+                type=hints[item.name],
+                default=NODEFAULT if item.default is missing else item.default,
+                default_factory=NODEFAULT if item.default_factory is missing else item.default_factory,
+            )
+        )
+    return tuple(found)
+
+
+def _pydantic_fields(kind: Any) -> tuple[FieldInfo, ...]:
+    if not kind.__pydantic_complete__:
+        kind.model_rebuild()
+    found = []
+    for name, item in kind.model_fields.items():
+        annotation = item.annotation
+        for extra in (*item.metadata, item):
+            annotation = Annotated[annotation, extra]
+        alias = _alias(kind, name, item)
+        found.append(
+            FieldInfo(
+                name=name,
+                encode_name=alias or wire_name(name),
+                type=annotation,
+                default=NODEFAULT if item.is_required() or item.default_factory else item.default,
+                default_factory=item.default_factory or NODEFAULT,
+            )
+        )
+    return tuple(found)
+
+
+def _alias(kind: type, name: str, item: Any) -> str | None:
+    aliases = {found for found in (item.validation_alias, item.alias, item.serialization_alias) if found is not None}
+    if len(aliases) > 1 or not all(isinstance(found, str) for found in aliases):
+        raise TypeError(f"{kind.__name__}.{name}: an object's field has one name on the wire; use alias= only")
+    return next(iter(aliases), None)
+
+
+def alternatives(annotation: Any) -> tuple[Any, ...]:
+    """What a value may be: the members of a union, or the annotation itself; ``Annotated`` is taken off."""
+    annotation = bare(annotation)
+    if get_origin(annotation) in (Union, types.UnionType):
+        return tuple(bare(choice) for choice in get_args(annotation))
+    return (annotation,)
+
+
+def bare(annotation: Any) -> Any:
+    """The annotation without ``Annotated``, ``NewType`` and ``type`` aliases."""
+    while True:
+        if get_origin(annotation) is Annotated:
+            annotation = get_args(annotation)[0]
+        elif hasattr(annotation, "__supertype__"):
+            annotation = annotation.__supertype__
+        elif type(annotation).__name__ == "TypeAliasType":
+            annotation = annotation.__value__
+        else:
+            return annotation
+
+
+def has_foreign(annotation: Any) -> bool:
+    """Whether a dataclass or a pydantic model is anywhere inside this type."""
+    if isinstance(annotation, type) and issubclass(annotation, Struct):
+        return _struct_has_foreign(cast("Hashable", annotation))
+    return _search(annotation, set())
+
+
+@cache
+def _struct_has_foreign(kind: Hashable) -> bool:
+    return _search(kind, set())
+
+
+def _search(annotation: Any, seen: set[Any]) -> bool:
+    for choice in alternatives(annotation):
+        target = get_origin(choice) or choice
+        if is_foreign(target):
+            return True
+        if isinstance(target, type) and issubclass(target, Struct):
+            if target in seen or target.__module__.startswith("setpoint.models."):
+                continue
+            seen.add(target)
+            if any(_search(item.type, seen) for item in fields_of(choice)):
+                return True
+        elif any(_search(argument, seen) for argument in get_args(choice)):
+            return True
+    return False

@@ -1,0 +1,91 @@
+"""Instances of users' dataclasses and pydantic models from plain JSON values.
+
+msgspec knows dataclasses, by the names of their attributes; pydantic models are made by pydantic, validators and all.
+What both need first is here: wire names become the names that the class's constructor takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, get_args, get_origin
+
+from msgspec import Struct
+
+from setpoint.meta.fields import alternatives, fields_of, has_foreign, is_foreign, is_pydantic, key_of
+
+__all__ = ["make_pydantic", "prepare"]
+
+Convert = Callable[[Any, Any], Any]
+"""From a plain JSON value and a type to an instance: ``convert(value, type)``."""
+
+
+def prepare(annotation: Any, value: Any) -> Any:
+    """``value`` with dataclasses' attribute names in place of wire names, as ``msgspec.convert`` wants it.
+
+    Inside pydantic models nothing is changed: they are made whole, by `make_pydantic`.
+    """
+    if value is None or not has_foreign(annotation):
+        return value
+    for choice in alternatives(annotation):
+        target = get_origin(choice) or choice
+        if isinstance(value, dict):
+            if is_pydantic(target):
+                return value
+            if is_foreign(target):
+                return {
+                    item.name: prepare(item.type, value[item.encode_name])
+                    for item in fields_of(target)
+                    if item.encode_name in value
+                }
+            if isinstance(target, type) and issubclass(target, Struct):
+                inner = {item.encode_name: item.type for item in fields_of(choice)}
+                return {key: prepare(inner[key], item) if key in inner else item for key, item in value.items()}
+        copied = _container(choice, value, prepare)
+        if copied is not None:
+            return copied
+    return value
+
+
+def make_pydantic(kind: Any, value: Any, convert: Convert) -> Any:
+    """An instance of a pydantic model, validated by pydantic. Models of setpoint inside it are made by ``convert``.
+
+    Raises:
+        ValueError: pydantic refuses the value.
+    """
+    return kind.model_validate(_keywords(kind, value, convert) if isinstance(value, dict) else value)
+
+
+def _keywords(kind: type, value: dict[str, Any], convert: Convert) -> dict[str, Any]:
+    return {
+        key_of(kind, item.name): _inside(item.type, value[item.encode_name], convert)
+        for item in fields_of(kind)
+        if item.encode_name in value
+    }
+
+
+def _inside(annotation: Any, value: Any, convert: Convert) -> Any:
+    """A value of a pydantic model's field, as pydantic takes it."""
+    if value is None:
+        return None
+    for choice in alternatives(annotation):
+        target = get_origin(choice) or choice
+        if is_foreign(target) and isinstance(value, dict):
+            return _keywords(target, value, convert)
+        if isinstance(target, type) and (issubclass(target, Struct) or target.__module__.startswith("setpoint.")):
+            return convert(value, choice)
+        copied = _container(choice, value, lambda inner, item: _inside(inner, item, convert))
+        if copied is not None:
+            return copied
+    return value
+
+
+def _container(choice: Any, value: Any, each: Callable[[Any, Any], Any]) -> Any:
+    """A list's or map's items, each of them changed; None for anything else."""
+    target, arguments = get_origin(choice) or choice, get_args(choice)
+    if not isinstance(target, type) or not arguments:
+        return None
+    if isinstance(value, list) and issubclass(target, list | tuple | set | frozenset):
+        return [each(arguments[0], item) for item in value]
+    if isinstance(value, dict) and issubclass(target, Mapping):
+        return {key: each(arguments[1], item) for key, item in value.items()}
+    return None
