@@ -58,3 +58,17 @@ async def test_the_server_refuses_what_the_class_forbids() -> None:
     async with sp.testing.cluster(controller) as cluster:
         with pytest.raises(Invalid, match=r"spec\.numpods: Invalid value: -1"):
             await cluster.apply(Mykind.named("sample", "default", spec=MykindSpec(numpods=-1)))
+
+
+@sp.testing.virtual_time
+async def test_ten_mykinds_of_fifty_pods_converge_and_leave_nothing() -> None:
+    async with sp.testing.cluster(controller) as cluster:
+        for number in range(10):
+            await cluster.apply(Mykind.named(f"m{number}", "default", spec=MykindSpec(numpods=50)))
+        await cluster.settle()
+        assert sum(pod.is_ready for pod in await cluster.list(Pod)) == 500
+        assert {mykind.status.ready for mykind in await cluster.list(Mykind)} == {50}
+        for mykind in await cluster.list(Mykind):
+            await cluster.delete(mykind)
+        await cluster.settle()
+        assert await cluster.list(Pod) == []

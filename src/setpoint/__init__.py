@@ -67,7 +67,35 @@ _HOMES = {
     "retry": "controller",
 }
 
-__all__ = sorted([*_HOMES, "testing"])
+__all__ = [
+    "ApiError",
+    "Client",
+    "Column",
+    "Condition",
+    "Context",
+    "Controller",
+    "CustomResource",
+    "Field",
+    "InformerFactory",
+    "Manager",
+    "Model",
+    "Object",
+    "ObjectKey",
+    "ObjectMeta",
+    "Outcome",
+    "Quantity",
+    "RateLimitingQueue",
+    "Rule",
+    "Scale",
+    "Status",
+    "TerminalError",
+    "after",
+    "default_controller_rate_limiter",
+    "done",
+    "main",
+    "retry",
+    "testing",
+]
 
 
 def __getattr__(name: str) -> Any:
