@@ -1,0 +1,375 @@
+"""The manager: what starts before what, what ends it, and what it says about itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+from random import Random
+from typing import Any
+
+import aiohttp
+import pytest
+from prometheus_client import generate_latest
+
+import setpoint as sp
+from setpoint.apiserver import ApiServer
+from setpoint.client import Client, InProcessTransport, Request, TransportError
+from setpoint.manager import LeaderElection, LeadershipLost, Manager, ProcessMetrics, RunnableEnded
+from setpoint.models.coordination_v1 import Lease
+from setpoint.models.core_v1 import ConfigMap, Secret
+from setpoint.testing import EPOCH, advance, cluster, settle, virtual_time
+
+
+def now() -> datetime:
+    return EPOCH + timedelta(seconds=asyncio.get_running_loop().time())
+
+
+@asynccontextmanager
+async def a_client() -> AsyncIterator[Client]:
+    async with ApiServer(now=now, random=Random(0)) as server, Client(InProcessTransport(server.handle)) as client:
+        yield client
+
+
+def manager(client: Client, *controllers: sp.Controller[Any], **options: Any) -> Manager:
+    return Manager(client, controllers=controllers, now=now, random=Random(0), **options)
+
+
+async def nothing(obj: Any, ctx: sp.Context) -> None:
+    """Nothing to do."""
+
+
+def election(identity: str) -> LeaderElection:
+    return LeaderElection(name="test", identity=identity)
+
+
+class Part:
+    """A runnable that keeps a journal."""
+
+    leader_only = False
+
+    def __init__(self, name: str, journal: list[str]) -> None:
+        self.name, self.journal = name, journal
+
+    async def run(self) -> None:
+        self.journal.append(f"{self.name} starts")
+        try:
+            await asyncio.sleep(1e6)
+        finally:
+            self.journal.append(f"{self.name} ends")
+
+
+@virtual_time
+async def test_groups_start_in_order_and_stop_in_reverse_with_the_lease_last() -> None:
+    async with a_client() as client:
+        journal: list[str] = []
+        made = manager(client, leader_election=election("a"))
+        for group in ("leader", "others", "caches", "servers"):
+            made.add(Part(group, journal), group=group)  # type: ignore[arg-type]
+        async with made:
+            await advance(5)
+            assert journal == ["servers starts", "caches starts", "others starts", "leader starts"]
+            assert made.elected.is_set()
+            journal.clear()
+        assert journal == ["others ends", "leader ends", "caches ends", "servers ends"]
+        spec = (await client.get(Lease, "test")).spec
+        assert spec is not None
+        assert spec.holder_identity == ""
+
+
+@virtual_time
+async def test_a_standby_has_its_caches_in_sync_and_is_ready_before_it_is_elected() -> None:
+    async with a_client() as client:
+        seen: list[str] = []
+
+        async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+            seen.append(obj.name)
+
+        await client.create(ConfigMap.named("a"))
+        async with manager(client, leader_election=election("a")) as first:
+            await settle()
+            standby = manager(client, sp.Controller(ConfigMap, reconcile), leader_election=election("b"))
+            async with standby:
+                await advance(20)
+                assert seen == []
+                running = standby.controllers["configmap"]
+                assert all(informer.has_synced for informer in running.informers.values())
+                assert standby.readyz.problems() == {}
+                first.stop()
+                await advance(5)
+                assert seen == ["a"]
+
+
+@virtual_time
+async def test_what_is_not_for_leaders_only_runs_without_being_elected() -> None:
+    async with a_client() as client:
+        seen: list[str] = []
+
+        async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+            seen.append(obj.name)
+
+        await client.create(ConfigMap.named("a"))
+        async with manager(client, leader_election=election("a")):
+            await settle()
+            controller = sp.Controller(ConfigMap, reconcile, leader_only=False)
+            async with manager(client, controller, leader_election=election("b")) as standby:
+                await advance(5)
+                assert seen == ["a"]
+                assert not standby.elected.is_set()
+
+
+@virtual_time
+async def test_losing_the_lease_cancels_all_work_and_ends_the_manager() -> None:
+    async with ApiServer(now=now, random=Random(0)) as server:
+        broken = False
+        inner = InProcessTransport(server.handle)
+
+        class Cable:
+            def send(self, request: Request) -> Any:
+                if broken and "leases" in request.path:
+                    raise TransportError("cut", sent=False)
+                return inner.send(request)
+
+            async def close(self) -> None:
+                """Nothing to close."""
+
+        cancelled: list[float] = []
+
+        async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+            try:
+                await asyncio.sleep(1000)
+            except asyncio.CancelledError:
+                cancelled.append(asyncio.get_running_loop().time())
+                raise
+
+        client = Client(Cable())
+        await client.create(ConfigMap.named("a"))
+        made = manager(client, sp.Controller(ConfigMap, reconcile), leader_election=election("a"))
+        running = asyncio.ensure_future(made.run())
+        await advance(30)
+        broken = True
+        with pytest.raises(LeadershipLost):
+            await running
+        assert len(cancelled) == 1
+        assert 38 <= cancelled[0] <= 40.1, "ten seconds after the last renewal"
+
+
+@virtual_time
+async def test_a_reconcile_under_way_ends_before_the_lease_is_given_back() -> None:
+    async with a_client() as client:
+        journal: list[str] = []
+
+        async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+            await asyncio.sleep(5)
+            spec = (await ctx.client.get(Lease, "test", namespace="default")).spec
+            assert spec is not None
+            journal.append(spec.holder_identity or "")
+            await ctx.client.patch(ConfigMap, "a", {"data": {"done": "yes"}}, namespace="default")
+
+        await client.create(ConfigMap.named("a"))
+        await client.create(ConfigMap.named("b"))
+        controller = sp.Controller(ConfigMap, reconcile, workers=1)
+        async with manager(client, controller, leader_election=election("me")):
+            await advance(1)
+        assert journal == ["me"], "one ended, the other was not begun"
+        assert (await client.get(ConfigMap, "a")).data == {"done": "yes"}
+
+
+@virtual_time
+async def test_stopping_takes_no_longer_than_the_deadline() -> None:
+    async with a_client() as client:
+
+        async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+            await asyncio.sleep(1000)
+
+        await client.create(ConfigMap.named("a"))
+        async with manager(client, sp.Controller(ConfigMap, reconcile), shutdown_timeout=7):
+            await advance(1)
+        assert asyncio.get_running_loop().time() == pytest.approx(8)
+
+
+@virtual_time
+async def test_a_runnable_that_fails_or_ends_unasked_ends_the_manager() -> None:
+    class Fails(Part):
+        async def run(self) -> None:
+            await asyncio.sleep(3)
+            raise OSError("broken")
+
+    class Ends(Part):
+        async def run(self) -> None:
+            await asyncio.sleep(3)
+
+    async with a_client() as client:
+        journal: list[str] = []
+        made = manager(client)
+        made.add(Part("other", journal))
+        made.add(Fails("fails", journal))
+        with pytest.raises(OSError, match="broken"):
+            await made.run()
+        assert journal == ["other starts", "other ends"]
+        made = manager(client)
+        made.add(Ends("ends", journal))
+        with pytest.raises(RunnableEnded, match="ends returned"):
+            await made.run()
+        made = manager(client)
+        made.add(Ends("once", journal), may_end=True)
+        async with made:
+            await advance(10)
+
+
+@virtual_time
+async def test_a_failure_while_the_block_runs_is_raised_when_it_is_left() -> None:
+    class Fails(Part):
+        async def run(self) -> None:
+            raise OSError("broken")
+
+    async def run() -> None:
+        async with a_client() as client:
+            made = manager(client)
+            made.add(Fails("fails", []))
+            async with made:
+                await advance(1)
+
+    with pytest.raises(OSError, match="broken"):
+        await run()
+
+
+@virtual_time
+async def test_a_manager_runs_once_and_takes_runnables_while_it_runs() -> None:
+    async with a_client() as client:
+        journal: list[str] = []
+        seen: list[str] = []
+
+        async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+            seen.append(obj.name)
+
+        await client.create(ConfigMap.named("a"))
+        made = manager(client)
+        async with made:
+            made.add(Part("late", journal))
+            made.add(sp.Controller(ConfigMap, reconcile))
+            await advance(1)
+            assert journal == ["late starts"]
+            assert seen == ["a"]
+        with pytest.raises(RuntimeError, match="runs once"):
+            await made.run()
+        with pytest.raises(RuntimeError, match="stopping"):
+            made.add(Part("too late", journal))
+
+
+@virtual_time
+async def test_names_are_used_once_in_a_manager_and_again_in_another() -> None:
+    async with a_client() as client:
+        one = sp.Controller(ConfigMap, nothing)
+        with pytest.raises(ValueError, match="two controllers named 'configmap'"):
+            manager(client, one, sp.Controller(ConfigMap, nothing))
+        manager(client, one, sp.Controller(ConfigMap, nothing, name="other"))
+        manager(client, one)
+
+
+@virtual_time
+async def test_one_cache_that_does_not_sync_is_named_and_does_not_hold_up_the_others() -> None:
+    async with ApiServer(now=now, random=Random(0)) as server:
+        inner = InProcessTransport(server.handle)
+
+        class NoSecrets:
+            def send(self, request: Request) -> Any:
+                if "secrets" in request.path:
+                    raise TransportError("no route to secrets", sent=False)
+                return inner.send(request)
+
+            async def close(self) -> None:
+                """Nothing to close."""
+
+        client = Client(NoSecrets())
+        async with manager(client, sp.Controller(ConfigMap, nothing), sp.Controller(Secret, nothing)) as made:
+            await advance(5)
+            assert made.controllers["configmap"].state == "running"
+            problems = made.readyz.problems()
+            assert list(problems) == ["controller-secret"]
+            assert "cache of secrets not synced: no route to secrets" in problems["controller-secret"]
+
+
+@virtual_time
+async def test_metrics_have_the_names_that_dashboards_know() -> None:
+    async with a_client() as client:
+
+        async def reconcile(obj: ConfigMap, ctx: sp.Context) -> sp.Outcome:
+            await asyncio.sleep(0.2)
+            if obj.name == "bad":
+                raise sp.TerminalError("no")
+            return sp.after(100)
+
+        await client.create(ConfigMap.named("good"))
+        await client.create(ConfigMap.named("bad"))
+        metrics = ProcessMetrics()
+        async with manager(
+            client, sp.Controller(ConfigMap, reconcile), metrics=metrics, leader_election=election("a")
+        ):
+            await advance(10)
+            text = generate_latest(metrics.registry).decode()
+        for line in (
+            'controller_runtime_reconcile_total{controller="configmap",result="success"} 0.0',
+            'controller_runtime_reconcile_total{controller="configmap",result="error"} 1.0',
+            'controller_runtime_reconcile_total{controller="configmap",result="requeue_after"} 1.0',
+            'controller_runtime_reconcile_errors_total{controller="configmap"} 1.0',
+            'controller_runtime_terminal_reconcile_errors_total{controller="configmap"} 1.0',
+            'controller_runtime_reconcile_panics_total{controller="configmap"} 0.0',
+            'controller_runtime_reconcile_timeouts_total{controller="configmap"} 0.0',
+            'controller_runtime_max_concurrent_reconciles{controller="configmap"} 8.0',
+            'controller_runtime_active_workers{controller="configmap"} 0.0',
+            'controller_runtime_reconcile_time_seconds_bucket{controller="configmap",le="0.15"} 0.0',
+            'controller_runtime_reconcile_time_seconds_bucket{controller="configmap",le="0.25"} 2.0',
+            'controller_runtime_reconcile_time_seconds_count{controller="configmap"} 2.0',
+            'workqueue_adds_total{controller="configmap",name="configmap"} 2.0',
+            'workqueue_depth{controller="configmap",name="configmap"} 0.0',
+            'leader_election_master_status{name="test"} 1.0',
+        ):
+            assert line in text, f"{line}\n{text}"
+
+
+async def test_health_and_metrics_over_http() -> None:
+    async with ApiServer() as server, Client(InProcessTransport(server.handle)) as client:
+        made = Manager(
+            client,
+            controllers=[sp.Controller(ConfigMap, nothing)],
+            metrics_bind_address="127.0.0.1:0",
+            health_probe_bind_address="127.0.0.1:0",
+        )
+        async with made, aiohttp.ClientSession() as session:
+            assert made.health_server is not None
+            assert made.metrics_server is not None
+            async with asyncio.timeout(5):
+                while made.readyz.problems():  # noqa: ASYNC110 - what a kubelet does, too
+                    await asyncio.sleep(0.01)
+            health = f"http://127.0.0.1:{made.health_server.port}"
+            async with session.get(f"{health}/readyz?verbose") as answer:
+                assert await answer.text() == "[+]controller-configmap ok\nreadyz check passed\n"
+            async with session.get(f"{health}/healthz") as answer:
+                assert (answer.status, await answer.text()) == (200, "ok")
+            async with session.get(f"http://127.0.0.1:{made.metrics_server.port}/metrics") as answer:
+                assert "controller_runtime_active_workers" in await answer.text()
+
+
+async def test_an_address_that_is_taken_fails_the_start_and_names_it() -> None:
+    async with ApiServer() as server, Client(InProcessTransport(server.handle)) as client:
+        async with Manager(client, health_probe_bind_address="127.0.0.1:0") as first:
+            assert first.health_server is not None
+            taken = f"127.0.0.1:{first.health_server.port}"
+            with pytest.raises(OSError, match=f"the health server can't listen on {taken}"):
+                await Manager(client, health_probe_bind_address=taken).run()
+
+
+@virtual_time
+async def test_controllers_under_election_work_in_a_test_cluster() -> None:
+    seen: list[str] = []
+
+    async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+        seen.append(obj.name)
+
+    controller = sp.Controller(ConfigMap, reconcile, namespace="default")
+    async with cluster(controller, control_plane=False, leader_election=election("a")) as world:
+        await world.create(ConfigMap.named("a"))
+        await world.settle()
+        assert seen == ["a"]
