@@ -1,9 +1,12 @@
 """One API server: configuration, credentials, transport, verbs, patches, errors."""
 
-from setpoint.client.client import Client, WriteObserver
+from setpoint.client.base import WriteObserver
+from setpoint.client.client import Client
 from setpoint.client.collection import ObjectList
 from setpoint.client.config import ClientConfig, Impersonation, in_cluster_config
 from setpoint.client.credentials import Anonymous, Basic, Credentials, StaticToken, TokenFile
+from setpoint.client.discovery import Discovered, Discovery
+from setpoint.client.dynamic import DynamicObject, dynamic
 from setpoint.client.errors import (
     AlreadyExists,
     ApiError,
@@ -31,7 +34,10 @@ from setpoint.client.errors import (
 from setpoint.client.http import HttpTransport
 from setpoint.client.in_process import InProcessTransport
 from setpoint.client.kubeconfig import load_config, load_kubeconfig
+from setpoint.client.limiter import AdaptiveLimiter
 from setpoint.client.options import FieldValidation, PatchType, Propagation
+from setpoint.client.partial import PartialObjectMetadata, metadata_only
+from setpoint.client.rest_mapper import NoMatchError, RestMapper
 from setpoint.client.retry import DEFAULT_BACKOFF, DEFAULT_RETRY, Backoff, RetryPolicy, retry_on_conflict
 from setpoint.client.tls import ClientCertificate
 from setpoint.client.transport import Request, Response, Transport, TransportError
@@ -40,6 +46,7 @@ from setpoint.client.watch import EventType, Watch, WatchEvent
 __all__ = [
     "DEFAULT_BACKOFF",
     "DEFAULT_RETRY",
+    "AdaptiveLimiter",
     "AlreadyExists",
     "Anonymous",
     "ApiError",
@@ -53,6 +60,9 @@ __all__ = [
     "Conflict",
     "Credentials",
     "CredentialsError",
+    "Discovered",
+    "Discovery",
+    "DynamicObject",
     "EventType",
     "Expired",
     "FieldValidation",
@@ -64,14 +74,17 @@ __all__ = [
     "InternalError",
     "Invalid",
     "MethodNotAllowed",
+    "NoMatchError",
     "NotAcceptable",
     "NotFound",
     "ObjectList",
+    "PartialObjectMetadata",
     "PatchType",
     "Propagation",
     "Request",
     "RequestEntityTooLarge",
     "Response",
+    "RestMapper",
     "RetryPolicy",
     "ServerTimeout",
     "ServiceUnavailable",
@@ -86,9 +99,11 @@ __all__ = [
     "Watch",
     "WatchEvent",
     "WriteObserver",
+    "dynamic",
     "error_from",
     "in_cluster_config",
     "load_config",
     "load_kubeconfig",
+    "metadata_only",
     "retry_on_conflict",
 ]

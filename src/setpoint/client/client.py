@@ -11,12 +11,14 @@ from typing import Self
 
 from setpoint.client.base import WriteObserver
 from setpoint.client.config import ClientConfig
+from setpoint.client.discovery import Discovery
 from setpoint.client.http import HttpTransport
 from setpoint.client.kubeconfig import load_config, load_kubeconfig
 from setpoint.client.limiter import AdaptiveLimiter
 from setpoint.client.options import Query
 from setpoint.client.reading import Reading
 from setpoint.client.requester import IDLE_TIMEOUT, JSON, Requester
+from setpoint.client.rest_mapper import RestMapper
 from setpoint.client.retry import RetryPolicy
 from setpoint.client.subresources import Subresources
 from setpoint.client.transport import DEFAULT_TIMEOUT, Response, Transport
@@ -70,6 +72,8 @@ class Client(Reading, Writing, Subresources):
         self.random = random or Random()
         self._requester = Requester(transport, retry=retry, on_warning=on_warning, limiter=limiter)
         self._observers: list[WriteObserver] = []
+        self.discovery = Discovery(self)
+        self.rest_mapper = RestMapper(self.discovery)
 
     @classmethod
     def from_kubeconfig(

@@ -1,0 +1,232 @@
+"""Discovery: which resources a server has (aggregated discovery of KEP-3352, else one request per group version)."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from setpoint.client.base import ClientBase
+from setpoint.client.errors import ApiError, NotFound
+from setpoint.client.requester import JSON
+from setpoint.client.transport import TransportError
+from setpoint.meta import GroupVersion, GroupVersionKind, Resource
+
+__all__ = ["Discovered", "Discovery"]
+
+T = TypeVar("T")
+TIMEOUT = 32.0
+"""Seconds for each request of a discovery, as in client-go."""
+_FORM = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
+AGGREGATED = ",".join((_FORM.format("v2"), _FORM.format("v2beta1"), JSON))
+
+
+@dataclass(frozen=True, slots=True)
+class Discovered:
+    """What a server has.
+
+    Attributes:
+        resources: in the server's order: groups, then versions with the preferred one first.
+        failed: the group versions that could not be asked about (an aggregated API server that is down), and why.
+    """
+
+    resources: tuple[Resource, ...]
+    failed: dict[GroupVersion, str] = field(default_factory=dict)
+
+
+class _Kind(Struct):
+    group: str = ""
+    version: str = ""
+    kind: str = ""
+
+
+class _Subresource(Struct, rename="camel"):
+    subresource: str
+    response_kind: _Kind | None = None
+
+
+class _AggregatedResource(Struct, rename="camel"):
+    resource: str
+    response_kind: _Kind | None = None
+    scope: str = ""
+    singular_resource: str = ""
+    verbs: list[str] | None = None
+    short_names: list[str] | None = None
+    categories: list[str] | None = None
+    subresources: list[_Subresource] | None = None
+
+
+class _AggregatedVersion(Struct):
+    version: str
+    resources: list[_AggregatedResource] | None = None
+    freshness: str = ""
+
+
+class _Name(Struct):
+    name: str = ""
+
+
+class _AggregatedGroup(Struct):
+    metadata: _Name = msgspec.field(default_factory=_Name)
+    versions: list[_AggregatedVersion] | None = None
+
+
+class _GroupVersion(Struct, rename="camel"):
+    version: str
+    group_version: str = ""
+
+
+class _Group(Struct, rename="camel"):
+    name: str
+    versions: list[_GroupVersion]
+    preferred_version: _GroupVersion | None = None
+
+
+class _Root(Struct):
+    """Any of the four answers that ``/api`` and ``/apis`` give; ``kind`` says which."""
+
+    kind: str = ""
+    items: list[_AggregatedGroup] | None = None
+    groups: list[_Group] | None = None
+    versions: list[str] | None = None
+
+
+class _LegacyResource(Struct, rename="camel"):
+    name: str
+    kind: str = ""
+    namespaced: bool = False
+    singular_name: str = ""
+    group: str = ""
+    version: str = ""
+    verbs: list[str] | None = None
+    short_names: list[str] | None = None
+    categories: list[str] | None = None
+
+
+class _ResourceList(Struct):
+    resources: list[_LegacyResource] | None = None
+
+
+class Discovery:
+    """Asks a server what it has, anew with each call; `setpoint.client.RestMapper` remembers.
+
+    A group version that can't be asked about does not fail the others; it is in `Discovered.failed`.
+    """
+
+    def __init__(self, client: ClientBase) -> None:
+        self._requester = client._requester
+
+    async def resources(self) -> Discovered:
+        """Everything that the server has.
+
+        Raises:
+            ApiError: it does not let us see even the list of groups.
+            TransportError: there was no answer.
+        """
+        found: list[Resource] = []
+        failed: dict[GroupVersion, str] = {}
+        legacy: list[GroupVersion] = []
+        for path in ("/api", "/apis"):
+            try:
+                root = await self._get(path, _Root, AGGREGATED)
+            except NotFound:  # a server without the core group, or without any other
+                continue
+            if root.kind == "APIGroupDiscoveryList":
+                for group in root.items or ():
+                    _add_aggregated(group, found, failed)
+            legacy += [GroupVersion("", version) for version in root.versions or ()]
+            for listed in root.groups or ():
+                versions = [entry.version for entry in listed.versions]
+                preferred = listed.preferred_version
+                if preferred is not None and preferred.version in versions:
+                    versions.insert(0, versions.pop(versions.index(preferred.version)))
+                legacy += [GroupVersion(listed.name, version) for version in versions]
+        if legacy:
+            async with asyncio.TaskGroup() as group_tasks:
+                tasks = [group_tasks.create_task(self._legacy(version)) for version in legacy]
+            for version, task in zip(legacy, tasks, strict=True):
+                result = task.result()
+                if isinstance(result, str):
+                    failed[version] = result
+                else:
+                    found += result
+        return Discovered(tuple(found), failed)
+
+    async def _legacy(self, version: GroupVersion) -> list[Resource] | str:
+        """The resources of one group version, or why they can't be had."""
+        path = f"/apis/{version.group}/{version.version}" if version.group else f"/api/{version.version}"
+        try:
+            listed = await self._get(path, _ResourceList, JSON)
+        except (ApiError, TransportError) as problem:
+            return str(problem)
+        subresources: dict[str, dict[str, GroupVersionKind]] = {}
+        for entry in listed.resources or ():
+            parent, slash, name = entry.name.partition("/")
+            if slash:
+                subresources.setdefault(parent, {})[name] = GroupVersionKind(
+                    entry.group or version.group, entry.version or version.version, entry.kind
+                )
+        return [
+            Resource(
+                group=version.group,
+                version=version.version,
+                kind=entry.kind,
+                plural=entry.name,
+                namespaced=entry.namespaced,
+                singular=entry.singular_name or entry.kind.lower(),
+                list_kind=f"{entry.kind}List",
+                short_names=tuple(entry.short_names or ()),
+                categories=tuple(entry.categories or ()),
+                verbs=tuple(entry.verbs or ()),
+                subresources=subresources.get(entry.name, {}),
+            )
+            for entry in listed.resources or ()
+            if "/" not in entry.name
+        ]
+
+    async def _get(self, path: str, kind: type[T], accept: str) -> T:
+        body = await self._requester.request("GET", path, accept=accept, timeout=TIMEOUT)
+        try:
+            return msgspec.json.decode(body, type=kind)
+        except msgspec.DecodeError as problem:
+            shown = body[:200].decode("utf-8", "replace")
+            raise TransportError(
+                f"GET {path}: the answer is no discovery document: {problem}: {shown}", sent=True
+            ) from None
+
+
+def _add_aggregated(group: _AggregatedGroup, found: list[Resource], failed: dict[GroupVersion, str]) -> None:
+    name = group.metadata.name
+    for version in group.versions or ():
+        if version.freshness == "Stale":
+            failed[GroupVersion(name, version.version)] = "the aggregated API server that serves it does not answer"
+        for entry in version.resources or ():
+            kind = entry.response_kind
+            if kind is None or not kind.kind:
+                continue
+            found.append(
+                Resource(
+                    group=name,
+                    version=version.version,
+                    kind=kind.kind,
+                    plural=entry.resource,
+                    namespaced=entry.scope == "Namespaced",
+                    singular=entry.singular_resource or kind.kind.lower(),
+                    list_kind=f"{kind.kind}List",
+                    short_names=tuple(entry.short_names or ()),
+                    categories=tuple(entry.categories or ()),
+                    verbs=tuple(entry.verbs or ()),
+                    subresources={
+                        sub.subresource: GroupVersionKind(
+                            sub.response_kind.group or name,
+                            sub.response_kind.version or version.version,
+                            sub.response_kind.kind,
+                        )
+                        for sub in entry.subresources or ()
+                        if sub.response_kind is not None
+                    },
+                )
+            )

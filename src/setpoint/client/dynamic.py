@@ -1,0 +1,96 @@
+"""Objects of kinds that have no class: plain JSON under typed metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Self
+
+import msgspec
+
+from setpoint.meta import Object, ObjectMeta, Resource, raw_of, resource_of, to_wire
+from setpoint.meta.model import ModelMeta
+
+__all__ = ["DynamicObject", "dynamic"]
+
+_CONTENT = "_content"
+
+
+class DynamicObject(Object, omit_defaults=True):
+    """An object of any kind. ``metadata`` is typed; the rest is plain JSON, by the names of the wire.
+
+        Certificate = dynamic(await client.rest_mapper.resource("certificates.cert-manager.io"))
+        certificate = await client.get(Certificate, "web")
+        certificate["spec"]["renewBefore"] = "360h"
+        await client.update(certificate)
+
+    Every verb takes the class that `dynamic` makes.
+    """
+
+    @classmethod
+    def of(cls, document: dict[str, Any]) -> Self:
+        """A new object that says what ``document`` says, as if made by hand.
+
+        Raises:
+            ValueError: ``document`` is of another kind.
+        """
+        resource = resource_of(cls)
+        said = (document.get("apiVersion", resource.api_version), document.get("kind", resource.kind))
+        if said != (resource.api_version, resource.kind):
+            raise ValueError(f"the document is a {said[0]} {said[1]}, not a {resource.api_version} {resource.kind}")
+        made = cls(metadata=msgspec.convert(document.get("metadata") or {}, ObjectMeta))
+        vars(made)[_CONTENT] = _content_of(document)
+        return made
+
+    @property
+    def raw(self) -> dict[str, Any]:
+        """Everything but apiVersion, kind and metadata; yours to change. Parsed when first asked for."""
+        content = vars(self).get(_CONTENT)
+        if content is None:
+            read = raw_of(self)
+            content = vars(self)[_CONTENT] = {} if read is None else _content_of(msgspec.json.decode(read))
+        found: dict[str, Any] = content
+        return found
+
+    def __getitem__(self, field: str) -> Any:
+        return self.raw[field]
+
+    def __setitem__(self, field: str, value: Any) -> None:
+        if field in ("apiVersion", "kind", "metadata"):
+            raise KeyError(f"{field} is not set like this: the class says the kind, .metadata is typed")
+        self.raw[field] = value
+
+    def __delitem__(self, field: str) -> None:
+        del self.raw[field]
+
+    def __contains__(self, field: object) -> bool:
+        return field in self.raw
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.raw)
+
+    def __wire__(self) -> dict[str, Any]:
+        """The whole document; see `setpoint.meta.to_wire`."""
+        resource = resource_of(type(self))
+        metadata = to_wire(self.metadata)
+        return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, **self.raw}
+
+
+def dynamic(resource: Resource) -> type[DynamicObject]:
+    """The class of a resource's objects; the same class for the same resource."""
+    return _class_of(resource)
+
+
+@cache
+def _class_of(resource: Resource) -> type[DynamicObject]:
+    made: type[DynamicObject] = ModelMeta(
+        resource.kind,
+        (DynamicObject,),
+        {"resource": resource, "__doc__": f"A {resource.kind} of {resource.api_version}.", "__annotations__": {}},
+        omit_defaults=True,
+    )
+    return made
+
+
+def _content_of(document: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in document.items() if name not in ("apiVersion", "kind", "metadata")}

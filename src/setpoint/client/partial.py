@@ -1,0 +1,40 @@
+"""Objects of which only the metadata is fetched."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import ClassVar
+
+from setpoint.meta import Object, Resource, resource_of
+from setpoint.meta.model import ModelMeta
+
+__all__ = ["PartialObjectMetadata", "metadata_only"]
+
+_FORM = "application/json;as={};g=meta.k8s.io;v=v1,application/json"
+
+
+class PartialObjectMetadata(Object, omit_defaults=True):
+    """An object of any kind, of which the server sends the metadata only (``meta.k8s.io/v1``).
+
+    Get a class for a kind from `metadata_only`. Every verb that reads takes it; so do `delete`, `patch`, and `update`
+    for changes of the metadata.
+    """
+
+    accept: ClassVar[str] = _FORM.format("PartialObjectMetadata")
+    accept_list: ClassVar[str] = _FORM.format("PartialObjectMetadataList")
+
+
+def metadata_only(kind: type[Object] | Resource) -> type[PartialObjectMetadata]:
+    """The class whose objects are ``kind``'s without their content; the same class for the same resource."""
+    return _class_of(kind if isinstance(kind, Resource) else resource_of(kind))
+
+
+@cache
+def _class_of(resource: Resource) -> type[PartialObjectMetadata]:
+    made: type[PartialObjectMetadata] = ModelMeta(
+        f"{resource.kind}Metadata",
+        (PartialObjectMetadata,),
+        {"resource": resource, "__doc__": f"Metadata of a {resource.kind}.", "__annotations__": {}},
+        omit_defaults=True,
+    )
+    return made

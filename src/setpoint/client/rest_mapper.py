@@ -1,0 +1,133 @@
+"""RestMapper: from the names that people use to resources, and back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from setpoint.client.discovery import Discovered, Discovery
+from setpoint.meta import GroupKind, GroupVersionKind, Resource
+
+__all__ = ["NoMatchError", "RestMapper"]
+
+REFRESH_PERIOD = 1.0
+"""Seconds after a discovery within which a name that is not found does not cause another."""
+
+
+class NoMatchError(LookupError):
+    """The server has no such resource. The message names it, and the groups that could not be asked."""
+
+
+class RestMapper:
+    """Finds resources by kind, plural, singular, short name or category. Discovers when first asked.
+
+    *Guarantees*
+
+    - A name that is not known causes a new discovery before it counts as absent, so a CustomResourceDefinition that
+      has just been created is found.
+    - However many ask at once, there is one discovery at a time.
+    - Where several groups have a name, the first in the server's order wins (the core group comes first); where a
+      group has several versions, its preferred one.
+    """
+
+    def __init__(self, discovery: Discovery) -> None:
+        self._discovery = discovery
+        self._known: Discovered | None = None
+        self._at = float("-inf")
+        self._lock = asyncio.Lock()
+
+    async def resource(self, name: str) -> Resource:
+        """By kubectl's forms: ``po``, ``pod``, ``pods``, ``Pod``, ``deployments.apps``, ``deployments.v1.apps``.
+
+        Raises:
+            NoMatchError: the server has no such resource.
+        """
+        return (await self._find(lambda known: _by_name(known, name), name))[0]
+
+    async def for_kind(self, kind: GroupVersionKind | GroupKind) -> Resource:
+        """The resource of a kind; without a version in the preferred one.
+
+        Raises:
+            NoMatchError: the server has no such kind.
+        """
+        version = kind.version if isinstance(kind, GroupVersionKind) else ""
+        return (await self._find(lambda known: _by_kind(known, kind.group, version, kind.kind), str(kind)))[0]
+
+    async def category(self, name: str) -> list[Resource]:
+        """Every resource of a category such as ``all``, each in its preferred version.
+
+        Raises:
+            NoMatchError: nothing is in it.
+        """
+        return await self._find(lambda known: _preferred(known, lambda entry: name in entry.categories), name)
+
+    async def refresh(self) -> Discovered:
+        """Discovers anew."""
+        async with self._lock:
+            return await self._discover()
+
+    async def _discover(self) -> Discovered:
+        self._known = await self._discovery.resources()
+        self._at = asyncio.get_running_loop().time()
+        return self._known
+
+    async def _find(self, search: Callable[[Discovered], list[Resource]], name: str) -> list[Resource]:
+        known = self._known
+        if known is not None and (found := search(known)):
+            return found
+        async with self._lock:
+            now = asyncio.get_running_loop().time()
+            if self._known is None or (self._known is known and now - self._at >= REFRESH_PERIOD):
+                known = await self._discover()
+            else:
+                known = self._known
+        if found := search(known):
+            return found
+        text = f"the server has no resource {name!r}"
+        if known.failed:
+            text += "; these could not be asked: " + "; ".join(
+                f"{version}: {why}" for version, why in known.failed.items()
+            )
+        raise NoMatchError(text)
+
+
+def _by_name(known: Discovered, name: str) -> list[Resource]:
+    plural, _, rest = name.partition(".")
+    if rest:
+        version, _, group = rest.partition(".")
+        exact = [
+            entry
+            for entry in known.resources
+            if _called(entry, plural) and ((entry.group == rest) or (entry.version == version and entry.group == group))
+        ]
+        return exact[:1]
+    for fits in (_called, _short):
+        found = [entry for entry in known.resources if fits(entry, plural)]
+        if found:
+            return found[:1]
+    return []
+
+
+def _by_kind(known: Discovered, group: str, version: str, kind: str) -> list[Resource]:
+    return [
+        entry
+        for entry in known.resources
+        if entry.kind == kind and entry.group == group and (not version or entry.version == version)
+    ][:1]
+
+
+def _preferred(known: Discovered, fits: Callable[[Resource], bool]) -> list[Resource]:
+    found: dict[tuple[str, str], Resource] = {}
+    for entry in known.resources:
+        if fits(entry):
+            found.setdefault((entry.group, entry.plural), entry)
+    return list(found.values())
+
+
+def _called(entry: Resource, name: str) -> bool:
+    lower = name.lower()
+    return lower in (entry.plural, entry.singular, entry.kind.lower())
+
+
+def _short(entry: Resource, name: str) -> bool:
+    return name in entry.short_names

@@ -1,0 +1,278 @@
+"""Kinds without classes, metadata alone, and how a server's resources become known."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from setpoint.client import (
+    Client,
+    DynamicObject,
+    InProcessTransport,
+    NoMatchError,
+    PartialObjectMetadata,
+    Request,
+    dynamic,
+    metadata_only,
+)
+from setpoint.meta import GroupKind, GroupVersion, GroupVersionKind, Resource, to_wire
+from setpoint.testing import virtual_time
+
+from .conftest import Answer, Connect, Server, Thing, answer, failure
+
+WIDGETS = Resource(group="x.example.com", version="v1", kind="Widget", plural="widgets")
+Widget = dynamic(WIDGETS)
+WIDGET = {
+    "apiVersion": "x.example.com/v1",
+    "kind": "Widget",
+    "metadata": {"name": "a", "namespace": "default", "uid": "u", "resourceVersion": "3", "future": 1},
+    "spec": {"size": 1, "parts": [{"name": "p", "q": None}]},
+    "other": [1],
+}
+
+
+def test_one_class_a_resource() -> None:
+    assert dynamic(WIDGETS) is Widget
+    assert metadata_only(Thing) is metadata_only(Thing.resource)
+    assert Widget.__name__ == "Widget"
+
+
+async def test_a_dynamic_object_is_changed_like_json_and_updated_like_any(connect: Connect) -> None:
+    async with connect(lambda request: answer(WIDGET)) as (client, server):
+        widget = await client.get(Widget, "a")
+        assert isinstance(widget, DynamicObject)
+        assert (widget.uid, widget["spec"]["size"], "other" in widget, list(widget)) == (
+            "u",
+            1,
+            True,
+            ["spec", "other"],
+        )
+        widget["spec"]["parts"][0]["new"] = True
+        del widget["other"]
+        widget.labels["l"] = "v"
+        await client.update(widget)
+    assert json.loads(server.requests[1].body or b"") == {
+        "metadata": {"resourceVersion": "3", "labels": {"l": "v"}},
+        "spec": {"parts": [{"name": "p", "q": None, "new": True}]},
+        "other": None,
+    }
+
+
+async def test_a_dynamic_object_made_by_hand_says_its_document() -> None:
+    widget = Widget.of({"metadata": {"name": "n"}, "spec": {"size": 2}})
+    assert widget.key == "n"
+    assert to_wire(widget) == {
+        "apiVersion": "x.example.com/v1",
+        "kind": "Widget",
+        "metadata": {"name": "n"},
+        "spec": {"size": 2},
+    }
+    with pytest.raises(ValueError, match="is a v1 Pod, not a"):
+        Widget.of({"apiVersion": "v1", "kind": "Pod"})
+    with pytest.raises(KeyError, match="metadata is typed"):
+        widget["metadata"] = {}
+
+
+async def test_metadata_only_asks_for_metadata_only(connect: Connect) -> None:
+    kind = metadata_only(Thing)
+
+    def behave(request: Request) -> Answer:
+        partial = {"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": WIDGET["metadata"]}
+        return answer({"metadata": {}, "items": [partial]} if request.path.endswith("things") else partial)
+
+    async with connect(behave) as (client, server):
+        thing = await client.get(kind, "a")
+        (listed,) = await client.list(kind)
+        thing.labels["l"] = "v"
+        await client.update(thing)
+    assert isinstance(thing, PartialObjectMetadata)
+    assert listed.uid == "u"
+    forms = [request.headers["accept"].split(",")[0] for request in server.requests]
+    assert forms[0] == "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+    assert forms[1] == "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+    assert json.loads(server.requests[2].body or b"")["metadata"]["labels"] == {"l": "v"}
+
+
+# -- discovery --------------------------------------------------------------------------------------------------------
+
+
+def aggregated_resource(plural: str, kind: str, *, group: str = "", version: str = "v1", **more: Any) -> dict[str, Any]:
+    return {
+        "resource": plural,
+        "responseKind": {"group": group, "version": version, "kind": kind},
+        "scope": "Namespaced",
+        "singularResource": kind.lower(),
+        "verbs": ["get", "list"],
+        **more,
+    }
+
+
+CORE = {
+    "kind": "APIGroupDiscoveryList",
+    "items": [
+        {
+            "versions": [
+                {
+                    "version": "v1",
+                    "resources": [
+                        aggregated_resource(
+                            "pods",
+                            "Pod",
+                            shortNames=["po"],
+                            categories=["all"],
+                            subresources=[
+                                {"subresource": "log", "responseKind": {"kind": "Pod"}},
+                                {
+                                    "subresource": "eviction",
+                                    "responseKind": {"group": "policy", "version": "v1", "kind": "Eviction"},
+                                },
+                            ],
+                        ),
+                        aggregated_resource("events", "Event", shortNames=["ev"]),
+                        aggregated_resource("nodes", "Node", scope="Cluster"),
+                    ],
+                }
+            ]
+        }
+    ],
+}
+GROUPS = {
+    "kind": "APIGroupDiscoveryList",
+    "items": [
+        {
+            "metadata": {"name": "events.k8s.io"},
+            "versions": [
+                {"version": "v1", "resources": [aggregated_resource("events", "Event", group="events.k8s.io")]},
+            ],
+        },
+        {
+            "metadata": {"name": "apps"},
+            "versions": [
+                {
+                    "version": "v2",
+                    "resources": [
+                        aggregated_resource("deployments", "Deployment", shortNames=["deploy"], categories=["all"])
+                    ],
+                },
+                {"version": "v1", "resources": [aggregated_resource("deployments", "Deployment", categories=["all"])]},
+            ],
+        },
+        {"metadata": {"name": "metrics.k8s.io"}, "versions": [{"version": "v1beta1", "freshness": "Stale"}]},
+    ],
+}
+
+
+def aggregated(request: Request) -> Answer:
+    assert "APIGroupDiscoveryList" in request.headers["accept"]
+    return answer(CORE if request.path == "/api" else GROUPS)
+
+
+def legacy(request: Request) -> Answer:
+    def listed(*resources: dict[str, Any]) -> Answer:
+        return answer({"kind": "APIResourceList", "resources": list(resources)})
+
+    match request.path:
+        case "/api":
+            return answer({"kind": "APIVersions", "versions": ["v1"]})
+        case "/apis":
+            versions = [{"groupVersion": f"apps/{version}", "version": version} for version in ("v1", "v2")]
+            down = {"name": "metrics.k8s.io", "versions": [{"groupVersion": "metrics.k8s.io/v1", "version": "v1"}]}
+            return answer(
+                {
+                    "kind": "APIGroupList",
+                    "groups": [{"name": "apps", "versions": versions, "preferredVersion": versions[1]}, down],
+                }
+            )
+        case "/api/v1":
+            pod = {"name": "pods", "kind": "Pod", "namespaced": True, "shortNames": ["po"], "verbs": ["get"]}
+            eviction = {"name": "pods/eviction", "kind": "Eviction", "group": "policy", "version": "v1"}
+            return listed(pod, eviction, {"name": "nodes", "kind": "Node", "namespaced": False})
+        case "/apis/apps/v1" | "/apis/apps/v2":
+            return listed({"name": "deployments", "kind": "Deployment", "namespaced": True})
+    return failure(503, "ServiceUnavailable", "down")
+
+
+async def test_aggregated_discovery_takes_two_requests(connect: Connect) -> None:
+    async with connect(aggregated) as (client, server):
+        found = await client.discovery.resources()
+    assert len(server.requests) == 2
+    pods = found.resources[0]
+    assert (pods.plural, pods.kind, pods.namespaced, pods.short_names) == ("pods", "Pod", True, ("po",))
+    assert pods.subresources == {
+        "log": GroupVersionKind("", "v1", "Pod"),
+        "eviction": GroupVersionKind("policy", "v1", "Eviction"),
+    }
+    assert not found.resources[2].namespaced
+    assert list(found.failed) == [GroupVersion("metrics.k8s.io", "v1beta1")]
+
+
+async def test_a_server_without_aggregation_is_asked_group_by_group_and_one_that_fails_is_tolerated(
+    connect: Connect,
+) -> None:
+    async with connect(legacy) as (client, _):
+        found = await client.discovery.resources()
+        assert (await client.rest_mapper.resource("deployments")).version == "v2"
+    assert [f"{entry.api_version}, Resource={entry.plural}" for entry in found.resources] == [
+        "v1, Resource=pods",
+        "v1, Resource=nodes",
+        "apps/v2, Resource=deployments",
+        "apps/v1, Resource=deployments",
+    ]
+    assert found.resources[0].subresources == {"eviction": GroupVersionKind("policy", "v1", "Eviction")}
+    assert "down" in found.failed[GroupVersion("metrics.k8s.io", "v1")]
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("po", "v1 pods"),
+        ("Pod", "v1 pods"),
+        ("pods", "v1 pods"),
+        ("events", "v1 events"),
+        ("ev", "v1 events"),
+        ("events.events.k8s.io", "events.k8s.io/v1 events"),
+        ("deploy", "apps/v2 deployments"),
+        ("deployments.apps", "apps/v2 deployments"),
+        ("deployment.v1.apps", "apps/v1 deployments"),
+    ],
+)
+@virtual_time
+async def test_names_are_found_as_kubectl_finds_them(name: str, found: str) -> None:
+    async with Client(InProcessTransport(Server(aggregated).handle)) as client:
+        resource = await client.rest_mapper.resource(name)
+    assert f"{resource.api_version} {resource.plural}" == found
+
+
+@virtual_time
+async def test_kinds_and_categories() -> None:
+    async with Client(InProcessTransport(Server(aggregated).handle)) as client:
+        mapper = client.rest_mapper
+        assert (await mapper.for_kind(GroupKind("apps", "Deployment"))).version == "v2"
+        assert (await mapper.for_kind(GroupVersionKind("apps", "v1", "Deployment"))).version == "v1"
+        assert [entry.plural for entry in await mapper.category("all")] == ["pods", "deployments"]
+        with pytest.raises(NoMatchError, match=r"no resource 'gone'; these could not be asked: metrics.k8s.io/v1beta1"):
+            await mapper.resource("gone")
+
+
+@virtual_time
+async def test_a_new_crd_is_found_and_many_who_ask_cause_one_discovery() -> None:
+    groups = {"kind": "APIGroupDiscoveryList", "items": list(GROUPS["items"])}
+    server = Server(lambda request: answer(CORE if request.path == "/api" else groups))
+    async with Client(InProcessTransport(server.handle)) as client:
+        mapper = client.rest_mapper
+        await asyncio.gather(*(mapper.resource("po") for _ in range(20)))
+        assert len(server.requests) == 2
+        with pytest.raises(NoMatchError):
+            await mapper.resource("widgets")
+        assert len(server.requests) == 2, "what was learnt a moment ago is not asked again"
+        await asyncio.sleep(5)
+        widgets = aggregated_resource("widgets", "Widget", group="x.example.com")
+        groups["items"].append(
+            {"metadata": {"name": "x.example.com"}, "versions": [{"version": "v1", "resources": [widgets]}]}
+        )
+        found = await asyncio.gather(*(mapper.resource("widgets") for _ in range(20)))
+        assert {entry.kind for entry in found} == {"Widget"}
+        assert len(server.requests) == 4
