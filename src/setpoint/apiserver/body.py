@@ -1,4 +1,4 @@
-"""Request bodies: JSON or YAML, of bounded size, with the real server's complaints."""
+"""Request bodies: JSON, YAML or protobuf, of bounded size, with the real server's complaints."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from setpoint.apiserver import protobuf
 from setpoint.apiserver.errors import bad_request, request_entity_too_large, unsupported_media_type
 from setpoint.schema import parse_json
 
@@ -26,10 +27,10 @@ def content_type(headers: Any) -> str:
 
 
 def media_type(headers: Any) -> str:
-    """The content type of a body that must be JSON or YAML. Raises ApiStatusError (415)."""
+    """The content type of a body that must be JSON, YAML or Kubernetes' protobuf. Raises ApiStatusError (415)."""
     kind = content_type(headers)
-    if kind not in (JSON_TYPE, YAML_TYPE):
-        raise unsupported_media_type((JSON_TYPE, YAML_TYPE))
+    if kind not in (JSON_TYPE, YAML_TYPE, protobuf.PROTOBUF_TYPE):
+        raise unsupported_media_type((JSON_TYPE, YAML_TYPE, protobuf.PROTOBUF_TYPE))
     return kind
 
 
@@ -45,6 +46,8 @@ def parse_document(body: bytes, kind: str) -> tuple[Any, list[str]]:
     Raises:
         ValueError: malformed; the message says where.
     """
+    if kind == protobuf.PROTOBUF_TYPE:
+        return protobuf.decode(body), []
     if kind == YAML_TYPE and body[:1] != b"{":
         return _parse_yaml(body)
     try:
