@@ -12,6 +12,7 @@ from setpoint.apiserver.registry import Served
 from setpoint.apiserver.request_info import ResourcePath
 from setpoint.apiserver.storage import Storage
 from setpoint.meta import format_time
+from setpoint.schema import FieldError
 
 if TYPE_CHECKING:
     from setpoint.apiserver.server import ApiServer
@@ -20,9 +21,12 @@ __all__ = ["Call"]
 
 
 class Call:
-    """``served`` and ``path`` say what the request is about; ``warnings`` collects what the answer's headers will say."""
+    """``served`` and ``path`` say what the request is about.
 
-    __slots__ = ("path", "query", "request", "served", "server", "user", "warnings")
+    ``warnings`` collects what the headers will say, ``missing`` the fields that the object which came in lacks.
+    """
+
+    __slots__ = ("missing", "path", "query", "request", "served", "server", "user", "warnings")
 
     def __init__(
         self,
@@ -40,6 +44,7 @@ class Call:
         self.query = query
         self.user = user
         self.warnings: list[str] = []
+        self.missing: list[FieldError] = []
 
     @property
     def storage(self) -> Storage:

@@ -10,18 +10,14 @@ from setpoint.apiserver.metadata import metadata_errors, update_errors
 from setpoint.apiserver.objects import metadata_of
 from setpoint.apiserver.registry import Served
 from setpoint.meta import GroupKind, GroupResource
-from setpoint.schema import UNSET, ErrorType, FieldError, validate
+from setpoint.schema import UNSET, FieldError, validate
 
-__all__ = ["check_namespace", "check_new", "check_update", "fit_namespace", "schema_errors"]
+__all__ = ["check_namespace", "check_new", "check_update", "fit_namespace"]
 
 JsonObject = dict[str, Any]
 NAMESPACES = GroupResource("", "namespaces")
 
-# Required by the published schema, but the real server takes their absence for a zero value.
 _GENERIC_GROUPS = frozenset({"apiextensions.k8s.io", "apiregistration.k8s.io"})
-_NOT_REALLY_REQUIRED = frozenset(
-    {"rules", "endpoints", "revision", "value", "podSelector", "status", "metadata", "conditions", "driver", "drivers"}
-)
 
 
 def fit_namespace(call: Call, metadata: JsonObject) -> None:
@@ -62,7 +58,7 @@ def check_new(call: Call, served: Served, obj: JsonObject) -> None:
     errors = metadata_errors(
         obj["metadata"], served.resource.namespaced, strategy.name_rule, custom=_any_finalizer(served)
     )
-    errors += schema_errors(served, obj)
+    errors += _schema_errors(call, served, obj)
     if not errors or not served.custom:
         errors += strategy.validate(obj, None)
     if errors:
@@ -80,7 +76,7 @@ def check_update(call: Call, served: Served, new: JsonObject, old: JsonObject, *
         if error.field != "metadata.generateName"
     ]
     errors += update_errors(new["metadata"], old["metadata"])
-    errors += schema_errors(served, new, old)
+    errors += _schema_errors(call, served, new, old)
     if not errors or not served.custom:
         errors += strategy.validate_status(new, old) if status else strategy.validate(new, old)
     if errors:
@@ -88,18 +84,11 @@ def check_update(call: Call, served: Served, new: JsonObject, old: JsonObject, *
     _warn(call, served, new, old)
 
 
-def schema_errors(served: Served, obj: JsonObject, old: JsonObject | None = None) -> list[FieldError]:
-    """What the schema says. Of built-in kinds only that something is missing; types were looked at when it came in."""
+def _schema_errors(call: Call, served: Served, obj: JsonObject, old: JsonObject | None = None) -> list[FieldError]:
+    """What the schema says. Of built-in kinds it was asked when the object came in."""
     if served.custom:
         return validate(served.schema, obj, old=UNSET if old is None else old)
-    errors = []
-    for error in validate(served.schema, obj):
-        if error.type is ErrorType.REQUIRED:
-            last = error.field.rpartition(".")[2]
-            if last in _NOT_REALLY_REQUIRED or error.field.startswith("status."):
-                continue
-            errors.append(error)
-    return errors
+    return call.missing
 
 
 def _any_finalizer(served: Served) -> bool:
@@ -123,4 +112,5 @@ def _warn(call: Call, served: Served, new: JsonObject, old: JsonObject | None) -
 
 def _invalid(served: Served, obj: JsonObject, errors: list[FieldError]) -> ApiStatusError:
     resource = served.resource
+    errors = list({(error.type, error.field, error.message): error for error in errors}.values())
     return invalid(GroupKind(resource.group, resource.kind), obj["metadata"].get("name", ""), errors)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from setpoint.apiserver.http_types import Request
 from setpoint.apiserver.objects import decode, encode
 from setpoint.apiserver.registry import ScalePaths, Served
 from setpoint.apiserver.storage import Record
 from setpoint.apiserver.strategies.custom import CustomStrategy
-from setpoint.meta import GroupVersionKind, Resource
+from setpoint.meta import GroupVersionKind, Resource, format_time
 from setpoint.schema import ANYTHING, Schema, structural
 from setpoint.schema.object_meta import with_object_meta
 
@@ -27,9 +29,9 @@ _SCALE: Final = GroupVersionKind("autoscaling", "v1", "Scale")
 class CustomResources:
     """Keeps a server's registry in step with its CRDs.
 
-    What upstream's controllers do soon after a write is done here right after it, in the same turn: names are accepted,
-    the CRD is established, its resources are served. Each step is a write of its own, so that a watch sees what it would
-    see there.
+    What upstream's controllers do soon after a write is done here right after it, in the same turn: names are
+    accepted, the CRD is established, its resources are served. Each step is a write of its own, so that a watch sees
+    what it would see there.
     """
 
     def __init__(self, server: ApiServer) -> None:
@@ -184,7 +186,6 @@ class CustomResources:
         crd: JsonObject = decode(record.value)
         if _condition(crd.get("status") or {}, "Established") != "True":
             return
-        import msgspec
 
         spec = msgspec.json.encode((crd["spec"], crd["status"].get("acceptedNames")))
         terminating = bool(crd["metadata"].get("deletionTimestamp"))
@@ -193,11 +194,12 @@ class CustomResources:
         self._unserve(record.name)
         self._specs[record.name] = spec
         made = _served_versions(self._server, crd)
+        exposed = {version["name"] for version in crd["spec"]["versions"] if version.get("served")}
         for served in made:
             served.terminating = terminating
         self._served[record.name] = made
         for served in made:
-            if served.strategy.served:
+            if served.resource.version in exposed:
                 self._server.registry.add(served)
 
     def _unserve(self, name: str) -> None:
@@ -218,7 +220,6 @@ class CustomResources:
         return home
 
     def _now(self) -> str:
-        from setpoint.meta import format_time
 
         return format_time(self._server.now())
 
@@ -254,7 +255,7 @@ def _served_versions(server: ApiServer, crd: JsonObject) -> list[Served]:
             Served(
                 resource,
                 _schema(document, preserve=bool(spec.get("preserveUnknownFields"))),
-                CustomStrategy(server, resource, served=bool(version.get("served"))),
+                CustomStrategy(server, resource),
                 stored_as=made[0] if made else None,
                 collection=crd["metadata"]["name"],
                 custom=True,

@@ -47,7 +47,7 @@ def delete(call: Call) -> Response:
 
 
 def delete_collection(call: Call) -> Response:
-    """Deletes what the selectors match, and answers with what that was. Not all at once: others may see it half done."""
+    """Deletes what the selectors match, and answers with what that was."""
     shape = Representation.negotiate(call)
     served = call.served
     lists = ListOptions.parse(call.query)
@@ -122,8 +122,8 @@ def _check_preconditions(served: Served, record: Record, metadata: JsonObject, o
     kind = GroupResource(served.resource.group, served.resource.kind)
     if options.uid is not None and options.uid != metadata.get("uid"):
         why = (
-            f"the UID in the precondition ({options.uid}) does not match the UID in record ({metadata.get('uid', '')}). "
-            "The object might have been deleted and then recreated"
+            f"the UID in the precondition ({options.uid}) does not match the UID in record "
+            f"({metadata.get('uid', '')}). The object might have been deleted and then recreated"
         )
         raise conflict(kind, record.name, why)
     version = options.resource_version

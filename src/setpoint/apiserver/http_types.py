@@ -49,7 +49,7 @@ class IncomingRequest(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request; see `IncomingRequest`. ``user`` of None is whom the server takes requests without credentials for."""
+    """One request; see `IncomingRequest`. ``user`` of None is whoever the server takes strangers for."""
 
     method: str
     path: str

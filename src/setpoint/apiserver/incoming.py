@@ -1,22 +1,22 @@
 """Objects as they come in: decoded, checked for fields that nobody knows, brought into the form that is stored.
 
-For built-in kinds this does what Go's decoder does to a typed object, for custom resources what structural schemas ask for
-(pruning, then defaulting).
+For built-in kinds this does what Go's decoder does to a typed object, for custom resources what structural schemas ask
+for (pruning, then defaulting).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from setpoint.apiserver import go_words
 from setpoint.apiserver.body import check_size, decode_text, media_type, parse_document
 from setpoint.apiserver.call import Call
-from setpoint.apiserver.errors import ApiStatusError, bad_request
+from setpoint.apiserver.errors import ApiStatusError, bad_request, invalid
 from setpoint.apiserver.metadata import clean
 from setpoint.apiserver.registry import Served
-from setpoint.meta import GroupVersion
-from setpoint.schema import OBJECT_META, apply_defaults, drop_nulls, prune, validate
-from setpoint.schema.errors import ErrorType
+from setpoint.apiserver.typing_check import type_errors
+from setpoint.meta import GroupKind, GroupVersion
+from setpoint.schema import ErrorType, apply_defaults, drop_nulls, prune
+from setpoint.schema.errors import OMITTED
 
 __all__ = ["coerce", "dedupe_owners", "read_document", "read_object"]
 
@@ -91,11 +91,10 @@ def coerce(
     metadata = obj.get("metadata")
     if metadata is None:
         metadata = obj["metadata"] = {}
-    problem = (
-        "json: cannot unmarshal into Go struct field metadata of type v1.ObjectMeta"
-        if not isinstance(metadata, dict)
-        else _type_problem(served, obj)
-    )
+    if not isinstance(metadata, dict):
+        problem = f"json: cannot unmarshal into Go struct field {resource.kind}.metadata of type v1.ObjectMeta"
+    else:
+        problem, call.missing = type_errors(served, obj, call.request.body or b"")
     if problem:
         raise _malformed(f"{what}: {problem}", patch)
     unknown = prune(served.schema, obj)
@@ -113,26 +112,10 @@ def coerce(
     served.strategy.default(obj)
 
 
-def _type_problem(served: Served, obj: JsonObject) -> str:
-    """What Go's decoder would complain about. Only metadata is typed in a custom resource."""
-    if served.custom:
-        errors = validate(OBJECT_META, obj["metadata"], "metadata")
-    else:
-        errors = validate(served.schema, obj)
-    for error in errors:
-        if error.type is ErrorType.TYPE_INVALID and error.bad_value != "null":
-            return go_words.type_problem(served, obj, error)
-        if error.type is ErrorType.INVALID and not error.field and "must be of type integer" in error.detail:
-            return f"json: cannot unmarshal number into Go value: {error.detail}"
-    return ""
-
-
 def _malformed(message: str, patch: bool) -> ApiStatusError:
     if not patch:
         return bad_request(message)
-    from setpoint.apiserver.errors import invalid
-    from setpoint.meta import GroupKind
-    from setpoint.schema.errors import OMITTED, FieldError
+    from setpoint.schema.errors import FieldError
 
     return invalid(GroupKind("", ""), "", [FieldError(ErrorType.INVALID, "patch", message, OMITTED)])
 
@@ -152,6 +135,7 @@ def dedupe_owners(call: Call, metadata: JsonObject) -> None:
     if twice:
         metadata["ownerReferences"] = kept
         call.warn(
-            ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may "
-            f"reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {', '.join(twice)}"
+            ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and "
+            "may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "
+            + ", ".join(twice)
         )

@@ -45,8 +45,8 @@ def track(
             convert=converter(call, served),
         )
     except (TypedError, ValueError):
-        # As upstream (UpdateNoErrors): an object that can't be tracked, such as one with a list that names an item twice
-        # though its schema forbids it, is stored with the books as they were.
+        # As upstream (UpdateNoErrors): an object that can't be tracked, such as one with a list that names an item
+        # twice though its schema forbids it, is stored with the books as they were.
         entries = live or []
     if entries:
         new["metadata"]["managedFields"] = entries

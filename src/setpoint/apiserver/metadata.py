@@ -1,4 +1,4 @@
-"""``metadata`` of every object: what the server fills in and what it refuses (apimachinery's ``validation/objectmeta``)."""
+"""``metadata`` of every object: what the server fills in and what it refuses (apimachinery's ``api/validation``)."""
 
 from __future__ import annotations
 
@@ -149,7 +149,8 @@ def update_errors(new: dict[str, Any], old: dict[str, Any]) -> list[FieldError]:
         value = new.get("deletionGracePeriodSeconds")
         errors.append(invalid("metadata.deletionGracePeriodSeconds", value, "field is immutable"))
     if old.get("deletionTimestamp"):
-        added = sorted(set(new.get("finalizers") or ()) - set(old.get("finalizers") or ()))
+        had: list[str] = old.get("finalizers") or []
+        added = sorted({str(name) for name in new.get("finalizers") or ()}.difference(had))
         if added:
             text = (
                 f"no new finalizers can be added if the object is being deleted, found new finalizers {_go_list(added)}"

@@ -75,7 +75,7 @@ def patch(call: Call) -> Response:
     if record is None:
         raise not_found(served.group_resource, path.name)
     old = live_object(served, record)
-    new: JsonObject = copy_json(change(old))
+    new = change(live_object(served, record))  # of another copy: what comes out shares parts with it, and is changed
     _check_patched(call, served, new, old)
     coerce(call, served, new, options.field_validation, duplicates, patch=True)
     _same_identity(call, new, old)
@@ -83,7 +83,7 @@ def patch(call: Call) -> Response:
 
 
 def read_patch(call: Call, served: Served, kind: str) -> tuple[Change, list[str]]:
-    """The patch in the request's body as a function, and the fields that it names twice. Raises ApiStatusError (400)."""
+    """The patch in the body as a function, and the fields that it names twice. Raises ApiStatusError (400)."""
     body = call.request.body or b""
     try:
         document, duplicates = parse_document(body, "application/json")

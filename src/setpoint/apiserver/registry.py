@@ -89,13 +89,14 @@ class Registry:
 
     def __init__(self) -> None:
         self._by_path: dict[tuple[str, str, str], Served] = {}
+        self._versions: dict[tuple[str, str], list[Served]] = {}
         self.revision = 0
 
     def add(self, served: Served) -> None:
         """Serves it, in place of what was served under the same group, version and plural."""
         resource = served.resource
         self._by_path[resource.group, resource.version, resource.plural] = served
-        self.revision += 1
+        self._changed()
 
     def remove(self, served: Served) -> None:
         """Serves it no more; nothing happens if something else is served in its place by now."""
@@ -103,14 +104,20 @@ class Registry:
         key = (resource.group, resource.version, resource.plural)
         if self._by_path.get(key) is served:
             del self._by_path[key]
-            self.revision += 1
+            self._changed()
+
+    def _changed(self) -> None:
+        self.revision += 1
+        self._versions.clear()
+        for (group, _, plural), item in self._by_path.items():
+            self._versions.setdefault((group, plural), []).append(item)
 
     def find(self, group: str, version: str, plural: str) -> Served | None:
         return self._by_path.get((group, version, plural))
 
     def versions(self, group: str, plural: str) -> list[Served]:
         """One resource in all its versions."""
-        return [item for (g, _, p), item in self._by_path.items() if (g, p) == (group, plural)]
+        return self._versions.get((group, plural), [])
 
     def find_kind(self, group: str, version: str, kind: str) -> Served | None:
         return next(

@@ -57,7 +57,7 @@ def _quoted(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Representation:
-    """``version`` is that of meta.k8s.io for tables and metadata; ``include`` what of the object a table's rows carry."""
+    """``version``: of meta.k8s.io, for tables and metadata. ``include``: what of the object a table's rows carry."""
 
     form: Form = "object"
     version: str = "v1"

@@ -143,7 +143,7 @@ def _at(obj: Any, path: Sequence[str]) -> Any:
 
 
 def _selector_text(selector: Any) -> str:
-    """A selector in query form: of a plain map (ReplicationController), of a LabelSelector, or as it is (custom ones)."""
+    """A selector in query form: of a plain map (ReplicationController), a LabelSelector, or as it is (custom ones)."""
     if isinstance(selector, str):
         return selector
     if not isinstance(selector, dict) or not selector:

@@ -72,9 +72,9 @@ class ApiServer:
     wall-clock time for timestamps, ``random`` is the source of names and uids. ``admin``: who makes requests that come
     without a user.
 
-    *Guarantees*: what a kube-apiserver promises about resource versions, conflicts, watches and lists. A write is stored
-    (see the storage for how safely) before it is answered or seen by any watch. Requests don't interleave: each is done
-    in one go of the event loop, but for the streams of watches.
+    *Guarantees*: what a kube-apiserver promises about resource versions, conflicts, watches and lists. A write is
+    stored (see the storage for how safely) before it is answered or seen by any watch. Requests don't interleave: each
+    is done in one go of the event loop, but for the streams of watches.
 
     *Caveats*: nobody is authenticated and everything is allowed; there are no admission webhooks; bodies are JSON or
     YAML, not protobuf.
@@ -133,7 +133,7 @@ class ApiServer:
         await self.close()
 
     async def handle(self, request: IncomingRequest) -> Response:
-        """Answers one request. What the client did wrong, and what goes wrong here, is an answer too: nothing is raised."""
+        """Answers one request. What the client did wrong, and what goes wrong here, is an answer: nothing is raised."""
         try:
             return self._dispatch(request)
         except ApiStatusError as error:
@@ -142,7 +142,7 @@ class ApiServer:
             if retry_after:
                 response.headers["retry-after"] = str(retry_after)
             return response
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the client gets an answer, the log the reason
             _log.exception("%s %s failed", request.method, request.path)
             failure = internal_error(f"{type(error).__name__}: {error}")
             return respond(failure.status, failure.code)

@@ -56,7 +56,8 @@ def _bind(call: Call, name: str) -> Response:
         raise not_found(pods.group_resource, name)
     live = live_object(pods, record)
     if metadata.get("uid") and metadata["uid"] != live["metadata"].get("uid"):
-        why = f"Precondition failed: UID in precondition: {metadata['uid']}, UID in object meta: {live['metadata']['uid']}"
+        found = live["metadata"].get("uid")
+        why = f"Precondition failed: UID in precondition: {metadata['uid']}, UID in object meta: {found}"
         raise conflict(pods.group_resource, name, why)
     if live["metadata"].get("deletionTimestamp"):
         raise conflict(pods.group_resource, name, f"pod {name} is being deleted, cannot be assigned to a host")

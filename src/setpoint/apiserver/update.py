@@ -28,7 +28,7 @@ JsonObject = dict[str, Any]
 
 
 def update(call: Call) -> Response:
-    """Replaces the object by the one in the body, the status by that of the body on ``/status``. Raises ApiStatusError."""
+    """Replaces the object by the one in the body; on ``/status``, the status. Raises ApiStatusError."""
     shape = Representation.negotiate(call)
     served = call.served
     options = WriteOptions.parse(call.query, "UpdateOptions")

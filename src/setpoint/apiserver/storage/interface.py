@@ -1,7 +1,7 @@
 """Storage: where an API server keeps its objects and their recent history.
 
-A storage knows nothing of Kubernetes but this: objects are bytes under (resource, namespace, name), every write gets the
-next number of one counter, the revision, and the recent writes can be read again in order.
+A storage knows nothing of Kubernetes but this: objects are bytes under (resource, namespace, name), every write gets
+the next number of one counter, the revision, and the recent writes can be read again in order.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Change:
 
 
 class Subscription(Protocol):
-    """A reader of one resource's changes. It holds a position in the history, not a queue: a slow reader costs nothing."""
+    """A reader of one resource's changes. It holds a place in the history, no queue: a slow reader costs nothing."""
 
     def read(self, limit: int = ...) -> list[Change]:
         """The next changes, none if there are none yet.
@@ -128,7 +128,7 @@ class Storage(Protocol):
         ...
 
     def subscribe(self, resource: str, since: int, wake: Callable[[], None]) -> Subscription:
-        """Changes after ``since``. ``wake`` is called, without arguments and synchronously, whenever there are new ones.
+        """Changes after ``since``. ``wake`` is called synchronously whenever there are new ones.
 
         Raises:
             Compacted: ``since`` is before the history.

@@ -31,9 +31,9 @@ CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL)
 class SqliteStorage(MemoryStorage):
     """Everything is read from memory, and every write goes to SQLite before anybody sees it.
 
-    One table holds every version of every object; a write appends one row. Versions that left the history are removed in
-    batches. On opening the rows are read once, in order, which restores objects and history: a client may resume its
-    watch from where it was when the server died.
+    One table holds every version of every object; a write appends one row. Versions that left the history are removed
+    in batches. On opening the rows are read once, in order, which restores objects and history: a client may resume
+    its watch from where it was when the server died.
 
     *Guarantees*: a write that was acknowledged survives the process being killed at any moment. With ``power_safe`` it
     survives the loss of power too, for the price of one fsync a write; without, the last moments before a loss of power

@@ -17,16 +17,15 @@ __all__ = ["CustomStrategy"]
 
 
 class CustomStrategy(Strategy):
-    """``served``: whether the version is served at all, or only stored."""
+    """One version of one custom resource."""
 
     unconditional_update = False
     generation = True
 
-    def __init__(self, server: ApiServer, resource: Resource, *, served: bool) -> None:
+    def __init__(self, server: ApiServer, resource: Resource) -> None:
         self._server = server
         self._resource = resource
         self._has_status = "status" in resource.subresources
-        self.served = served
 
     def prepare_status_update(self, call: Call, new: JsonObject, old: JsonObject) -> JsonObject:
         # Only the status is taken; of the metadata nothing but the books.

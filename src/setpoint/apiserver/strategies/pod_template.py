@@ -141,8 +141,7 @@ def pod_spec_errors(spec: JsonObject, path: str) -> list[FieldError]:
             errors.append(duplicate(where, name))
         volumes.add(name)
     if not spec.get("containers"):
-        if spec.get("containers") is not None:
-            errors.append(required(f"{path}.containers"))
+        errors.append(required(f"{path}.containers"))
     names: set[str] = set()
     for key in ("initContainers", "containers"):
         for index, container in enumerate(spec.get(key) or ()):

@@ -27,8 +27,7 @@ class Pods(Strategy):
     zero: JsonObject = {"spec": {}, "status": {}}
 
     def default(self, obj: JsonObject) -> None:
-        if isinstance(obj.get("spec"), dict):
-            default_pod_spec(obj["spec"], pod=True)
+        default_pod_spec(obj.setdefault("spec", {}), pod=True)
 
     def prepare_create(self, call: Call, obj: JsonObject) -> None:
         obj["status"] = {"phase": "Pending", "qosClass": qos_class(obj.get("spec") or {})}
@@ -43,9 +42,7 @@ class Pods(Strategy):
         return FieldSet.of(("f:spec",), ("f:metadata", "f:deletionTimestamp"), ("f:metadata", "f:ownerReferences"))
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
-        spec = obj.get("spec")
-        if not isinstance(spec, dict):
-            return []
+        spec = obj["spec"]
         errors = pod_spec_errors(spec, "spec")
         if old is not None and not _only_allowed_changes(spec, old["spec"]):
             text = (
