@@ -46,7 +46,7 @@ async def reconcile(mykind: Mykind, ctx: sp.Context) -> sp.Outcome:
             await ctx.delete(pod)  # with its uid as precondition
     for name in sorted(wanted - {pod.name for pod in pods}):
         await ctx.apply(Pod.named(name, spec=PodSpec(containers=[Container(name="main", image="busybox")])))
-    ctx.status.ready = sum(pod.is_ready for pod in pods)
+    mykind.status.ready = sum(pod.is_ready for pod in pods)  # written once, at the end, if it changed
     return sp.done()
 
 
