@@ -52,7 +52,7 @@ class RecordingSink:
         self.names = self._listing
         self.said.append(("replaced", resource_version))
 
-    def event(self, type: EventType, raw: bytes) -> str:
+    def event(self, type: EventType, raw: bytes, ordered: bool) -> str:
         name = self._name(raw)
         if type == "DELETED":
             self.names.discard(name)

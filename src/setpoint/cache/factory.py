@@ -286,7 +286,11 @@ class InformerFactory:
             self._deaf()
         for task in self._running.values():
             task.cancel()
-        await self._tasks.__aexit__(kind, error, trace)
+        if isinstance(error, asyncio.CancelledError):
+            await self._tasks.__aexit__(kind, error, trace)
+        else:
+            # Another error is the body's own: it goes on as it is, not in a group.
+            await self._tasks.__aexit__(None, None, None)
 
     def _start(self, shared: SharedInformer) -> None:
         assert self._tasks is not None

@@ -51,8 +51,12 @@ class Sink(Protocol):
     def finish(self, resource_version: str) -> None:
         """The list is complete: what it did not name is gone."""
 
-    def event(self, type: EventType, raw: bytes) -> str:
-        """A change; the answer is the object's resource version."""
+    def event(self, type: EventType, raw: bytes, ordered: bool) -> str:
+        """A change; the answer is the object's resource version.
+
+        ``ordered``: all changes up to this one have been given. It is false only for the objects with which a watch
+        from version ``0`` begins.
+        """
         ...
 
     def bookmark(self, resource_version: str) -> None:
@@ -381,6 +385,8 @@ class Reflector:
         finally:
             counters.watch_seconds += loop.time() - started
         if initial is not None:
+            if initial.complete:
+                counters.count_end("closed")
             return
         if loop.time() - started < VERY_SHORT and self.last_resource_version == before:
             counters.short_watches += 1
@@ -413,10 +419,9 @@ class Reflector:
                         else:
                             sink.item(raw)
                         continue
-                    seen = sink.event(type, raw)
+                    ordered = ordered or type != "ADDED"
+                    seen = sink.event(type, raw, ordered)
                     counters.watched_events += 1
-                    if type != "ADDED":
-                        ordered = True
                     if seen and ordered:
                         self.last_resource_version = seen
                 elif kind == b"BOOKMARK":

@@ -76,6 +76,7 @@ class SharedInformer:
         self.sync_seconds: float | None = None
         self._synced = asyncio.Event()
         self._replacement: Replacement | None = None
+        self._reached_number = 0
         self._tasks: asyncio.TaskGroup | None = None
         self._resync_wanted = asyncio.Event()
 
@@ -200,18 +201,23 @@ class SharedInformer:
                 registration.source_synced()
         self.changed.set()
 
-    def event(self, type: EventType, raw: bytes) -> str:
+    def event(self, type: EventType, raw: bytes, ordered: bool) -> str:
         item = self._read(raw)
         if item is None:
             return ""
+        version = item.head.resource_version
+        if ordered:
+            number = version_number(version)
+            if 0 < number <= self._reached_number:
+                return ""  # said twice: taking it again could raise an object from the dead
+            self._reached_number = number
+            if version:
+                self.store.last_sync_resource_version = version
         self.events[type] += 1
         if type == "DELETED":
             self._remove(item)
         else:
             self._put(item, initial=False)
-        version = item.head.resource_version
-        if version:
-            self.store.last_sync_resource_version = version
         if self.barriers:
             self.barriers.check(key_of(item.head))
         return version
@@ -224,6 +230,7 @@ class SharedInformer:
 
     def _reached(self, resource_version: str) -> None:
         self.store.last_sync_resource_version = resource_version
+        self._reached_number = version_number(resource_version)
         self.barriers.check_all()
 
     def _read(self, raw: bytes) -> Item | None:
