@@ -49,6 +49,7 @@ class Kubectl:
 
     home: Path
     url: str
+    server: ApiServer
     environment: Mapping[str, str] = field(default_factory=dict)
 
     async def __call__(self, *args: str, stdin: Any = "", fails: bool = False, **environment: str) -> Result:
@@ -80,6 +81,12 @@ class Kubectl:
                 process.kill()
             await process.communicate()
 
+    async def until_watching(self) -> None:
+        """Until a client watches something: what happens from then on, it will see."""
+        async with asyncio.timeout(SECONDS):
+            while not self.server.watches:  # noqa: ASYNC110 - nobody says when one begins
+                await asyncio.sleep(0.01)
+
     async def get(self, *args: str) -> Any:
         """An object as the server has it."""
         return (await self("get", *args, "-o", "json")).json
@@ -101,7 +108,7 @@ async def kubectl(tmp_path: Path) -> AsyncIterator[Kubectl]:
             "PATH": os.environ["PATH"],
             "NO_PROXY": "127.0.0.1",
         }
-        yield Kubectl(tmp_path, front.url, environment)
+        yield Kubectl(tmp_path, front.url, server, environment)
 
 
 def config_map(name: str, **data: str) -> dict[str, Any]:

@@ -15,9 +15,18 @@ async def test_create_makes_objects_of_the_common_kinds(kubectl: Kubectl) -> Non
         "service clusterip front --tcp=80:8080": "service/front created",
         "job once --image=busybox -- true": "job.batch/once created",
         "role reader --verb=get --resource=pods": "role.rbac.authorization.k8s.io/reader created",
+        "cronjob often --image=busybox --schedule=@hourly": "cronjob.batch/often created",
+        "quota small --hard=cpu=1,pods=2": "resourcequota/small created",
+        "poddisruptionbudget some --selector=app=web --min-available=50%": "poddisruptionbudget.policy/some created",
+        "ingress in --rule=a.example/*=front:80": "ingress.networking.k8s.io/in created",
     }
     for command, printed in commands.items():
         assert (await kubectl("create", *command.split())).out == printed
+    assert (await kubectl.get("quota", "small"))["spec"]["hard"] == {"cpu": "1", "pods": "2"}
+    assert (await kubectl.get("pdb", "some"))["spec"]["minAvailable"] == "50%"
+    (rule,) = (await kubectl.get("ingress", "in"))["spec"]["rules"]
+    backend = {"service": {"name": "front", "port": {"number": 80}}}
+    assert rule == {"host": "a.example", "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}}
     settings = await kubectl.get("configmap", "settings")
     assert settings["data"] == {"a": "1"}
     token = await kubectl.get("secret", "token")

@@ -22,7 +22,7 @@ async def test_a_watch_prints_changes_as_they_come(kubectl: Kubectl) -> None:
         await kubectl("patch", "cm", "a", "--type=merge", "-p", '{"data":{"z":"3"}}')
         assert (await line_of(watch))[:2] == ["a", "2"]
     async with kubectl.start("get", "cm", "a", "--watch-only", "--output-watch-events", "-o", "json") as watch:
-        await asyncio.sleep(0)
+        await kubectl.until_watching()
         await kubectl("label", "cm", "a", "app=web")
         await kubectl("delete", "cm", "a")
         assert watch.stdout is not None
@@ -42,15 +42,18 @@ async def test_a_watch_prints_changes_as_they_come(kubectl: Kubectl) -> None:
 async def test_wait_ends_when_the_condition_comes_true(custom: Kubectl) -> None:
     await custom("create", "-f", "-", stdin=[mykind("m", numpods=1), pod("p")])
     async with custom.start("wait", "--for=condition=Ready", "mk/m", f"--timeout={SECONDS}s") as waiting:
+        await custom.until_watching()
         status = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
         await custom("patch", "mk", "m", "--subresource=status", "--type=merge", "-p", json.dumps(status))
         out, _ = await waiting.communicate()
         assert out.decode().strip() == "mykind.grp.example.com/m condition met"
     async with custom.start("wait", "--for=jsonpath={.spec.numpods}=3", "mk/m", f"--timeout={SECONDS}s") as waiting:
+        await custom.until_watching()
         await custom("patch", "mk", "m", "--type=merge", "-p", '{"spec":{"numpods":3}}')
         out, _ = await waiting.communicate()
         assert out.decode().strip() == "mykind.grp.example.com/m condition met"
     async with custom.start("wait", "--for=delete", "pod/p", f"--timeout={SECONDS}s") as waiting:
+        await custom.until_watching()
         await custom("delete", "pod", "p", "--wait=false")
         out, _ = await waiting.communicate()
         assert (waiting.returncode, out.decode().strip()) == (0, "pod/p condition met")
@@ -74,5 +77,11 @@ async def test_delete_waits_until_finalizers_are_done(kubectl: Kubectl) -> None:
     assert (await kubectl("delete", "cm", "held", "--ignore-not-found")).out == ""
     gone = await kubectl("delete", "deployment", "--all")
     assert gone.out == 'deployment.apps "web" deleted from default namespace'
-    dry = await kubectl("delete", "ns", "default", "--dry-run=server")
-    assert dry.out == 'namespace "default" deleted (server dry run)'
+    await kubectl("create", "configmap", "kept")
+    dry = await kubectl("delete", "cm", "kept", "--dry-run=server")
+    assert dry.out == 'configmap "kept" deleted from default namespace (server dry run)'
+    assert (await kubectl("get", "cm", "kept", "-o", "name")).out == "configmap/kept"
+    refused = await kubectl("delete", "ns", "default", fails=True)
+    assert refused.err == (
+        'Error from server (Forbidden): namespaces "default" is forbidden: this namespace may not be deleted'
+    )
