@@ -1,0 +1,236 @@
+"""Certificate authorities and serving certificates, made here instead of by cert-manager.
+
+ECDSA on P-256, PEM, PKCS#8. Needs the extra ``tls`` (the package cryptography), which is loaded when something is made
+or read.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+__all__ = [
+    "BACKDATE",
+    "CertificateError",
+    "Facts",
+    "Pair",
+    "facts_of",
+    "issue",
+    "make_authority",
+    "matches",
+    "service_names",
+    "signed_by",
+    "split",
+]
+
+BACKDATE: Final = timedelta(hours=1)
+"""How long before its making a certificate is valid: clocks of others may be late."""
+_BEGIN: Final = b"-----BEGIN "
+_END: Final = b"-----END "
+
+
+class CertificateError(Exception):
+    """A certificate or key is missing, damaged, or can't be made; the message says which and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A certificate (chain) and its key, both PEM."""
+
+    certificate: bytes
+    key: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a certificate says. ``made`` is when it was issued, ``not_after`` the last moment it is valid (UTC)."""
+
+    made: datetime
+    not_after: datetime
+    names: frozenset[str]
+
+    def life_spent(self, now: datetime) -> float:
+        """0.0 when it was made, 1.0 when it expires."""
+        return (now - self.made) / (self.not_after - self.made)
+
+
+def service_names(service: str, namespace: str) -> list[str]:
+    """The names of a Service inside a cluster; API servers call ``SERVICE.NAMESPACE.svc``."""
+    short = f"{service}.{namespace}.svc"
+    return [short, f"{short}.cluster.local", f"{service}.{namespace}", service]
+
+
+def make_authority(name: str, *, now: datetime, lifetime: timedelta) -> Pair:
+    """A self-signed authority that may sign serving certificates and nothing else."""
+    x509, _ = _library()
+    key = _new_key()
+    subject = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, name[:64])])
+    usage = {"digital_signature": True, "key_cert_sign": True, "crl_sign": True}
+    builder = (
+        _builder(subject, subject, key, now, now + lifetime)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_usage(**usage), critical=True)
+    )
+    return _signed(builder, key, key)
+
+
+def issue(authority: Pair, names: Sequence[str], *, now: datetime, lifetime: timedelta) -> Pair:
+    """A serving certificate for these DNS names and IP addresses; it never outlives ``authority``.
+
+    Raises:
+        CertificateError: no names, or the authority is damaged.
+    """
+    if not names:
+        raise CertificateError("a serving certificate needs at least one name or address")
+    x509, serialization = _library()
+    issuer = _load(authority.certificate)
+    try:
+        signer = serialization.load_pem_private_key(authority.key, None)
+    except (ValueError, TypeError) as problem:
+        raise CertificateError(f"the authority's key can't be read: {problem}") from None
+    key = _new_key()
+    subject = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, names[0][:64])])
+    until = min(now + lifetime, issuer.not_valid_after_utc)
+    usage = {"digital_signature": True}
+    builder = (
+        _builder(subject, issuer.subject, key, now, until)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_usage(**usage), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([x509.oid.ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([_general_name(name) for name in names]), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(
+                issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
+            ),
+            critical=False,
+        )
+    )
+    return _signed(builder, key, signer)
+
+
+def facts_of(certificate: bytes) -> Facts:
+    """What the first certificate of a PEM text says.
+
+    Raises:
+        CertificateError: it is none.
+    """
+    x509, _ = _library()
+    loaded = _load(certificate)
+    names: set[str] = set()
+    try:
+        found = loaded.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        names.update(found.get_values_for_type(x509.DNSName))
+        names.update(map(str, found.get_values_for_type(x509.IPAddress)))
+    except x509.ExtensionNotFound:
+        pass
+    return Facts(loaded.not_valid_before_utc + BACKDATE, loaded.not_valid_after_utc, frozenset(names))
+
+
+def signed_by(certificate: bytes, authority: bytes) -> bool:
+    """Whether ``authority``'s key signed ``certificate``. Validity in time is not looked at."""
+    from cryptography.exceptions import InvalidSignature
+
+    try:
+        _load(certificate).verify_directly_issued_by(_load(authority))
+    except (ValueError, TypeError, InvalidSignature):
+        return False
+    return True
+
+
+def matches(pair: Pair) -> bool:
+    """Whether certificate and key belong together."""
+    _, serialization = _library()
+    try:
+        key = serialization.load_pem_private_key(pair.key, None)
+    except (ValueError, TypeError):
+        return False
+    public = _load(pair.certificate).public_key()
+    return bool(key.public_key() == public)
+
+
+def split(pem: bytes) -> list[bytes]:
+    """The blocks of a PEM text, each with its last newline; whatever is between them is dropped."""
+    blocks: list[bytes] = []
+    block: list[bytes] | None = None
+    for line in pem.splitlines():
+        if line.startswith(_BEGIN):
+            block = []
+        if block is not None:
+            block.append(line)
+            if line.startswith(_END):
+                blocks.append(b"\n".join(block) + b"\n")
+                block = None
+    return blocks
+
+
+def _library() -> tuple[Any, Any]:
+    """The parts of cryptography that are used: x509 and serialization."""
+    try:
+        from cryptography import x509
+        from cryptography.hazmat.primitives import serialization
+    except ImportError:
+        raise CertificateError(
+            "making certificates needs the package cryptography: install setpoint[tls], or serve with certificates "
+            "from files"
+        ) from None
+    return x509, serialization
+
+
+def _load(pem: bytes) -> Any:
+    x509, _ = _library()
+    try:
+        return x509.load_pem_x509_certificate(pem)
+    except ValueError as problem:
+        raise CertificateError(f"a certificate can't be read: {problem}") from None
+
+
+def _new_key() -> Any:
+    _library()
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    return ec.generate_private_key(ec.SECP256R1())
+
+
+def _builder(subject: Any, issuer: Any, key: Any, now: datetime, until: datetime) -> Any:
+    x509, _ = _library()
+    start = now.astimezone(UTC).replace(microsecond=0) - BACKDATE
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(start)
+        .not_valid_after(until.astimezone(UTC).replace(microsecond=0))
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+    )
+
+
+def _usage(**used: bool) -> Any:
+    x509, _ = _library()
+    words = (
+        "digital_signature content_commitment key_encipherment data_encipherment key_agreement key_cert_sign crl_sign "
+        "encipher_only decipher_only"
+    )
+    return x509.KeyUsage(**{word: used.get(word, False) for word in words.split()})
+
+
+def _general_name(name: str) -> Any:
+    x509, _ = _library()
+    try:
+        return x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
+
+
+def _signed(builder: Any, key: Any, signer: Any) -> Pair:
+    _, serialization = _library()
+    from cryptography.hazmat.primitives import hashes
+
+    return Pair(
+        builder.sign(signer, hashes.SHA256()).public_bytes(serialization.Encoding.PEM),
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()),
+    )

@@ -1,0 +1,114 @@
+"""When which certificate is made anew: a pure function of what there is and the time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from setpoint.webhook.authority import CertificateError, Pair, facts_of, issue, make_authority, matches, signed_by
+
+__all__ = ["Kept", "Rotation", "step"]
+
+_RENEW_AT: Final = 2 / 3
+"""Of a certificate's life."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Authorities, newest first, all of which are to be trusted; and what is served."""
+
+    authorities: tuple[Pair, ...]
+    serving: Pair
+
+    @property
+    def bundle(self) -> bytes:
+        """What clients must trust, PEM."""
+        return b"".join(authority.certificate for authority in self.authorities)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rotation:
+    """How long certificates live. Both are renewed when two thirds of their life are over.
+
+    A new authority is trusted for ``overlap`` before anything that it signed is served, and an old one for ``overlap``
+    after the last that it signed was replaced. In that time every API server must see the new bundle, and every
+    replica the new certificate.
+
+    Raises:
+        ValueError: ``overlap`` does not fit into the third that is left.
+    """
+
+    authority_lifetime: timedelta = timedelta(days=365)
+    serving_lifetime: timedelta = timedelta(days=90)
+    overlap: timedelta = timedelta(hours=1)
+
+    def __post_init__(self) -> None:
+        if self.overlap < timedelta(0):
+            raise ValueError(f"overlap must not be negative, it is {self.overlap}")
+        for name, lifetime in (("authority", self.authority_lifetime), ("serving", self.serving_lifetime)):
+            if lifetime * (1 - _RENEW_AT) <= 3 * self.overlap:
+                raise ValueError(
+                    f"{name}_lifetime of {lifetime} is too short for an overlap of {self.overlap}: a third of it must "
+                    "hold three overlaps"
+                )
+
+
+def step(
+    kept: Kept | None, names: Sequence[str], rotation: Rotation, now: datetime, *, name: str, in_force: bool
+) -> Kept:
+    """What there should be now; ``kept`` itself if nothing is to be done.
+
+    ``in_force`` says whether all clients are known to have ``kept``'s bundle: only then is a new authority used.
+    ``name`` is the authorities' common name.
+
+    *Guarantees*: what is served is signed by one of the bundle's authorities at any time, and one that has been in it
+    for ``overlap`` if there is one.
+    """
+    if kept is None or not _sound(kept):
+        authority = make_authority(name, now=now, lifetime=rotation.authority_lifetime)
+        return Kept((authority,), issue(authority, names, now=now, lifetime=rotation.serving_lifetime))
+    authorities = [each for each in kept.authorities if facts_of(each.certificate).not_after > now]
+    if not authorities or facts_of(authorities[0].certificate).life_spent(now) >= _RENEW_AT:
+        authorities.insert(0, make_authority(name, now=now, lifetime=rotation.authority_lifetime))
+        in_force = False
+    serving = kept.serving
+    signer = _signer(authorities, serving, rotation, now, in_force)
+    facts = facts_of(serving.certificate)
+    if (
+        facts.names != frozenset(names)
+        or facts.life_spent(now) >= _RENEW_AT
+        or not signed_by(serving.certificate, signer.certificate)
+    ):
+        serving = issue(signer, names, now=now, lifetime=rotation.serving_lifetime)
+        facts = facts_of(serving.certificate)
+    if now - facts.made >= rotation.overlap:
+        newest = authorities.index(signer)
+        authorities = authorities[: newest + 1]
+    if tuple(authorities) == kept.authorities and serving == kept.serving:
+        return kept
+    return Kept(tuple(authorities), serving)
+
+
+def _signer(authorities: list[Pair], serving: Pair, rotation: Rotation, now: datetime, in_force: bool) -> Pair:
+    """The newest authority that everybody trusts by now; else the one in use; else the one trusted for longest."""
+    if in_force:
+        for authority in authorities:
+            if now - facts_of(authority.certificate).made >= rotation.overlap:
+                return authority
+    for authority in authorities:
+        if signed_by(serving.certificate, authority.certificate):
+            return authority
+    return authorities[-1]
+
+
+def _sound(kept: Kept) -> bool:
+    try:
+        return (
+            bool(kept.authorities)
+            and all(matches(pair) for pair in (*kept.authorities, kept.serving))
+            and any(signed_by(kept.serving.certificate, each.certificate) for each in kept.authorities)
+        )
+    except CertificateError:
+        return False
