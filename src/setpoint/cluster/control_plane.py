@@ -9,17 +9,19 @@ from types import TracebackType
 from typing import Any, Self
 
 from setpoint.client import Client
+from setpoint.cluster.deployments import Deployments
 from setpoint.cluster.garbage_collector import GarbageCollector
 from setpoint.cluster.namespaces import NamespaceDefaults, NamespaceLifecycle
 from setpoint.cluster.nodes import HollowNodes
 from setpoint.cluster.pods import HollowKubelet
+from setpoint.cluster.replicasets import ReplicaSets
 from setpoint.cluster.resources import ServedResources
 from setpoint.controller import Controller
 from setpoint.manager import Manager
 
 
 class ControlPlane:
-    """Garbage collection, namespace lifecycle and hollow nodes, against one API server.
+    """Garbage collection, namespace lifecycle, Deployments, ReplicaSets and hollow nodes, against one API server.
 
     ```python
     async with ControlPlane(client):
@@ -33,6 +35,7 @@ class ControlPlane:
         nodes: how many hollow nodes there are; 0 for none, so that pods stay pending.
         pod_start_seconds, pod_stop_seconds: how long hollow pods take to become ready and to end, by the loop's clock.
         garbage_collection: whether what has lost its owners goes.
+        workloads: whether Deployments and ReplicaSets make pods.
         ca: the certificate (PEM) in every namespace's ``kube-root-ca.crt``.
     """
 
@@ -44,6 +47,7 @@ class ControlPlane:
         pod_start_seconds: float = 0.0,
         pod_stop_seconds: float = 0.0,
         garbage_collection: bool = True,
+        workloads: bool = True,
         ca: str = "",
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         random: Random | None = None,
@@ -53,6 +57,8 @@ class ControlPlane:
             NamespaceLifecycle(self.resources).controller,
             NamespaceDefaults(ca=ca).controller,
         ]
+        if workloads:
+            controllers += [Deployments().controller, ReplicaSets().controller]
         self.nodes: HollowNodes | None = None
         if nodes:
             self.nodes = HollowNodes(client, nodes, now=now)

@@ -1,0 +1,262 @@
+"""Deployments: from one ReplicaSet to the next, without ever having too few pods or too many."""
+
+from __future__ import annotations
+
+import copy
+from hashlib import blake2b
+from typing import Any, Final
+
+import msgspec
+
+from setpoint.client import AlreadyExists
+from setpoint.controller import Context, Controller, Outcome, done
+from setpoint.meta import ObjectMeta, to_wire
+from setpoint.models.apps_v1 import Deployment, DeploymentCondition, ReplicaSet, ReplicaSetSpec
+from setpoint.models.core_v1 import PodTemplateSpec
+
+HASH_LABEL: Final = "pod-template-hash"
+REVISION: Final = "deployment.kubernetes.io/revision"
+DESIRED: Final = "deployment.kubernetes.io/desired-replicas"
+_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
+
+
+class Deployments:
+    """Rolls a Deployment's template out through ReplicaSets, by its strategy.
+
+    `RollingUpdate` keeps the number of available pods above ``replicas - maxUnavailable`` and the number of all pods
+    below ``replicas + maxSurge``; `Recreate` ends the old pods before it makes new ones. Revisions, the history limit,
+    pausing and the conditions that ``kubectl rollout status`` reads are kept.
+
+    *Caveats*: the progress deadline is not watched; a paused Deployment is not scaled in proportion.
+    """
+
+    def __init__(self) -> None:
+        self.controller = Controller(
+            Deployment, self._reconcile, name="deployment", owns_status=True, leader_only=False
+        ).owns(ReplicaSet)
+
+    async def _reconcile(self, deployment: Deployment, ctx: Context) -> Outcome:
+        owned = [replica_set for replica_set in ctx.owned(ReplicaSet) if not replica_set.is_deleting]
+        current = _find(owned, deployment.spec.template)
+        others = [replica_set for replica_set in owned if replica_set is not current]
+        if not deployment.spec.paused:
+            if current is None:
+                current = await self._create(deployment, others, ctx)
+            else:
+                current = await self._revise(deployment, current, others, ctx)
+            if (deployment.spec.strategy and deployment.spec.strategy.type) == "Recreate":
+                await self._recreate(deployment, current, others, ctx)
+            else:
+                await self._roll(deployment, current, others, ctx)
+        elif current is not None and not any(map(_wanted, others)):
+            await _scale(current, _desired(deployment), ctx)
+        _report(deployment, current, others)
+        if current is not None and _is_complete(deployment):
+            await self._clean_up(deployment, others, ctx)
+        return done()
+
+    # -- ReplicaSets ---------------------------------------------------------------------------------------------------
+
+    async def _create(self, deployment: Deployment, others: list[ReplicaSet], ctx: Context) -> ReplicaSet:
+        template = copy.deepcopy(deployment.spec.template)
+        digest = template_hash(template, deployment.status.collision_count or 0)
+        template.metadata.labels = {**template.metadata.labels, HASH_LABEL: digest}
+        selector = copy.deepcopy(deployment.spec.selector)
+        selector.match_labels = {**selector.match_labels, HASH_LABEL: digest}
+        revision = str(max(map(_revision, others), default=0) + 1)
+        fresh = ReplicaSet(
+            metadata=ObjectMeta(
+                name=f"{deployment.name}-{digest}",
+                labels=dict(template.metadata.labels),
+                annotations={REVISION: revision, DESIRED: str(_desired(deployment))},
+            ),
+            spec=ReplicaSetSpec(
+                replicas=0,
+                selector=selector,
+                template=template,
+                min_ready_seconds=deployment.spec.min_ready_seconds,
+            ),
+        )
+        try:
+            made = await ctx.create(fresh)
+        except AlreadyExists:
+            # Another template has that hash: count the collision, so that the next try has another name.
+            deployment.status.collision_count = (deployment.status.collision_count or 0) + 1
+            raise
+        await _annotate(deployment, revision, ctx)
+        return made
+
+    async def _revise(
+        self, deployment: Deployment, current: ReplicaSet, others: list[ReplicaSet], ctx: Context
+    ) -> ReplicaSet:
+        """The current ReplicaSet has the highest revision, also after a roll-back to an older template."""
+        newest = max(map(_revision, others), default=0)
+        if _revision(current) <= newest:
+            patch = {"metadata": {"annotations": {REVISION: str(newest + 1)}}}
+            current = await ctx.patch(current, patch)
+        await _annotate(deployment, str(_revision(current)), ctx)
+        return current
+
+    async def _recreate(
+        self, deployment: Deployment, current: ReplicaSet, others: list[ReplicaSet], ctx: Context
+    ) -> None:
+        for replica_set in others:
+            await _scale(replica_set, 0, ctx)
+        if not any(each.status.replicas or each.status.terminating_replicas for each in others):
+            await _scale(current, _desired(deployment), ctx)
+
+    async def _roll(self, deployment: Deployment, current: ReplicaSet, others: list[ReplicaSet], ctx: Context) -> None:
+        desired = _desired(deployment)
+        surge, unavailable = limits(deployment)
+        total = _wanted(current) + sum(map(_wanted, others))
+        if _wanted(current) > desired:
+            await _scale(current, desired, ctx)
+        elif _wanted(current) < desired:
+            room = desired + surge - total
+            if room > 0:
+                await _scale(current, min(desired, _wanted(current) + room), ctx)
+        # Old pods may go as far as enough others are available. What was decided counts here, not what the statuses
+        # say: they are behind, and would have the same pods go twice.
+        least = desired - unavailable
+        total = _wanted(current) + sum(map(_wanted, others))
+        pending = max(_wanted(current) - (current.status.available_replicas or 0), 0)
+        budget = total - least - pending
+        for replica_set in sorted(others, key=_revision):  # those that are not available are of no use to anybody
+            going = min(budget, _wanted(replica_set) - (replica_set.status.available_replicas or 0))
+            if going > 0:
+                budget -= going
+                await _scale(replica_set, _wanted(replica_set) - going, ctx)
+        available = sum(each.status.available_replicas or 0 for each in (current, *others))
+        budget = min(budget, available - least)
+        for replica_set in sorted(others, key=_revision):
+            going = min(budget, _wanted(replica_set))
+            if going > 0:
+                budget -= going
+                await _scale(replica_set, _wanted(replica_set) - going, ctx)
+
+    async def _clean_up(self, deployment: Deployment, others: list[ReplicaSet], ctx: Context) -> None:
+        limit = deployment.spec.revision_history_limit
+        idle = [each for each in others if not _wanted(each) and not each.status.replicas]
+        idle.sort(key=_revision)
+        for replica_set in idle[: max(len(idle) - (10 if limit is None else limit), 0)]:
+            await ctx.delete(replica_set)
+
+
+def limits(deployment: Deployment) -> tuple[int, int]:
+    """``maxSurge`` (rounded up) and ``maxUnavailable`` (rounded down) in pods; at least one of them is not 0."""
+    rolling = deployment.spec.strategy.rolling_update if deployment.spec.strategy else None
+    desired = _desired(deployment)
+    surge = _part(rolling.max_surge if rolling and rolling.max_surge is not None else "25%", desired, up=True)
+    unavailable = _part(
+        rolling.max_unavailable if rolling and rolling.max_unavailable is not None else "25%", desired, up=False
+    )
+    return (surge, unavailable) if surge or unavailable else (0, 1)
+
+
+def template_hash(template: PodTemplateSpec, collisions: int = 0) -> str:
+    """A short name for a template: the same for the same content."""
+    content = msgspec.json.encode(_plain(template), order="deterministic") + str(collisions).encode()
+    number = int.from_bytes(blake2b(content, digest_size=8).digest(), "big")
+    word = ""
+    for _ in range(10):
+        number, place = divmod(number, len(_ALPHABET))
+        word += _ALPHABET[place]
+    return word
+
+
+def _find(replica_sets: list[ReplicaSet], template: PodTemplateSpec) -> ReplicaSet | None:
+    """The oldest ReplicaSet of this template."""
+    plain = _plain(template)
+    same = [each for each in replica_sets if each.spec.template is not None and _plain(each.spec.template) == plain]
+    return min(same, key=_revision, default=None)
+
+
+def _plain(template: PodTemplateSpec) -> Any:
+    """A template without what is added for each ReplicaSet."""
+    document = to_wire(template)
+    metadata = dict(document.get("metadata") or {})
+    labels = {name: value for name, value in metadata.get("labels", {}).items() if name != HASH_LABEL}
+    metadata["labels"] = labels
+    metadata.pop("creationTimestamp", None)
+    return {**document, "metadata": metadata}
+
+
+def _part(value: int | str, whole: int, *, up: bool) -> int:
+    if isinstance(value, int):
+        return value
+    percent = int(value.rstrip("%"))
+    return -(-whole * percent // 100) if up else whole * percent // 100
+
+
+def _desired(deployment: Deployment) -> int:
+    return 1 if deployment.spec.replicas is None else deployment.spec.replicas
+
+
+def _wanted(replica_set: ReplicaSet) -> int:
+    return 1 if replica_set.spec.replicas is None else replica_set.spec.replicas
+
+
+def _revision(replica_set: ReplicaSet) -> int:
+    text = replica_set.annotations.get(REVISION, "0")
+    return int(text) if text.isdigit() else 0
+
+
+async def _scale(replica_set: ReplicaSet, replicas: int, ctx: Context) -> None:
+    if _wanted(replica_set) != replicas:
+        await ctx.patch(replica_set, {"spec": {"replicas": replicas}})
+        replica_set.spec.replicas = replicas
+
+
+async def _annotate(deployment: Deployment, revision: str, ctx: Context) -> None:
+    if deployment.annotations.get(REVISION) != revision:
+        await ctx.patch(deployment, {"metadata": {"annotations": {REVISION: revision}}})
+
+
+def _report(deployment: Deployment, current: ReplicaSet | None, others: list[ReplicaSet]) -> None:
+    status = deployment.status
+    everything = [*others, *([current] if current is not None else [])]
+    desired = _desired(deployment)
+    status.replicas = sum(each.status.replicas for each in everything)
+    status.updated_replicas = current.status.replicas if current is not None else 0
+    status.ready_replicas = sum(each.status.ready_replicas or 0 for each in everything)
+    status.available_replicas = sum(each.status.available_replicas or 0 for each in everything)
+    status.terminating_replicas = sum(each.status.terminating_replicas or 0 for each in everything)
+    status.unavailable_replicas = max(desired - status.available_replicas, 0)
+    enough = status.available_replicas >= desired - limits(deployment)[1]
+    _set(
+        deployment,
+        DeploymentCondition(
+            type="Available",
+            status="True" if enough else "False",
+            reason="MinimumReplicasAvailable" if enough else "MinimumReplicasUnavailable",
+            message=f"Deployment {'has' if enough else 'does not have'} minimum availability.",
+        ),
+    )
+    complete = _is_complete(deployment)
+    name = current.name if current is not None else ""
+    _set(
+        deployment,
+        DeploymentCondition(
+            type="Progressing",
+            status="True",
+            reason="NewReplicaSetAvailable" if complete else "ReplicaSetUpdated",
+            message=f'ReplicaSet "{name}" {"has successfully progressed" if complete else "is progressing"}.',
+        ),
+    )
+
+
+def _is_complete(deployment: Deployment) -> bool:
+    status, desired = deployment.status, _desired(deployment)
+    return (status.updated_replicas, status.replicas, status.available_replicas) == (desired, desired, desired)
+
+
+def _set(deployment: Deployment, new: DeploymentCondition) -> None:
+    """Transition times are filled in when the status is written."""
+    conditions = deployment.status.conditions
+    for place, old in enumerate(conditions):
+        if old.type == new.type:
+            if (old.status, old.reason, old.message) != (new.status, new.reason, new.message):
+                new.last_update_time = old.last_update_time
+                conditions[place] = new
+            return
+    conditions.append(new)

@@ -1,0 +1,90 @@
+"""ReplicaSets: as many pods of one template as were asked for."""
+
+from __future__ import annotations
+
+import copy
+from datetime import datetime
+from typing import Final
+
+from setpoint.client import AlreadyExists
+from setpoint.controller import Context, Controller, Outcome, after, done
+from setpoint.meta import ObjectMeta, Selector
+from setpoint.models.apps_v1 import ReplicaSet
+from setpoint.models.core_v1 import Pod, PodTemplateSpec
+
+BURST: Final = 500
+"""Pods that are made or deleted in one reconcile at most."""
+
+
+class ReplicaSets:
+    """Creates and deletes pods until there are as many as the spec says, and counts them in the status.
+
+    Pods under generated names are never made twice: the next look at the same ReplicaSet sees what the last one made.
+
+    *Caveats*: pods that match the selector and belong to nobody are not adopted.
+    """
+
+    def __init__(self) -> None:
+        self.controller = Controller(
+            ReplicaSet, self._reconcile, name="replicaset", owns_status=True, leader_only=False
+        ).owns(Pod)
+
+    async def _reconcile(self, replica_set: ReplicaSet, ctx: Context) -> Outcome:
+        wanted = replica_set.spec.replicas if replica_set.spec.replicas is not None else 1
+        owned = ctx.owned(Pod)
+        active = [pod for pod in owned if not pod.is_deleting and not pod.is_finished]
+        for _ in range(min(wanted - len(active), BURST)):
+            await self._create(replica_set, ctx)
+        if len(active) > wanted:
+            active.sort(key=_usefulness)
+            for pod in active[: min(len(active) - wanted, BURST)]:
+                await ctx.delete(pod)
+        return self._count(replica_set, active, owned, ctx)
+
+    async def _create(self, replica_set: ReplicaSet, ctx: Context) -> None:
+        template = replica_set.spec.template
+        if template is None:
+            return
+        try:
+            await ctx.create(pod_of(template, f"{replica_set.name}-"))
+        except AlreadyExists:
+            return  # the server drew a name that is taken; another try follows, since one is still missing
+
+    def _count(self, replica_set: ReplicaSet, active: list[Pod], owned: list[Pod], ctx: Context) -> Outcome:
+        status = replica_set.status
+        template = replica_set.spec.template
+        labels = Selector.of(template.metadata.labels if template is not None else None)
+        min_ready = replica_set.spec.min_ready_seconds or 0
+        waits = [wait for pod in active if pod.is_ready for wait in [_until_available(pod, min_ready, ctx.now())]]
+        status.replicas = len(active)
+        status.fully_labeled_replicas = sum(labels.matches(pod.labels) for pod in active)
+        status.ready_replicas = len(waits)
+        status.available_replicas = sum(wait <= 0 for wait in waits)
+        status.terminating_replicas = sum(pod.is_deleting and not pod.is_finished for pod in owned)
+        pending = [wait for wait in waits if wait > 0]
+        return after(min(pending), "pods are not available for long enough") if pending else done()
+
+
+def pod_of(template: PodTemplateSpec, prefix: str) -> Pod:
+    """A new pod of a template, to be named by the server."""
+    metadata = ObjectMeta(
+        generate_name=prefix,
+        labels=dict(template.metadata.labels),
+        annotations=dict(template.metadata.annotations),
+        finalizers=list(template.metadata.finalizers),
+    )
+    return Pod(metadata=metadata, spec=copy.deepcopy(template.spec))
+
+
+def _usefulness(pod: Pod) -> tuple[bool, bool, bool, float]:
+    """Who goes first: not bound, not running, not ready, youngest."""
+    created = pod.metadata.creation_timestamp
+    return bool(pod.spec.node_name), pod.is_running, pod.is_ready, -created.timestamp() if created else 0.0
+
+
+def _until_available(pod: Pod, min_ready: int, now: datetime) -> float:
+    """Seconds until a pod that is ready has been so for long enough."""
+    if not min_ready:
+        return 0.0
+    since = next((found.last_transition_time for found in pod.status.conditions if found.type == "Ready"), None)
+    return 0.0 if since is None else min_ready - (now - since).total_seconds()

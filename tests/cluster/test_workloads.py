@@ -1,0 +1,232 @@
+"""Deployments and ReplicaSets, as kubectl's users know them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from setpoint.client import Client, InProcessTransport
+from setpoint.cluster import ControlPlane
+from setpoint.cluster.deployments import HASH_LABEL, REVISION, limits, template_hash
+from setpoint.meta import LabelSelector, ObjectMeta
+from setpoint.models.apps_v1 import (
+    Deployment,
+    DeploymentSpec,
+    DeploymentStrategy,
+    ReplicaSet,
+    ReplicaSetSpec,
+    RollingUpdateDeployment,
+)
+from setpoint.models.core_v1 import Container, Pod, PodSpec, PodTemplateSpec
+from setpoint.testing import advance, cluster, virtual_time
+
+
+def template(image: str = "web:1") -> PodTemplateSpec:
+    return PodTemplateSpec(
+        metadata=ObjectMeta(labels={"app": "web"}), spec=PodSpec(containers=[Container(name="web", image=image)])
+    )
+
+
+def deployment(replicas: int = 3, image: str = "web:1", **spec: Any) -> Deployment:
+    return Deployment.named(
+        "web",
+        "default",
+        spec=DeploymentSpec(
+            replicas=replicas, selector=LabelSelector(match_labels={"app": "web"}), template=template(image), **spec
+        ),
+    )
+
+
+def replica_set(replicas: int = 3) -> ReplicaSet:
+    selector = LabelSelector(match_labels={"app": "web"})
+    return ReplicaSet.named(
+        "web", "default", spec=ReplicaSetSpec(replicas=replicas, selector=selector, template=template())
+    )
+
+
+@virtual_time
+async def test_a_replica_set_has_as_many_pods_as_it_says() -> None:
+    async with cluster() as world:
+        made = await world.create(replica_set(30))
+        await world.settle()
+        assert len(await world.list(Pod)) == 30
+        made = await world.get(ReplicaSet, "web")
+        status = made.status
+        assert (status.replicas, status.ready_replicas, status.available_replicas) == (30, 30, 30)
+        assert (status.fully_labeled_replicas, status.observed_generation) == (30, 1)
+        made.spec.replicas = 4
+        await world.update(made)
+        await world.settle()
+        pods = await world.list(Pod)
+        assert len(pods) == 4
+        await world.delete(pods[0])
+        await world.settle()
+        assert len(await world.list(Pod)) == 4
+        await world.delete(made)
+        await world.settle()
+        assert await world.list(Pod) == []
+
+
+@virtual_time
+async def test_pods_that_have_failed_are_replaced() -> None:
+    async with cluster() as world:
+        await world.create(replica_set(1))
+        await world.settle()
+        (pod,) = await world.list(Pod)
+        await world.client.patch(
+            Pod, pod.name, {"status": {"phase": "Failed"}}, namespace="default", subresource="status"
+        )
+        await world.settle()
+        phases = sorted(str(found.status.phase) for found in await world.list(Pod))
+        assert phases == ["Failed", "Running"]
+
+
+@virtual_time
+async def test_a_deployment_makes_a_replica_set_and_says_that_it_is_available() -> None:
+    async with cluster() as world:
+        await world.create(deployment(3))
+        await world.settle()
+        (found,) = await world.list(ReplicaSet)
+        digest = found.labels[HASH_LABEL]
+        assert found.name == f"web-{digest}"
+        assert found.spec.selector.match_labels == {"app": "web", HASH_LABEL: digest}
+        made = await world.get(Deployment, "web")
+        status = made.status
+        assert (status.replicas, status.updated_replicas, status.available_replicas) == (3, 3, 3)
+        assert status.observed_generation == made.metadata.generation
+        assert made.is_available
+        assert made.annotations[REVISION] == "1"
+        assert all(condition.last_transition_time for condition in status.conditions)
+        for pod in await world.list(Pod):
+            assert pod.name.startswith(f"web-{digest}-")
+
+
+@virtual_time
+async def test_a_rolling_update_never_has_too_few_or_too_many() -> None:
+    async with cluster(control_plane=False) as world:
+        client = Client(InProcessTransport(world.server.handle))
+        async with ControlPlane(client, pod_start_seconds=3, now=world.now, random=world.random):
+            strategy = DeploymentStrategy(
+                type="RollingUpdate", rolling_update=RollingUpdateDeployment(max_surge=2, max_unavailable=1)
+            )
+            await world.create(deployment(8, strategy=strategy))
+            await advance(10)
+            made = await world.get(Deployment, "web")
+            made.spec.template.spec.containers[0].image = "web:2"
+            await world.update(made)
+            while True:
+                pods = [pod for pod in await world.list(Pod) if not pod.is_deleting]
+                assert sum(pod.is_ready for pod in pods) >= 7
+                assert len(pods) <= 10
+                if {pod.spec.containers[0].image for pod in pods} == {"web:2"} and len(pods) == 8:
+                    break
+                await advance(0.25)
+                assert asyncio.get_running_loop().time() < 120
+            await advance(10)
+            made = await world.get(Deployment, "web")
+            assert made.annotations[REVISION] == "2"
+            assert made.status.updated_replicas == 8
+            assert sorted(each.spec.replicas or 0 for each in await world.list(ReplicaSet)) == [0, 8]
+
+
+@virtual_time
+async def test_recreate_ends_the_old_pods_first() -> None:
+    async with cluster(control_plane=False) as world:
+        client = Client(InProcessTransport(world.server.handle))
+        async with ControlPlane(client, pod_start_seconds=2, pod_stop_seconds=5, now=world.now, random=world.random):
+            await world.create(deployment(3, strategy=DeploymentStrategy(type="Recreate")))
+            await advance(5)
+            made = await world.get(Deployment, "web")
+            made.spec.template.spec.containers[0].image = "web:2"
+            await world.update(made)
+            for _ in range(80):
+                images = {pod.spec.containers[0].image for pod in await world.list(Pod)}
+                assert len(images) <= 1, "never both at once"
+                await advance(0.25)
+            assert images == {"web:2"}
+
+
+@virtual_time
+async def test_rolling_back_takes_the_old_replica_set_again_with_a_new_revision() -> None:
+    async with cluster() as world:
+        await world.create(deployment(2))
+        await world.settle()
+        first = (await world.list(ReplicaSet))[0].name
+        for image in ("web:2", "web:1"):
+            made = await world.get(Deployment, "web")
+            made.spec.template.spec.containers[0].image = image
+            await world.update(made)
+            await world.settle()
+        sets = {found.name: found for found in await world.list(ReplicaSet)}
+        assert len(sets) == 2
+        assert sets[first].spec.replicas == 2
+        assert sets[first].annotations[REVISION] == "3"
+        assert (await world.get(Deployment, "web")).annotations[REVISION] == "3"
+
+
+@virtual_time
+async def test_the_history_has_a_limit() -> None:
+    async with cluster() as world:
+        await world.create(deployment(1, revision_history_limit=2))
+        for number in range(2, 7):
+            await world.settle()
+            made = await world.get(Deployment, "web")
+            made.spec.template.spec.containers[0].image = f"web:{number}"
+            await world.update(made)
+        await world.settle()
+        assert len(await world.list(ReplicaSet)) == 3
+
+
+@virtual_time
+async def test_a_paused_deployment_rolls_nothing_out_but_scales() -> None:
+    async with cluster() as world:
+        await world.create(deployment(2))
+        await world.settle()
+        made = await world.get(Deployment, "web")
+        made.spec.paused = True
+        made.spec.template.spec.containers[0].image = "web:2"
+        await world.update(made)
+        await world.settle()
+        assert {pod.spec.containers[0].image for pod in await world.list(Pod)} == {"web:1"}
+        made = await world.get(Deployment, "web")
+        made.spec.paused = None
+        await world.update(made)
+        await world.settle()
+        assert {pod.spec.containers[0].image for pod in await world.list(Pod)} == {"web:2"}
+
+
+@virtual_time
+async def test_deleting_a_deployment_leaves_nothing() -> None:
+    async with cluster() as world:
+        made = await world.create(deployment(3))
+        await world.settle()
+        await world.delete(made)
+        await world.settle()
+        assert await world.list(ReplicaSet) == []
+        assert await world.list(Pod) == []
+
+
+@pytest.mark.parametrize(
+    ("replicas", "surge", "unavailable", "wanted"),
+    [
+        (10, None, None, (3, 2)),
+        (4, "25%", "25%", (1, 1)),
+        (1, "25%", "25%", (1, 0)),
+        (10, 0, 0, (0, 1)),
+        (10, "0%", "5%", (0, 1)),
+        (3, 2, "100%", (2, 3)),
+    ],
+)
+def test_surge_is_rounded_up_and_unavailability_down(
+    replicas: int, surge: Any, unavailable: Any, wanted: tuple[int, int]
+) -> None:
+    strategy = DeploymentStrategy(rolling_update=RollingUpdateDeployment(max_surge=surge, max_unavailable=unavailable))
+    assert limits(deployment(replicas, strategy=strategy)) == wanted
+
+
+def test_a_template_has_one_hash_until_it_collides() -> None:
+    assert template_hash(template()) == template_hash(template())
+    assert template_hash(template()) != template_hash(template("web:2"))
+    assert template_hash(template()) != template_hash(template(), 1)
