@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from setpoint.cache import HandlerRegistration, Head, Informer, InformerFactory
-from setpoint.client import ApiError, Client, NotFound, PatchType, TransportError
+from setpoint.client import ApiError, Client, NotFound, PatchType, TransportError, dynamic
 from setpoint.cluster.graph import Graph, Node
-from setpoint.cluster.resources import ServedResources, is_collectable, kind_of
+from setpoint.cluster.resources import ServedResources, is_collectable
 from setpoint.controller import Outcome, WorkLoop, done, retry
 from setpoint.meta import GroupVersionResource, Object, ObjectKey, OwnerReference, Resource
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
@@ -154,7 +154,7 @@ class GarbageCollector:
         for gvr, resource in wanted.items():
             if gvr not in self._monitors:
                 self._settled.clear()
-                kind = kind_of(resource)
+                kind = dynamic(resource)
                 informer = self._factory.informer(kind, namespace="", metadata_only=True)
                 self._monitors[gvr] = _Monitor(resource, kind, informer)
                 fresh.append(self._subscribe(gvr, informer))
@@ -297,7 +297,7 @@ class GarbageCollector:
         if place in self._absent:
             self._absent.move_to_end(place)
             return False
-        kind = kind_of(resource)
+        kind = dynamic(resource)
         try:
             found = await self._client.get(kind, reference.name, namespace=space or None)
         except NotFound:

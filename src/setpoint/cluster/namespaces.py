@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 import msgspec
 
 from setpoint.client import ApiError, Client, Conflict, MethodNotAllowed, NotFound
+from setpoint.cluster.resources import ServedResources
 from setpoint.controller import Context, Controller, Outcome, after, done
 from setpoint.controller.predicates import named
 from setpoint.meta import Object, ObjectKey, Resource, resource_of
@@ -15,8 +15,6 @@ from setpoint.models.core_v1 import ConfigMap, Namespace, NamespaceCondition, Se
 
 FINALIZER: Final = "kubernetes"
 ROOT_CA: Final = "kube-root-ca.crt"
-Resources = Callable[[], Awaitable[Sequence[Resource]]]
-"""What the server serves at the moment, in preferred versions."""
 
 
 class _Item(msgspec.Struct):
@@ -37,7 +35,7 @@ class NamespaceLifecycle:
     finalizer, a pod that is ending), the namespace says in its conditions what, and is looked at again.
     """
 
-    def __init__(self, resources: Resources, *, poll_seconds: float = 1.0) -> None:
+    def __init__(self, resources: ServedResources, *, poll_seconds: float = 1.0) -> None:
         self._resources = resources
         self._poll_seconds = poll_seconds
         self.controller = Controller(
@@ -64,6 +62,8 @@ class NamespaceLifecycle:
             else:
                 if count:
                     left[str(resource)] = count
+        # What can't be asked about may hold something: without it nobody can say that the namespace is empty.
+        failed |= {f"{group}": why for group, why in self._resources.missing.items()}
         if failed or left:
             _explain(namespace, left, failed)
             return after(self._poll_seconds, "something is left in the namespace")

@@ -1,0 +1,237 @@
+"""Events: what is sent of what is reported."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+from random import Random
+from typing import Any
+
+import pytest
+
+import setpoint as sp
+from setpoint.apiserver import ApiServer
+from setpoint.client import ApiError, Client, InProcessTransport, TransportError
+from setpoint.client.errors import error_from_status
+from setpoint.controller.events import AGGREGATE_AFTER, BURST, CAPACITY, EventRecorder
+from setpoint.meta import Status
+from setpoint.models.core_v1 import ConfigMap, Namespace
+from setpoint.models.events_v1 import Event
+from setpoint.testing import EPOCH, advance, cluster, virtual_time
+
+from .world import Widget, widget
+
+
+def now() -> datetime:
+    return EPOCH + timedelta(seconds=asyncio.get_running_loop().time())
+
+
+class Recording:
+    """A recorder that runs, and the server behind it."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.recorder = EventRecorder(client, now=now, random=Random(0), instance="test-1")
+        self.problem: Exception | None = None
+        self.tries = 0
+
+    async def events(self) -> list[Event]:
+        return (await self.client.list(Event)).items
+
+
+@asynccontextmanager
+async def recording(obj: Any = None) -> AsyncIterator[tuple[Recording, Any]]:
+    async with ApiServer(now=now, random=Random(0)) as server:
+        inner = InProcessTransport(server.handle)
+
+        class Faulty:
+            def send(self, request: Any) -> Any:
+                if request.method == "POST" and "events" in request.path:
+                    made.tries += 1
+                    if made.problem is not None:
+                        raise made.problem
+                return inner.send(request)
+
+            async def close(self) -> None:
+                """Nothing to close."""
+
+        made = Recording(Client(Faulty()))
+        about = await made.client.create(obj or ConfigMap.named("about", "default"))
+        running = asyncio.ensure_future(made.recorder.run())
+        try:
+            yield made, about
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+
+@virtual_time
+async def test_a_report_becomes_an_event_beside_its_object() -> None:
+    async with recording() as (made, about):
+        made.recorder.event(about, "Warning", "Failed", "no such image", action="Pulling", by="widget")
+        await advance(1)
+        (event,) = await made.events()
+        assert event.regarding is not None
+        assert (event.regarding.kind, event.regarding.name, event.regarding.uid) == ("ConfigMap", "about", about.uid)
+        assert (event.namespace, event.type, event.reason, event.note) == (
+            "default", "Warning", "Failed", "no such image",
+        )  # fmt: skip
+        assert (event.action, event.reporting_controller, event.reporting_instance) == ("Pulling", "widget", "test-1")
+        assert event.event_time == EPOCH
+        assert event.series is None
+
+
+@virtual_time
+async def test_events_about_cluster_scoped_objects_are_in_the_default_namespace() -> None:
+    async with recording(Namespace.named("about")) as (made, about):
+        made.recorder.event(about, "Normal", "Seen", "hello")
+        await advance(1)
+        assert [event.namespace for event in await made.events()] == ["default"]
+
+
+@virtual_time
+async def test_the_same_report_again_is_a_series() -> None:
+    async with recording() as (made, about):
+        for _ in range(2):
+            made.recorder.event(about, "Normal", "Scaled", "to 3")
+            await advance(1)
+        (event,) = await made.events()
+        assert event.series is not None
+        assert event.series.count == 2
+        for _ in range(5):
+            made.recorder.event(about, "Normal", "Scaled", "to 3")
+        await advance(0.1)
+        (event,) = await made.events()
+        assert event.series is not None
+        assert event.series.count == 2, "a growing series is not written for every report"
+        await advance(31)
+        (event,) = await made.events()
+        assert event.series is not None
+        assert event.series.count == 7
+        assert event.series.last_observed_time > EPOCH
+
+
+@virtual_time
+async def test_a_series_that_was_idle_for_six_minutes_is_over() -> None:
+    async with recording() as (made, about):
+        made.recorder.event(about, "Normal", "Scaled", "to 3")
+        await advance(400)
+        made.recorder.event(about, "Normal", "Scaled", "to 3")
+        await advance(1)
+        assert len(await made.events()) == 2
+
+
+@virtual_time
+async def test_a_series_whose_event_has_expired_begins_anew() -> None:
+    async with recording() as (made, about):
+        made.recorder.event(about, "Normal", "Scaled", "to 3")
+        await advance(1)
+        (event,) = await made.events()
+        await made.client.delete(event)
+        made.recorder.event(about, "Normal", "Scaled", "to 3")
+        await advance(1)
+        assert len(await made.events()) == 1
+
+
+@virtual_time
+async def test_many_similar_reports_are_combined() -> None:
+    async with recording() as (made, about):
+        for number in range(AGGREGATE_AFTER + 5):
+            made.recorder.event(about, "Normal", "Scaled", f"to {number}")
+        await advance(60)
+        events = await made.events()
+        assert len(events) == AGGREGATE_AFTER + 1
+        (combined,) = [event for event in events if (event.note or "").startswith("(combined from similar events): ")]
+        assert combined.series is not None
+        assert combined.series.count == 5
+
+
+@virtual_time
+async def test_similar_reports_that_are_far_apart_are_not_combined() -> None:
+    async with recording() as (made, about):
+        for number in range(AGGREGATE_AFTER + 5):
+            made.recorder.event(about, "Normal", "Scaled", f"to {number}")
+            await advance(100)
+        assert len(await made.events()) == AGGREGATE_AFTER + 5
+
+
+@virtual_time
+async def test_one_object_can_not_flood_the_server_and_others_are_not_affected() -> None:
+    async with recording() as (made, about):
+        other = await made.client.create(ConfigMap.named("other", "default"))
+        for number in range(BURST + 10):
+            made.recorder.event(about, "Normal", f"Reason{number}", "x")
+        made.recorder.event(other, "Normal", "Seen", "x")
+        await advance(1)
+        assert len(await made.events()) == BURST + 1
+        assert made.recorder.dropped == 10
+        await advance(300)
+        made.recorder.event(about, "Normal", "Later", "x")
+        made.recorder.event(about, "Normal", "Later2", "x")
+        await advance(1)
+        assert len(await made.events()) == BURST + 2
+
+
+@virtual_time
+async def test_reporting_never_waits_and_the_queue_is_bounded() -> None:
+    async with recording() as (made, _):
+        for number in range(CAPACITY + 50):
+            made.recorder.event(ConfigMap.named(f"c-{number}", "default"), "Normal", "Seen", "x")
+        assert made.recorder.dropped == 50
+
+
+@virtual_time
+async def test_a_server_that_can_not_be_reached_is_tried_for_two_minutes() -> None:
+    async with recording() as (made, about):
+        made.problem = TransportError("no route", sent=False)
+        made.recorder.event(about, "Normal", "Seen", "x")
+        await advance(300)
+        assert made.tries == 12
+        made.problem = None
+        made.recorder.event(about, "Normal", "Seen", "x")
+        await advance(1)
+        assert len(await made.events()) == 1
+
+
+@pytest.mark.parametrize(("code", "tries"), [(403, 1), (422, 1), (500, 12), (429, 12)])
+def test_refusals_are_final_and_a_server_in_trouble_is_not(code: int, tries: int) -> None:
+    @virtual_time
+    async def check() -> None:
+        async with recording() as (made, about):
+            made.problem = error_from_status(Status(code=code, reason="x", message="no"))
+            assert isinstance(made.problem, ApiError)
+            made.recorder.event(about, "Normal", "Seen", "x")
+            await advance(300)
+            assert made.tries == tries
+            assert made.recorder.dropped == 1
+
+    check()
+
+
+@virtual_time
+async def test_mistakes_are_raised_where_they_are_made() -> None:
+    async with recording() as (made, about):
+        with pytest.raises(ValueError, match="Normal or Warning"):
+            made.recorder.event(about, "Error", "Seen", "x")
+        with pytest.raises(ValueError, match="reason"):
+            made.recorder.event(about, "Normal", "", "x")
+
+
+@virtual_time
+async def test_controllers_report_events_and_what_is_left_is_sent_at_the_end() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        ctx.event("Normal", "Made", f"made {obj.spec.size}", related=ConfigMap.named("child", "default"))
+
+    async with cluster(sp.Controller(Widget, reconcile), control_plane=False) as world:
+        await world.create(widget(size=3))
+        await world.settle()
+        world.manager.controllers["widget"].event(await world.get(Widget, "a"), "Normal", "Last", "words")
+        world.manager.stop()
+        await advance(1)
+        events = await world.list(Event)
+        assert sorted((event.reason, event.reporting_controller) for event in events) == [
+            ("Last", "widget"),
+            ("Made", "widget"),
+        ]
