@@ -190,6 +190,82 @@ async def test_stopping_takes_no_longer_than_the_deadline() -> None:
 
 
 @virtual_time
+async def test_a_deadline_of_zero_waits_for_nobody_and_none_for_everybody() -> None:
+    for timeout, took in ((0.0, 0.0), (None, 500.0)):
+        async with a_client() as client:
+
+            async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+                await asyncio.sleep(501)
+
+            await client.create(ConfigMap.named("a"))
+            async with manager(client, sp.Controller(ConfigMap, reconcile), shutdown_timeout=timeout):
+                await advance(1)
+                began = asyncio.get_running_loop().time()
+            assert asyncio.get_running_loop().time() - began == pytest.approx(took)
+
+
+@virtual_time
+async def test_cancelling_run_stops_everything_in_order_too() -> None:
+    async with a_client() as client:
+        journal: list[str] = []
+        made = manager(client, leader_election=election("a"))
+        for group in ("leader", "others", "servers"):
+            made.add(Part(group, journal), group=group)  # type: ignore[arg-type]
+        running = asyncio.ensure_future(made.run())
+        await advance(5)
+        journal.clear()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert journal == ["others ends", "leader ends", "servers ends"]
+        spec = (await client.get(Lease, "test")).spec
+        assert spec is not None
+        assert spec.holder_identity == ""
+
+
+@virtual_time
+async def test_a_standby_that_stops_does_not_become_leader_on_its_way_out() -> None:
+    async with a_client() as client:
+        async with manager(client, leader_election=election("a")) as first:
+            await advance(1)
+            async with manager(client, leader_election=election("b")) as second:
+                await advance(10)
+                second.stop()
+                first.stop()
+            assert not second.elected.is_set()
+        spec = (await client.get(Lease, "test")).spec
+        assert spec is not None
+        assert (spec.holder_identity, spec.lease_transitions) == ("", 0)
+
+
+@virtual_time
+async def test_what_fails_while_stopping_is_raised_and_two_failures_are_both_told() -> None:
+    class FailsLate(Part):
+        def __init__(self, name: str) -> None:
+            super().__init__(name, [])
+            self.asked = asyncio.Event()
+
+        async def run(self) -> None:
+            await self.asked.wait()
+            await asyncio.sleep(2)
+            raise OSError(self.name)
+
+        def stop(self) -> None:
+            self.asked.set()
+
+    async with a_client() as client:
+        made = manager(client)
+        made.add(FailsLate("one"))
+        made.add(FailsLate("two"), group="caches")
+        running = asyncio.ensure_future(made.run())
+        await advance(1)
+        made.stop()
+        with pytest.raises(OSError, match="one") as caught:
+            await running
+        assert caught.value.__notes__ == ["then also: OSError: two"]
+
+
+@virtual_time
 async def test_a_runnable_that_fails_or_ends_unasked_ends_the_manager() -> None:
     class Fails(Part):
         async def run(self) -> None:
