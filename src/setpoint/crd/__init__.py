@@ -1,8 +1,10 @@
 """Custom resources: Python classes to CustomResourceDefinitions."""
 
-from setpoint.crd.custom_resource import Column, CustomResource, Definition, DefinitionError, Scale
+from setpoint.crd.custom_resource import Column, CustomResource, Definition, Scale
 from setpoint.crd.definition import crd_for
-from setpoint.crd.field import Field, Rule
+from setpoint.crd.errors import DefinitionError
+from setpoint.crd.field import Field
+from setpoint.crd.rule import Rule, at_least_one_of, at_most_one_of, exactly_one_of, immutable
 from setpoint.crd.schema import schema_of, schema_of_type
 from setpoint.crd.status import Status
 
@@ -15,7 +17,11 @@ __all__ = [
     "Rule",
     "Scale",
     "Status",
+    "at_least_one_of",
+    "at_most_one_of",
     "crd_for",
+    "exactly_one_of",
+    "immutable",
     "schema_of",
     "schema_of_type",
 ]

@@ -1,18 +1,21 @@
 """Schemas of Kubernetes' own types inside a custom resource (a PodTemplateSpec in a spec).
 
 They come from the same data as the generated models, with merge keys, so that server-side apply merges a template's
-containers by name. Descriptions are dropped: a PodTemplateSpec with them is 500 KiB, beyond what an annotation or
-etcd takes.
+containers by name. A PodTemplateSpec with all its descriptions is 330 KB, beyond the 256 KiB that all annotations of an
+object may have together (``kubectl apply`` keeps the whole CRD in one); so descriptions are cut to their first
+sentence, for the first levels only, which leaves less than 90 KB and still says what ``image`` is.
 """
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any
 
-from msgspec import Struct
-
 from setpoint.models.resources import schemas
+from setpoint.schema import copy_json
+
+__all__ = ["EMBEDDED_META", "INT_OR_STRING", "QUANTITY", "builtin_schema", "is_builtin"]
 
 JSONSchema = dict[str, Any]
 _KEPT = (
@@ -27,15 +30,54 @@ _KEPT = (
     "x-kubernetes-map-type",
     "x-kubernetes-preserve-unknown-fields",
 )
+_SENTENCE = re.compile(r"(.+?[.!?])(?=\s|$)", re.DOTALL)
+_LEVELS = 3
+"""How deep descriptions go: those of a container in a pod template are still there."""
+_LONGEST = 160
+_STRINGS: JSONSchema = {"type": "object", "additionalProperties": {"type": "string"}}
+INT_OR_STRING: JSONSchema = {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True}
+QUANTITY: JSONSchema = INT_OR_STRING | {
+    "pattern": r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
+    r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
+}
+EMBEDDED_META: JSONSchema = {
+    "type": "object",
+    "properties": {
+        "annotations": _STRINGS,
+        "finalizers": {"type": "array", "items": {"type": "string"}},
+        "labels": _STRINGS,
+        "name": {"type": "string"},
+        "namespace": {"type": "string"},
+    },
+}
+"""Metadata inside an object, such as a pod template's: what its author may say, as controller-gen has it."""
+
+_KNOWN = {
+    ".meta.v1.ObjectMeta": EMBEDDED_META,
+    ".api.resource.Quantity": QUANTITY,
+    ".util.intstr.IntOrString": INT_OR_STRING,
+}
 
 
-def builtin_schema(kind: type[Struct]) -> JSONSchema | None:
+def is_builtin(kind: type) -> bool:
+    """Whether ``kind`` is one of the generated models."""
+    return kind.__module__.startswith("setpoint.models.")
+
+
+def builtin_schema(kind: type) -> JSONSchema | None:
     """The structural schema of a generated model, or None if ``kind`` is not one."""
-    package, _, module = kind.__module__.rpartition(".")
-    if package != "setpoint.models":
+    if not is_builtin(kind):
         return None
-    name = _names().get((module, kind.__name__))
-    return None if name is None else _inline(name, ())
+    name = _names().get((kind.__module__.rpartition(".")[2], kind.__name__))
+    if name is None:
+        return None
+    made: JSONSchema = copy_json(_inlined(name))
+    return made
+
+
+@cache
+def _inlined(name: str) -> JSONSchema:
+    return _inline(name, ())
 
 
 @cache
@@ -47,30 +89,44 @@ def _names() -> dict[tuple[str, str], str]:
     return names
 
 
-def _inline(name: str, inside: tuple[str, ...]) -> JSONSchema:
+def _inline(name: str, inside: tuple[str, ...], level: int = 0) -> JSONSchema:
     if name in inside:
         # JSONSchemaProps is the one built-in type that contains itself; a structural schema must leave it open.
         return {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    return _convert(schemas()[name], (*inside, name))
+    for tail, schema in _KNOWN.items():
+        if name.endswith(tail):
+            return {**schema}
+    return _convert(schemas()[name], (*inside, name), level)
 
 
-def _convert(source: JSONSchema, inside: tuple[str, ...]) -> JSONSchema:
+def _convert(source: JSONSchema, inside: tuple[str, ...], level: int) -> JSONSchema:
     if "$ref" in source:
-        return _inline(source["$ref"].rpartition("/")[2], inside)
-    schema = {keyword: source[keyword] for keyword in _KEPT if keyword in source}
+        schema = _inline(source["$ref"].rpartition("/")[2], inside, level)
+        return schema | _description(source, level)
+    schema = _description(source, level) | {keyword: source[keyword] for keyword in _KEPT if keyword in source}
     if "properties" in source:
-        schema["properties"] = {name: _convert(part, inside) for name, part in source["properties"].items()}
+        schema["properties"] = {name: _convert(part, inside, level + 1) for name, part in source["properties"].items()}
     if isinstance(source.get("additionalProperties"), dict):
-        schema["additionalProperties"] = _convert(source["additionalProperties"], inside)
+        schema["additionalProperties"] = _convert(source["additionalProperties"], inside, _LEVELS + 1)
     if "items" in source:
-        schema["items"] = _convert(source["items"], inside)
+        schema["items"] = _convert(source["items"], inside, level)
+        schema["items"].pop("description", None)
     if schema.get("x-kubernetes-list-type") == "map":
         _complete_keys(schema)
     if "type" not in schema and "x-kubernetes-int-or-string" not in schema:
         schema["x-kubernetes-preserve-unknown-fields"] = True
-    if schema.get("type") == "object" and len(schema) == 1:
+    if schema.get("type") == "object" and not schema.keys() & {"properties", "additionalProperties"}:
         schema["x-kubernetes-preserve-unknown-fields"] = True
     return schema
+
+
+def _description(source: JSONSchema, level: int) -> JSONSchema:
+    text = source.get("description", "") if level <= _LEVELS else ""
+    first = _SENTENCE.match(text)
+    text = " ".join((first[1] if first else text).split())
+    if len(text) > _LONGEST:
+        text = text[: text.rindex(" ", 0, _LONGEST)] + " …"
+    return {"description": text} if text else {}
 
 
 def _complete_keys(schema: JSONSchema) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from msgspec import Struct
 
-from setpoint.crd.field import Rule
+from setpoint.crd.errors import DefinitionError
+from setpoint.crd.rule import Rule, rules_of
+from setpoint.crd.schema import check_fields
 from setpoint.meta import GroupVersionKind, Object, Resource
 from setpoint.meta.model import ModelMeta
 from setpoint.meta.names import dns1035_label, dns1123_subdomain
@@ -50,10 +52,8 @@ class Definition(Struct, frozen=True, kw_only=True):
     selectable_fields: tuple[str, ...] = ()
     deprecated: str | bool = False
     has_status: bool = False
-
-
-class DefinitionError(TypeError):
-    """A class can't be a CustomResourceDefinition; the message names the class, the field and what to do."""
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
 
 
 class CustomResourceMeta(ModelMeta):
@@ -69,6 +69,7 @@ class CustomResourceMeta(ModelMeta):
             return made
         made.resource = _resource(made, group, **{word: taken[word] for word in taken if word in _RESOURCE_KEYWORDS})
         made.definition = _definition(made, **{word: taken[word] for word in taken if word in _DEFINITION_KEYWORDS})
+        check_fields(made)
         return made
 
 
@@ -83,9 +84,13 @@ class CustomResource(Object, metaclass=CustomResourceMeta):
 
     Class keywords: ``group`` and ``version`` are needed; ``kind`` defaults to the class's name, ``plural`` to its
     lower-case plural, ``scope`` to ``Namespaced``. ``status`` becomes a subresource when the class has one.
+    ``deprecated`` is the warning that users of this version get, or True for the server's own words. ``labels`` and
+    ``annotations`` are the CustomResourceDefinition's. ``spec`` and ``status`` may also be dataclasses or pydantic
+    models.
 
     Raises:
-        DefinitionError: a name is not valid, or a keyword is missing.
+        DefinitionError: a name is not valid, a keyword is missing, a field's type or default can't be, or a column
+            shows a field that is not there. Types that are defined later are looked at by `crd_for`.
     """
 
     definition: ClassVar[Definition]
@@ -111,13 +116,17 @@ class CustomResource(Object, metaclass=CustomResourceMeta):
             rules: Sequence[Rule | str] = ...,
             selectable_fields: Sequence[str] = ...,
             deprecated: str | bool = ...,
+            labels: Mapping[str, str] = ...,
+            annotations: Mapping[str, str] = ...,
         ) -> None: ...
 
 
 _RESOURCE_KEYWORDS = frozenset(
     ("version", "kind", "plural", "singular", "list_kind", "scope", "short_names", "categories", "scale")
 )
-_DEFINITION_KEYWORDS = frozenset(("served", "storage", "columns", "scale", "rules", "selectable_fields", "deprecated"))
+_DEFINITION_KEYWORDS = frozenset(
+    ("served", "storage", "columns", "scale", "rules", "selectable_fields", "deprecated", "labels", "annotations")
+)
 _KEYWORDS = _RESOURCE_KEYWORDS | _DEFINITION_KEYWORDS
 
 
@@ -191,14 +200,18 @@ def _definition(
     rules: Sequence[Rule | str] = (),
     selectable_fields: Sequence[str] = (),
     deprecated: str | bool = False,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
 ) -> Definition:
     return Definition(
         served=served,
         storage=storage,
         columns=tuple(columns),
         scale=scale,
-        rules=tuple(rule if isinstance(rule, Rule) else Rule(rule=rule) for rule in rules),
+        rules=rules_of(rules),
         selectable_fields=tuple(selectable_fields),
         deprecated=deprecated,
         has_status="status" in made.__struct_fields__,
+        labels=dict(labels or {}),
+        annotations=dict(annotations or {}),
     )

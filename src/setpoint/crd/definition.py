@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from setpoint.crd.custom_resource import Column, CustomResource, Definition, DefinitionError
+from setpoint.crd.custom_resource import Column, CustomResource, Definition
+from setpoint.crd.errors import DefinitionError
 from setpoint.crd.schema import schema_of
-from setpoint.meta import resource_of
+from setpoint.meta import DecodeError, decode, resource_of
 
 
 def crd_for(*classes: type[CustomResource]) -> dict[str, Any]:
@@ -47,10 +48,15 @@ def crd_for(*classes: type[CustomResource]) -> dict[str, Any]:
         names["shortNames"] = list(first.short_names)
     if first.categories:
         names["categories"] = list(first.categories)
+    metadata: dict[str, Any] = {"name": f"{first.plural}.{first.group}"}
+    for part in ("labels", "annotations"):
+        said = {key: value for kind in reversed(classes) for key, value in getattr(kind.definition, part).items()}
+        if said:
+            metadata[part] = said
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{first.plural}.{first.group}"},
+        "metadata": metadata,
         "spec": {
             "group": first.group,
             "names": names,
@@ -62,6 +68,7 @@ def crd_for(*classes: type[CustomResource]) -> dict[str, Any]:
 
 def _version(kind: type[CustomResource]) -> dict[str, Any]:
     definition = kind.definition
+    _check_decoding(kind)
     version: dict[str, Any] = {
         "name": resource_of(kind).version,
         "served": definition.served,
@@ -80,6 +87,16 @@ def _version(kind: type[CustomResource]) -> dict[str, Any]:
         if isinstance(definition.deprecated, str):
             version["deprecationWarning"] = definition.deprecated
     return version
+
+
+def _check_decoding(kind: type[CustomResource]) -> None:
+    """A bound on a type that has none (``ge`` on a string) shows when the first object is read; better here."""
+    try:
+        decode(kind, b"{}")
+    except DecodeError:
+        pass  # an empty object need not be a valid one
+    except TypeError as problem:
+        raise DefinitionError(f"{kind.__name__}: its objects can't be decoded: {problem}") from None
 
 
 def _subresources(definition: Definition) -> dict[str, Any]:

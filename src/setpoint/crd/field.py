@@ -8,36 +8,23 @@ from typing import Any, Literal, cast
 import msgspec
 from msgspec import Struct
 
+from setpoint.crd.rule import Rule, rules_of
+
 ListType = Literal["atomic", "set", "map"]
 KUBERNETES = "kubernetes"
 """Where `Field` keeps, in ``Meta.extra``, what has no counterpart in JSON Schema."""
-
-
-class Rule(Struct, frozen=True, kw_only=True):
-    """A CEL rule (``x-kubernetes-validations``): ``rule`` must be true of ``self`` (and ``oldSelf``, if it is named).
-
-    ``reason`` is FieldValueInvalid, FieldValueForbidden, FieldValueRequired or FieldValueDuplicate; ``field_path``
-    points below the field that carries the rule, such as ``.replicas``.
-    """
-
-    rule: str
-    message: str = ""
-    message_expression: str = ""
-    reason: str = ""
-    field_path: str = ""
-    optional_old_self: bool | None = None
 
 
 class FieldOptions(Struct, frozen=True, kw_only=True):
     """The Kubernetes part of a `Field`."""
 
     format: str = ""
+    nullable: bool = False
     list_type: ListType | Literal[""] = ""
     list_map_keys: tuple[str, ...] = ()
     map_type: Literal["", "granular", "atomic"] = ""
     preserve_unknown_fields: bool = False
     embedded_resource: bool = False
-    unique_items: bool = False
     min_properties: int | None = None
     max_properties: int | None = None
     rules: tuple[Rule, ...] = ()
@@ -59,6 +46,7 @@ def Field(
     min_properties: int | None = None,
     max_properties: int | None = None,
     format: str = "",
+    nullable: bool = False,
     list_type: ListType | Literal[""] = "",
     list_map_keys: Sequence[str] = (),
     map_type: Literal["", "granular", "atomic"] = "",
@@ -70,14 +58,29 @@ def Field(
     """Bounds, patterns, descriptions and merge hints of a field, for use inside ``typing.Annotated``.
 
     The bounds go into the CRD's schema, where the API server enforces them, and are checked again when an object is
-    decoded. ``min_length`` and ``max_length`` hold for strings (characters) and lists (items). ``list_map_keys``
-    are wire names and imply ``list_type="map"``. A plain string in ``rules`` is a CEL rule without a message.
+    decoded. Defaults are Python's own: ``replicas: Annotated[int, Field(ge=0)] = 1``.
+
+    Args:
+        min_length: least length of a string (characters), a list (items) or a map (entries); ``max_length`` likewise.
+        min_properties: least number of fields of a free-form object or a class; ``max_properties`` likewise.
+        format: one that API servers check (``ipv4``, ``cidr``, ``uri``, ``email``, ``duration`` ...), or ``int32``.
+        nullable: the server accepts and keeps ``null``, read as None. A class that must tell null from absent says
+            ``X | UnsetType | None`` instead.
+        list_type: how a list merges in server-side apply: ``atomic`` (whole), ``set`` (a Python ``set`` is one), or
+            ``map`` (by keys).
+        list_map_keys: wire names of the keys; they imply ``list_type="map"``.
+        map_type: ``atomic`` makes a map or an object merge as a whole.
+        preserve_unknown_fields: fields that the type does not name are kept.
+        embedded_resource: the value is an object of its own, with apiVersion, kind and metadata.
+        rules: CEL rules on the field's value; a plain string is a rule without a message.
+        extra_schema: keywords to add to the schema as they are, for what nothing above says.
 
     >>> from typing import Annotated
     >>> Replicas = Annotated[int, Field(ge=0, description="how many")]
     """
     options = FieldOptions(
         format=format,
+        nullable=nullable,
         list_type="map" if list_map_keys and not list_type else list_type,
         list_map_keys=tuple(list_map_keys),
         map_type=map_type,
@@ -85,7 +88,7 @@ def Field(
         embedded_resource=embedded_resource,
         min_properties=min_properties,
         max_properties=max_properties,
-        rules=tuple(rule if isinstance(rule, Rule) else Rule(rule=rule) for rule in rules),
+        rules=rules_of(rules),
     )
     # Meta's overloads say which bounds exclude each other; it checks them itself when it is called.
     make = cast("Callable[..., msgspec.Meta]", msgspec.Meta)

@@ -8,8 +8,8 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 from __future__ import annotations
 
 import enum
-import inspect
 import types
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -17,14 +17,20 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import FieldInfo
 
-from setpoint.crd.builtin import builtin_schema
-from setpoint.crd.custom_resource import CustomResource, DefinitionError
-from setpoint.crd.field import KUBERNETES, FieldOptions, Rule
+from setpoint.crd.builtin import EMBEDDED_META, INT_OR_STRING, QUANTITY, builtin_schema, is_builtin
+from setpoint.crd.description import class_description, field_descriptions
+from setpoint.crd.errors import DefinitionError
+from setpoint.crd.keywords import JSONSchema, apply, metas_of, options_of
+from setpoint.crd.paths import path_problems
+from setpoint.crd.rule import document_of, rules_of
+from setpoint.crd.soundness import default_problem, schema_problems
 from setpoint.meta import MicroTime, Object, ObjectMeta, Quantity, to_wire
+from setpoint.meta.fields import alternatives, bare, fields_of, is_record
 
-JSONSchema = dict[str, Any]
-QUANTITY_PATTERN = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"  # fmt: skip  # noqa: E501
+__all__ = ["JSONSchema", "check_fields", "schema_of", "schema_of_type"]
+
 _SCALARS: dict[Any, JSONSchema] = {
     bool: {"type": "boolean"},
     int: {"type": "integer", "format": "int64"},
@@ -34,52 +40,53 @@ _SCALARS: dict[Any, JSONSchema] = {
     datetime: {"type": "string", "format": "date-time"},
     MicroTime: {"type": "string", "format": "date-time"},
     date: {"type": "string", "format": "date"},
-    Quantity: {
-        "anyOf": [{"type": "integer"}, {"type": "string"}],
-        "pattern": QUANTITY_PATTERN,
-        "x-kubernetes-int-or-string": True,
-    },
+    uuid.UUID: {"type": "string", "format": "uuid"},
+    Quantity: QUANTITY,
 }
-_BOUNDS = (
-    ("ge", "minimum", ""),
-    ("gt", "minimum", "exclusiveMinimum"),
-    ("le", "maximum", ""),
-    ("lt", "maximum", "exclusiveMaximum"),
-    ("multiple_of", "multipleOf", ""),
-    ("pattern", "pattern", ""),
-)
-_LENGTHS = {"string": ("minLength", "maxLength"), "array": ("minItems", "maxItems"), "object": ("minProperties", "maxProperties")}  # fmt: skip  # noqa: E501
+_INSIDE = ("[]", "*")
+_OPEN: JSONSchema = {"x-kubernetes-preserve-unknown-fields": True}
 
 
 @dataclass
 class _Walk:
-    """Where the walk is: for error messages, and to see a type that contains itself."""
+    """Where the walk is: for error messages, and to see a type that contains itself.
+
+    ``brief``: only to find what is wrong. Built-in types, which are always right, are left open, and no source is read.
+    """
 
     root: type
+    brief: bool = False
     path: list[str] = field(default_factory=list)
-    inside: list[type] = field(default_factory=list)
+    inside: list[Any] = field(default_factory=list)
 
-    def error(self, problem: str) -> DefinitionError:
+    def error(self, problem: object) -> DefinitionError:
         return DefinitionError(f"{self.root.__name__}.{'.'.join(self.path) or '(itself)'}: {problem}")
 
+    @property
+    def in_status(self) -> bool:
+        return issubclass(self.root, Object) and self.path[:1] == ["status"]
 
-def schema_of(kind: type[CustomResource]) -> JSONSchema:
+
+def schema_of(kind: type[Object]) -> JSONSchema:
     """The structural schema of a custom resource's class, with ``apiVersion``, ``kind`` and ``metadata``.
 
     Raises:
-        DefinitionError: a field's type has no structural schema, or a default breaks its field's own rules.
+        DefinitionError: a field's type has no structural schema, a default breaks its field's own rules, or an API
+            server would refuse the schema.
     """
-    schema = _struct(kind, _Walk(kind))
-    schema["properties"].pop("metadata")
-    schema["properties"] = {
-        "apiVersion": {"type": "string"},
-        "kind": {"type": "string"},
-        "metadata": {"type": "object"},
-        **schema["properties"],
-    }
-    if kind.definition.rules:
-        schema["x-kubernetes-validations"] = [_rule(rule) for rule in kind.definition.rules]
-    return schema
+    return _whole(kind, _Walk(kind))
+
+
+def check_fields(kind: type[Object]) -> None:
+    """Finds what `schema_of` would refuse, as far as that can be known when the class is being defined.
+
+    Raises:
+        DefinitionError: as `schema_of`.
+    """
+    try:
+        _whole(kind, _Walk(kind, brief=True))
+    except _NotYet:
+        return  # a type is named that does not exist yet: crd_for() finds it, or says so
 
 
 def schema_of_type(annotation: Any) -> JSONSchema:
@@ -88,90 +95,148 @@ def schema_of_type(annotation: Any) -> JSONSchema:
     Raises:
         DefinitionError: the type has no structural schema.
     """
-    return _type(annotation, _Walk(annotation if isinstance(annotation, type) else type(annotation)))
+    root = annotation if isinstance(annotation, type) else type(annotation)
+    schema = _type(annotation, _Walk(root))
+    for problem in schema_problems({"type": "object", "properties": {"value": schema}}, has_status=False):
+        raise DefinitionError(f"{root.__name__}{problem}")
+    return schema
 
 
-def _struct(kind: type[Struct], walk: _Walk) -> JSONSchema:
-    if kind in walk.inside:
+class _NotYet(DefinitionError):
+    """A type can't be found at run time."""
+
+
+def _whole(kind: type[Object], walk: _Walk) -> JSONSchema:
+    schema = _record(kind, walk)
+    schema["properties"].pop("metadata")
+    schema["properties"] = {
+        "apiVersion": {"type": "string"},
+        "kind": {"type": "string"},
+        "metadata": {"type": "object"},
+        **schema["properties"],
+    }
+    has_status = "status" in schema["properties"]
+    for problem in (*schema_problems(schema, has_status=has_status), *path_problems(kind, schema)):
+        raise DefinitionError(f"{kind.__name__}{problem}")
+    return schema
+
+
+def _record(annotation: Any, walk: _Walk) -> JSONSchema:
+    kind: type = get_origin(annotation) or annotation
+    if annotation in walk.inside:
         raise walk.error(
             f"{kind.__name__} contains itself, and a structural schema can't; give the inner field the type "
             "dict[str, Any] or a class of limited depth"
         )
-    walk.inside.append(kind)
+    if issubclass(kind, Struct) and (kind.__struct_config__.tag or kind.__struct_config__.array_like):
+        raise walk.error(f"{kind.__name__} has tag= or array_like=, which has no structural schema; take it off")
+    walk.inside.append(annotation)
     properties: dict[str, JSONSchema] = {}
     required = []
-    try:
-        fields = msgspec.structs.fields(kind)
-    except NameError as problem:
-        raise walk.error(
-            f"a type of {kind.__name__} can't be found at run time ({problem}); import it outside TYPE_CHECKING"
-        ) from None
-    for item in fields:
+    described = {} if walk.brief else field_descriptions(kind)
+    for item in _fields(annotation, kind, walk):
         walk.path.append(item.encode_name)
         if kind is walk.root and item.name == "metadata":
             properties["metadata"] = {}
+        elif item.encode_name in properties:
+            raise walk.error(f"two fields of {kind.__name__} have this name on the wire; rename one of them")
         else:
-            schema = _type(item.type, walk)
-            default = _default(item, walk)
-            if default is not UNSET:
-                schema["default"] = default
-            properties[item.encode_name] = schema
+            properties[item.encode_name] = _field(item, described.get(item.name, ""), walk)
             if item.required:
                 required.append(item.encode_name)
         walk.path.pop()
     walk.inside.pop()
-    schema = {"type": "object", "properties": properties}
+    schema: JSONSchema = {"type": "object", "properties": properties}
     if required:
         schema["required"] = sorted(required)
-    doc = _doc(kind)
+    if rules := _rules(kind, walk):
+        schema["x-kubernetes-validations"] = rules
+    doc = class_description(kind)
     return {"description": doc, **schema} if doc else schema
 
 
-def _doc(kind: type) -> str:
-    """The class's own docstring, not one that it inherits."""
-    text = kind.__dict__.get("__doc__")
-    return inspect.cleandoc(text) if isinstance(text, str) else ""
+def _fields(annotation: Any, kind: type, walk: _Walk) -> tuple[FieldInfo, ...]:
+    try:
+        return fields_of(annotation)
+    except NameError as problem:
+        found = f"a type of {kind.__name__} can't be found at run time ({problem}); import it outside TYPE_CHECKING"
+        raise _NotYet(str(walk.error(found))) from None
+    except TypeError as problem:
+        raise walk.error(problem) from None
 
 
-def _default(item: msgspec.structs.FieldInfo, walk: _Walk) -> Any:
+def _field(item: FieldInfo, described: str, walk: _Walk) -> JSONSchema:
+    choices = alternatives(item.type)
+    schema = _type(item.type, walk, described)
+    if item.required and types.NoneType in choices and UnsetType not in choices and not schema.get("nullable"):
+        raise walk.error(
+            "it is required and may be None, but None is left out on the wire; give it the default None, or say that "
+            "null is a value: X | UnsetType | None, or Field(nullable=True)"
+        )
+    default = _default(item, walk)
+    if default is not UNSET:
+        schema["default"] = default
+        if problem := default_problem(schema):
+            raise walk.error(f"its default breaks its own schema: {problem}; change the default or the bounds")
+    return schema
+
+
+def _rules(kind: type, walk: _Walk) -> list[JSONSchema]:
+    """The rules of the class and its bases, and of a custom resource's declaration."""
+    given = [rule for base in reversed(kind.__mro__) for rule in rules_of(base.__dict__.get("__rules__", ()))]
+    definition = getattr(kind, "definition", None)
+    if definition is not None and kind is walk.root:
+        given += definition.rules
+    return [document_of(rule) for rule in given]
+
+
+def _default(item: FieldInfo, walk: _Walk) -> Any:
     """What the schema should fill in, or UNSET: statuses, absent values and empty collections need no default."""
-    if walk.path[:1] == ["status"]:
+    if walk.in_status:
         return UNSET
-    if item.default is not msgspec.NODEFAULT:
-        return UNSET if item.default is None or item.default is UNSET else to_wire(item.default)
+    made = item.default
     if item.default_factory is not msgspec.NODEFAULT:
         try:
             made = item.default_factory()
         except TypeError as problem:
             raise walk.error(f"its default can't be made: {problem}") from None
-        if isinstance(made, Object | ObjectMeta) or made in ([], {}, set()):
-            return UNSET
-        return to_wire(made)
-    return UNSET
+    if made is None or isinstance(made, Object | ObjectMeta | UnsetType | type(msgspec.NODEFAULT)):
+        return UNSET
+    return UNSET if made in ([], {}, set()) else to_wire(made)
 
 
-def _type(annotation: Any, walk: _Walk) -> JSONSchema:
-    metas: list[msgspec.Meta] = []
-    while get_origin(annotation) is Annotated:
-        annotation, *extras = get_args(annotation)
-        metas = [extra for extra in extras if isinstance(extra, msgspec.Meta)] + metas
-    options = [meta.extra[KUBERNETES] for meta in metas if meta.extra and KUBERNETES in meta.extra]
-    schema = _bare(annotation, walk, open_ended=any(option.preserve_unknown_fields for option in options))
-    for meta in metas:
-        _apply_meta(schema, meta)
-    for option in options:
-        _apply_options(schema, option, walk)
+def _type(annotation: Any, walk: _Walk, described: str = "") -> JSONSchema:
+    extras: list[Any] = []
+    while annotation is not (inner := _unalias(annotation)) or get_origin(annotation) is Annotated:
+        annotation = inner
+        if get_origin(annotation) is Annotated:
+            annotation, *found = get_args(annotation)
+            extras = [*found, *extras]
+    metas = list(metas_of(extras))
+    schema = _bare(annotation, walk, open_ended=any(option.preserve_unknown_fields for option in options_of(metas)))
+    if described:
+        schema["description"] = described
+    try:
+        apply(schema, metas)
+    except ValueError as problem:
+        raise walk.error(problem) from None
+    if schema.get("nullable") and "enum" in schema and None not in schema["enum"]:
+        schema["enum"] = [*schema["enum"], None]  # API servers hold null against the enum, too
     return schema
+
+
+def _unalias(annotation: Any) -> Any:
+    return annotation if get_origin(annotation) is Annotated else bare(annotation)
 
 
 def _bare(annotation: Any, walk: _Walk, *, open_ended: bool) -> JSONSchema:
     origin = get_origin(annotation)
     if origin is Union or origin is types.UnionType:
         return _union(get_args(annotation), walk)
-    if annotation in _SCALARS:
+    if isinstance(annotation, type) and annotation in _SCALARS:
         return {**_SCALARS[annotation]}
     if annotation is Any or annotation is msgspec.Raw:
-        return {"x-kubernetes-preserve-unknown-fields": True}
+        return {**_OPEN}
     if origin is Literal:
         return _enum(get_args(annotation), walk)
     if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
@@ -179,62 +244,107 @@ def _bare(annotation: Any, walk: _Walk, *, open_ended: bool) -> JSONSchema:
     target = origin or annotation
     if target in (list, tuple, set, frozenset):
         return _array(target, get_args(annotation), walk)
-    if isinstance(target, type) and issubclass(target, dict | Mapping):
+    if is_record(target):
+        return _object(annotation, target, walk, open_ended=open_ended)
+    if isinstance(target, type) and issubclass(target, Mapping) and not hasattr(target, "__required_keys__"):
         return _map(get_args(annotation), walk)
-    if isinstance(target, type) and issubclass(target, Struct):
-        return _object(target, walk, open_ended=open_ended)
     raise walk.error(
         f"{annotation!r} has no structural schema; use str, int, float, bool, bytes, datetime, Quantity, an Enum, "
         "list[...], dict[str, ...] or a Model"
     )
 
 
-def _object(kind: type[Struct], walk: _Walk, *, open_ended: bool) -> JSONSchema:
+def _object(annotation: Any, kind: type, walk: _Walk, *, open_ended: bool) -> JSONSchema:
+    if kind is ObjectMeta:
+        return {**EMBEDDED_META}
     if issubclass(kind, Object):
-        return {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True}
-    schema = builtin_schema(kind)
-    if schema is None:
-        schema = _struct(kind, walk)
+        return _embedded(kind, walk)
+    if walk.brief and is_builtin(kind):
+        return {"type": "object", **_OPEN}
+    schema = builtin_schema(kind) or _record(annotation, walk)
     if open_ended:
         schema["x-kubernetes-preserve-unknown-fields"] = True
     return schema
 
 
+def _embedded(kind: type[Object], walk: _Walk) -> JSONSchema:
+    """An object inside an object. Servers know its apiVersion, kind and metadata; its status is nobody's wish."""
+    schema: JSONSchema = {"type": "object", "x-kubernetes-embedded-resource": True}
+    if not hasattr(kind, "resource") or (walk.brief and is_builtin(kind)):
+        return schema | _OPEN
+    inner = builtin_schema(kind) or _record(kind, walk)
+    known = {
+        name: part
+        for name, part in inner["properties"].items()
+        if name not in ("apiVersion", "kind", "metadata", "status")
+    }
+    if not known:
+        return schema | _OPEN
+    schema["properties"] = known
+    if required := [name for name in inner.get("required", ()) if name in known]:
+        schema["required"] = required
+    for keyword in ("description", "x-kubernetes-validations"):
+        if keyword in inner:
+            schema[keyword] = inner[keyword]
+    return schema
+
+
 def _union(choices: tuple[Any, ...], walk: _Walk) -> JSONSchema:
     real = [choice for choice in choices if choice not in (types.NoneType, UnsetType)]
-    nullable = types.NoneType in choices and UnsetType in choices
-    if set(real) == {int, str}:
-        schema: JSONSchema = {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True}
-    elif len(real) == 1:
+    inside = walk.path[-1:] and walk.path[-1] in _INSIDE
+    nullable = types.NoneType in choices and (UnsetType in choices or inside)
+    kinds = {bare(choice) for choice in real}
+    schema: JSONSchema
+    if len(real) == 1:
         schema = _type(real[0], walk)
-    elif all(choice is str or get_origin(choice) is Literal for choice in real):
+    elif set(real) == {int, str}:
+        schema = {**INT_OR_STRING}
+    elif set(real) == {int, float}:
+        schema = {"type": "number"}
+    elif kinds == {int, str}:
+        raise walk.error("an int-or-string has no bounds of its own; put them into a rule: Field(rules=...)")
+    elif all(_is_text(choice) for choice in kinds):
         schema = {"type": "string"}
     else:
         names = " | ".join(getattr(choice, "__name__", str(choice)) for choice in real)
         raise walk.error(
-            f"a union of {names} has no structural schema; use one class with optional fields and a CEL rule that "
-            "exactly one of them is set"
+            f"a union of {names} has no structural schema; use one class with optional fields and the rule "
+            "exactly_one_of(...)"
         )
     if nullable:
         schema["nullable"] = True
     return schema
 
 
+def _is_text(choice: Any) -> bool:
+    if get_origin(choice) is Literal:
+        return all(isinstance(value, str) for value in get_args(choice))
+    if isinstance(choice, type) and issubclass(choice, enum.Enum):
+        return all(isinstance(member.value, str) for member in choice)
+    return choice is str
+
+
 def _enum(values: tuple[Any, ...], walk: _Walk) -> JSONSchema:
-    kinds = {type(value) for value in values}
+    real = [value for value in values if value is not None]
+    schema: JSONSchema
+    kinds = {type(value) for value in real}
     if kinds == {str}:
-        return {"type": "string", "enum": list(values)}
-    if kinds == {int}:
-        return {"type": "integer", "enum": list(values)}
-    raise walk.error(f"an enum must hold only strings or only integers, not {values!r}")
+        schema = {"type": "string", "enum": list(real)}
+    elif kinds == {int}:
+        schema = {"type": "integer", "enum": list(real)}
+    else:
+        raise walk.error(f"an enum must hold only strings or only integers, not {values!r}")
+    if len(real) < len(values):
+        schema["nullable"] = True
+    return schema
 
 
 def _array(target: type, arguments: tuple[Any, ...], walk: _Walk) -> JSONSchema:
     items = [argument for argument in arguments if argument is not Ellipsis]
-    if len(items) != 1:
+    if len(items) != 1 or (target is tuple and len(arguments) != 2):
         raise walk.error("a list must say what it holds, with one type: list[str]")
     walk.path.append("[]")
-    schema = {"type": "array", "items": _type(items[0], walk)}
+    schema: JSONSchema = {"type": "array", "items": _type(items[0], walk)}
     walk.path.pop()
     if target in (set, frozenset):
         schema["x-kubernetes-list-type"] = "set"
@@ -242,81 +352,14 @@ def _array(target: type, arguments: tuple[Any, ...], walk: _Walk) -> JSONSchema:
 
 
 def _map(arguments: tuple[Any, ...], walk: _Walk) -> JSONSchema:
-    if not arguments or arguments[1] is Any:
-        return {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    key = arguments[0]
-    if key is not str and get_origin(key) is not Annotated:
-        raise walk.error(f"the keys of a map are strings, not {key!r}")
+    if not arguments or bare(arguments[1]) is Any:
+        return {"type": "object", **_OPEN}
+    if arguments[0] is not str:
+        raise walk.error(
+            f"the keys of a map are plain strings, not {arguments[0]!r}; say more about them in a rule: "
+            "Field(rules=[\"self.all(key, key.matches('^[a-z]+$'))\"])"
+        )
     walk.path.append("*")
     schema = {"type": "object", "additionalProperties": _type(arguments[1], walk)}
     walk.path.pop()
     return schema
-
-
-def _apply_meta(schema: JSONSchema, meta: msgspec.Meta) -> None:
-    for source, keyword, flag in _BOUNDS:
-        value = getattr(meta, source)
-        if value is not None:
-            schema[keyword] = value
-            if flag:
-                schema[flag] = True
-    low, high = _LENGTHS.get(schema.get("type", ""), ("minLength", "maxLength"))
-    if meta.min_length is not None:
-        schema[low] = meta.min_length
-    if meta.max_length is not None:
-        schema[high] = meta.max_length
-    if meta.description:
-        schema["description"] = meta.description
-    if meta.title:
-        schema["title"] = meta.title
-    if meta.examples:
-        schema["example"] = to_wire(meta.examples[0])
-    if meta.extra_json_schema:
-        schema.update(meta.extra_json_schema)
-
-
-def _apply_options(schema: JSONSchema, option: FieldOptions, walk: _Walk) -> None:
-    if option.format:
-        schema["format"] = option.format
-    if option.list_type:
-        if schema.get("type") != "array":
-            raise walk.error(f"list_type={option.list_type!r} on something that is not a list")
-        schema["x-kubernetes-list-type"] = option.list_type
-    if option.list_map_keys:
-        _check_map_keys(schema, option.list_map_keys, walk)
-        schema["x-kubernetes-list-map-keys"] = list(option.list_map_keys)
-    if option.map_type:
-        schema["x-kubernetes-map-type"] = option.map_type
-    if option.preserve_unknown_fields:
-        schema["x-kubernetes-preserve-unknown-fields"] = True
-    if option.embedded_resource:
-        schema["x-kubernetes-embedded-resource"] = True
-    if option.min_properties is not None:
-        schema["minProperties"] = option.min_properties
-    if option.max_properties is not None:
-        schema["maxProperties"] = option.max_properties
-    if option.rules:
-        schema["x-kubernetes-validations"] = [_rule(rule) for rule in option.rules]
-
-
-def _check_map_keys(schema: JSONSchema, keys: tuple[str, ...], walk: _Walk) -> None:
-    items = schema.get("items", {})
-    for key in keys:
-        if key not in items.get("properties", {}):
-            raise walk.error(f"list_map_keys names {key!r}, which the list's items don't have (use the wire name)")
-        if key not in items.get("required", ()) and "default" not in items["properties"][key]:
-            raise walk.error(f"list_map_keys names {key!r}, which must be required or have a default")
-
-
-def _rule(rule: Rule) -> JSONSchema:
-    document: JSONSchema = {"rule": rule.rule}
-    for value, name in (
-        (rule.message, "message"),
-        (rule.message_expression, "messageExpression"),
-        (rule.reason, "reason"),
-        (rule.field_path, "fieldPath"),
-        (rule.optional_old_self, "optionalOldSelf"),
-    ):
-        if value or value is False:
-            document[name] = value
-    return document

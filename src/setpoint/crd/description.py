@@ -1,0 +1,66 @@
+"""Descriptions from docstrings: a class's own, and the string below a field.
+
+```python
+class MykindSpec(Model):
+    \"""What is wanted.\"""
+
+    replicas: int = 1
+    \"""How many pods to run.\"""
+```
+
+The string below a field is what ``kubectl explain`` shows for it, unless `Field` has a ``description``. Python does not
+keep such strings, so they are read from the source; where there is none (a REPL, a frozen program) the description is
+missing and nothing else changes.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Hashable
+from dataclasses import is_dataclass
+from functools import cache
+from typing import cast
+
+__all__ = ["class_description", "field_descriptions"]
+
+
+def class_description(kind: type) -> str:
+    """The class's own docstring: not one that it inherits, nor the signature that ``@dataclass`` puts there."""
+    text = kind.__dict__.get("__doc__")
+    if not isinstance(text, str) or (is_dataclass(kind) and text.startswith(f"{kind.__name__}(")):
+        return ""
+    return inspect.cleandoc(text)
+
+
+def field_descriptions(kind: type) -> dict[str, str]:
+    """The string below each field of the class and its bases, by attribute."""
+    found: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        if "__annotations__" in base.__dict__ or "__annotate_func__" in base.__dict__:
+            found |= _own(cast("Hashable", base))
+    return found
+
+
+@cache
+def _own(kind: Hashable) -> dict[str, str]:
+    assert isinstance(kind, type)
+    try:
+        (parsed,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+    except (OSError, TypeError, SyntaxError, ValueError):
+        return {}
+    if not isinstance(parsed, ast.ClassDef):
+        return {}
+    found: dict[str, str] = {}
+    for field, text in zip(parsed.body, parsed.body[1:], strict=False):
+        if (
+            isinstance(field, ast.AnnAssign)
+            and isinstance(field.target, ast.Name)
+            and isinstance(text, ast.Expr)
+            and isinstance(text.value, ast.Constant)
+            and isinstance(text.value.value, str)
+        ):
+            found[field.target.id] = inspect.cleandoc(text.value.value)
+    # The source may have been edited, or hold another class of this name: then its strings are not to be trusted.
+    return found if found.keys() <= inspect.get_annotations(kind).keys() else {}

@@ -1,0 +1,81 @@
+"""Whether what a declaration points at is there: columns, scale and selectable fields name fields of the schema."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+__all__ = ["field_at", "path_problems"]
+
+JSONSchema = dict[str, Any]
+_SIMPLE = re.compile(r"(\.[A-Za-z_][A-Za-z0-9_-]*)+")
+_PRESERVE = "x-kubernetes-preserve-unknown-fields"
+_MOST_SELECTABLE = 8
+_COLUMN_TYPES = ("integer", "number", "string", "boolean", "date")
+
+
+def field_at(schema: JSONSchema, path: str) -> JSONSchema | None:
+    """The schema at a simple path such as ``.spec.replicas``; None if there is no such field."""
+    node = schema
+    for step in path.split(".")[1:]:
+        found = node.get("properties", {}).get(step) or node.get("additionalProperties")
+        if not isinstance(found, dict):
+            return {_PRESERVE: True} if node.get(_PRESERVE) else None
+        node = found
+    return node
+
+
+def path_problems(kind: Any, schema: JSONSchema) -> Iterator[str]:
+    """What is wrong with the paths in a custom resource's declaration, each as ``: what``."""
+    definition = getattr(kind, "definition", None)
+    if definition is None:
+        return
+    for column in definition.columns:
+        where = f": column {column.name!r}"
+        if column.type not in _COLUMN_TYPES:
+            yield f"{where}: type={column.type!r} is none of {', '.join(_COLUMN_TYPES)}"
+        if not column.json_path.startswith("."):
+            yield f"{where}: json_path={column.json_path!r} must start with a dot: '.status.ready'"
+        elif _SIMPLE.fullmatch(column.json_path) and _missing(schema, column.json_path):
+            yield f"{where} shows {column.json_path}, which the class does not have (use wire names)"
+    yield from _scale_problems(definition.scale, schema)
+    yield from _selectable_problems(definition.selectable_fields, schema)
+
+
+def _missing(schema: JSONSchema, path: str) -> bool:
+    return not path.startswith(".metadata.") and field_at(schema, path) is None
+
+
+def _scale_problems(scale: Any, schema: JSONSchema) -> Iterator[str]:
+    if scale is None:
+        return
+    for word, path, below, wanted in (
+        ("spec_replicas", scale.spec_replicas, (".spec.",), "integer"),
+        ("status_replicas", scale.status_replicas, (".status.",), "integer"),
+        ("label_selector", scale.label_selector, (".spec.", ".status."), "string"),
+    ):
+        if not path and word == "label_selector":
+            continue
+        where = f": scale: {word}={path!r}"
+        if not _SIMPLE.fullmatch(path) or not path.startswith(below):
+            yield f"{where} must be a path of names below {' or '.join(part.strip('.') for part in below)}"
+        elif (found := field_at(schema, path)) is None:
+            yield f"{where} names a field that the class does not have (use wire names)"
+        elif found.get("type", wanted) != wanted:
+            yield f"{where} must name a field of type {wanted}, and this is of type {found['type']}"
+
+
+def _selectable_problems(paths: tuple[str, ...], schema: JSONSchema) -> Iterator[str]:
+    if len(paths) > _MOST_SELECTABLE:
+        yield f": selectable_fields= has {len(paths)} fields, and API servers take {_MOST_SELECTABLE} at most"
+    for path in paths:
+        where = f": selectable_fields= names {path!r}"
+        if not _SIMPLE.fullmatch(path):
+            yield f"{where}, which must be a path of names, such as '.spec.color'"
+        elif path.startswith(".metadata."):
+            yield f"{where}; fields of metadata can't be chosen (name and namespace can be selected by anyway)"
+        elif (found := field_at(schema, path)) is None:
+            yield f"{where}, which the class does not have (use wire names)"
+        elif found.get("type") not in ("string", "integer", "boolean"):
+            yield f"{where}, which must be a string, an integer or a boolean"

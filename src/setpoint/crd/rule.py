@@ -1,0 +1,96 @@
+"""CEL rules: what must be true of a value beyond its schema."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from msgspec import Struct
+
+__all__ = ["Rule", "at_least_one_of", "at_most_one_of", "exactly_one_of", "immutable"]
+
+Reason = Literal["", "FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"]
+
+
+class Rule(Struct, frozen=True, kw_only=True):
+    """A CEL rule (``x-kubernetes-validations``): ``rule`` must be true of ``self``.
+
+    A rule that names ``oldSelf`` is checked on updates only, and only where there was a value before;
+    ``optional_old_self`` makes it hold for new values, too (there ``oldSelf`` is an optional). ``field_path`` points
+    below the place that carries the rule, such as ``.replicas``. ``message_expression`` is CEL that gives a string;
+    ``message`` is used when it fails.
+
+    https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
+    """
+
+    rule: str
+    message: str = ""
+    message_expression: str = ""
+    reason: Reason = ""
+    field_path: str = ""
+    optional_old_self: bool | None = None
+
+
+def immutable(message: str = "is immutable") -> Rule:
+    """For a field: once it is set it can't change.
+
+    It can still be removed and set anew, because a rule on a field that is gone is not checked; for a required field,
+    or one with a default, that can't happen.
+    """
+    return Rule(rule="self == oldSelf", message=message)
+
+
+def exactly_one_of(*fields: str) -> Rule:
+    """For a class: one of these fields (wire names) is set, and only one. The counterpart of a union of types."""
+    return Rule(rule=f"{_count(fields)} == 1", message=f"exactly one of {_list(fields)} must be set")
+
+
+def at_most_one_of(*fields: str) -> Rule:
+    """For a class: no two of these fields (wire names) are set."""
+    return Rule(rule=f"{_count(fields)} <= 1", message=f"at most one of {_list(fields)} may be set")
+
+
+def at_least_one_of(*fields: str) -> Rule:
+    """For a class: one of these fields (wire names) is set, or more."""
+    return Rule(rule=f"{_count(fields)} >= 1", message=f"at least one of {_list(fields)} must be set")
+
+
+def rules_of(given: Sequence[Rule | str]) -> tuple[Rule, ...]:
+    """The rules, where a plain string is a rule without a message."""
+    if isinstance(given, str):
+        raise TypeError(f"rules= is a sequence of rules, not the string {given!r}")
+    return tuple(rule if isinstance(rule, Rule) else Rule(rule=rule) for rule in given)
+
+
+def document_of(rule: Rule) -> dict[str, Any]:
+    """The rule as an entry of ``x-kubernetes-validations``."""
+    document: dict[str, Any] = {"rule": rule.rule}
+    for value, name in (
+        (rule.message, "message"),
+        (rule.message_expression, "messageExpression"),
+        (rule.reason, "reason"),
+        (rule.field_path, "fieldPath"),
+        (rule.optional_old_self, "optionalOldSelf"),
+    ):
+        if value or value is False:
+            document[name] = value
+    return document
+
+
+def _count(fields: Sequence[str]) -> str:
+    # A field that is an identifier of CEL's own is escaped as its API server does it: __in__.
+    names = ", ".join(f"has(self.{_RESERVED.get(name, name)})" for name in fields)
+    return f"[{names}].filter(set, set).size()"
+
+
+def _list(fields: Sequence[str]) -> str:
+    return ", ".join(fields)
+
+
+_RESERVED = {
+    word: f"__{word}__"
+    for word in (
+        *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if"),
+        *("import", "let", "loop", "package", "namespace", "return", "var", "void", "while"),
+    )
+}

@@ -1,0 +1,326 @@
+"""Everything a structural schema can say has its words in a class, and a bad declaration is refused where it stands."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import dataclass
+from datetime import date
+from typing import Annotated, Any, Generic, Literal, NewType, TypeVar
+
+import pytest
+
+from setpoint.crd import (
+    Column,
+    CustomResource,
+    DefinitionError,
+    Field,
+    Rule,
+    Scale,
+    at_least_one_of,
+    at_most_one_of,
+    crd_for,
+    exactly_one_of,
+    immutable,
+    schema_of,
+    schema_of_type,
+)
+from setpoint.meta import Model, Object, ObjectMeta, Quantity
+from setpoint.models.batch_v1 import JobTemplateSpec
+from setpoint.models.core_v1 import PersistentVolumeClaim, PodTemplateSpec, ResourceRequirements
+from setpoint.schema import structural
+
+T = TypeVar("T")
+Port = NewType("Port", int)
+
+
+class Reference(Model, Generic[T]):
+    name: str
+    value: T
+
+
+class Described(Model):
+    """All of it."""
+
+    size: int = 1
+    """How big.
+
+    In litres."""
+    color: Annotated[str, Field(description="which color")] = "red"
+    """Overridden."""
+    nothing: int = 0
+
+
+class Base(Model, rules=("self.a > 0",)):
+    a: int = 1
+
+
+class Derived(Base, rules=[Rule(rule="self.b > self.a", field_path=".b", reason="FieldValueForbidden")]):
+    b: int = 2
+
+
+@pytest.mark.parametrize(
+    ("annotation", "schema"),
+    [
+        (
+            Annotated[int, Field(gt=0, lt=9, multiple_of=2)],
+            {
+                "type": "integer",
+                "format": "int64",
+                "minimum": 0,
+                "exclusiveMinimum": True,
+                "maximum": 9,
+                "exclusiveMaximum": True,
+                "multipleOf": 2,
+            },
+        ),
+        (Annotated[int, Field(format="int32")], {"type": "integer", "format": "int32"}),
+        (Annotated[Annotated[int, Field(gt=5)], Field(ge=1)], {"type": "integer", "format": "int64", "minimum": 1}),
+        (
+            Annotated[str, Field(format="ipv4", title="IP", examples=["1.2.3.4"])],
+            {"type": "string", "format": "ipv4", "title": "IP", "example": "1.2.3.4"},
+        ),
+        (
+            Annotated[dict[str, int], Field(min_length=1, max_properties=3)],
+            {
+                "type": "object",
+                "additionalProperties": {"type": "integer", "format": "int64"},
+                "minProperties": 1,
+                "maxProperties": 3,
+            },
+        ),
+        (
+            Annotated[dict[str, str], Field(map_type="atomic")],
+            {"type": "object", "additionalProperties": {"type": "string"}, "x-kubernetes-map-type": "atomic"},
+        ),
+        (
+            Annotated[list[str], Field(list_type="atomic")],
+            {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "atomic"},
+        ),
+        (Annotated[str | None, Field(nullable=True)], {"type": "string", "nullable": True}),
+        (
+            Annotated[Literal["a", "b"] | None, Field(nullable=True)],
+            {"type": "string", "enum": ["a", "b", None], "nullable": True},
+        ),
+        (list[str | None], {"type": "array", "items": {"type": "string", "nullable": True}}),
+        (list[Annotated[str, Field(pattern="^a")]], {"type": "array", "items": {"type": "string", "pattern": "^a"}}),
+        (tuple[int, ...], {"type": "array", "items": {"type": "integer", "format": "int64"}}),
+        (int | float, {"type": "number"}),
+        (date, {"type": "string", "format": "date"}),
+        (uuid.UUID, {"type": "string", "format": "uuid"}),
+        (Port, {"type": "integer", "format": "int64"}),
+        (
+            Reference[int],
+            {
+                "type": "object",
+                "properties": {"name": {"type": "string"}, "value": {"type": "integer", "format": "int64"}},
+                "required": ["name", "value"],
+            },
+        ),
+        (
+            Object,
+            {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True},
+        ),
+        (
+            Annotated[Base, Field(preserve_unknown_fields=True)],
+            {
+                "type": "object",
+                "properties": {"a": {"type": "integer", "format": "int64", "default": 1}},
+                "x-kubernetes-validations": [{"rule": "self.a > 0"}],
+                "x-kubernetes-preserve-unknown-fields": True,
+            },
+        ),
+        (
+            Annotated[str, Field(rules=[immutable()])],
+            {"type": "string", "x-kubernetes-validations": [{"rule": "self == oldSelf", "message": "is immutable"}]},
+        ),
+        (
+            Annotated[str, Field(extra_schema={"externalDocs": {"url": "https://example.com"}})],
+            {"type": "string", "externalDocs": {"url": "https://example.com"}},
+        ),
+    ],
+)
+def test_every_word_has_its_keyword(annotation: Any, schema: dict[str, Any]) -> None:
+    assert schema_of_type(annotation) == schema
+
+
+def test_descriptions_come_from_docstrings_of_classes_and_fields() -> None:
+    schema = schema_of_type(Described)
+    assert schema["description"] == "All of it."
+    assert schema["properties"]["size"]["description"] == "How big.\n\nIn litres."
+    assert schema["properties"]["color"]["description"] == "which color"
+    assert "description" not in schema["properties"]["nothing"]
+
+
+def test_rules_are_inherited_with_the_fields_they_speak_of() -> None:
+    assert schema_of_type(Derived)["x-kubernetes-validations"] == [
+        {"rule": "self.a > 0"},
+        {"rule": "self.b > self.a", "reason": "FieldValueForbidden", "fieldPath": ".b"},
+    ]
+
+
+def test_one_of_several_fields_is_a_rule() -> None:
+    assert exactly_one_of("a", "in") == Rule(
+        rule="[has(self.a), has(self.__in__)].filter(set, set).size() == 1", message="exactly one of a, in must be set"
+    )
+    assert at_most_one_of("a", "b").rule.endswith("<= 1")
+    assert at_least_one_of("a", "b").rule.endswith(">= 1")
+
+
+@pytest.mark.parametrize("kind", [PodTemplateSpec, JobTemplateSpec, PersistentVolumeClaim, ResourceRequirements])
+def test_built_in_types_are_structural_and_small(kind: type) -> None:
+    schema = schema_of_type(kind)
+    assert structural.check({"type": "object", "properties": {"value": schema}}) == []
+    assert len(json.dumps(schema, separators=(",", ":"))) < 90_000
+
+
+def test_a_pod_template_keeps_its_merge_keys_and_says_what_an_image_is() -> None:
+    template = schema_of_type(PodTemplateSpec)["properties"]
+    containers = template["spec"]["properties"]["containers"]
+    assert containers["x-kubernetes-list-map-keys"] == ["name"]
+    assert containers["items"]["properties"]["image"]["description"] == "Container image name."
+    assert set(template["metadata"]["properties"]) == {"annotations", "finalizers", "labels", "name", "namespace"}
+    limits = containers["items"]["properties"]["resources"]["properties"]["limits"]
+    assert limits["additionalProperties"] == schema_of_type(Quantity)
+
+
+def test_an_object_inside_an_object_keeps_its_metadata_and_its_schema() -> None:
+    schema = schema_of_type(PersistentVolumeClaim)
+    assert schema["x-kubernetes-embedded-resource"] is True
+    assert set(schema["properties"]) == {"spec"}
+    assert schema_of_type(ObjectMeta)["properties"].keys() == {
+        "annotations",
+        "finalizers",
+        "labels",
+        "name",
+        "namespace",
+    }
+
+
+def test_labels_and_annotations_of_the_definition() -> None:
+    class Gadget(CustomResource, group="example.com", version="v1", labels={"a": "b"}, annotations={"c": "d"}):
+        spec: Any = None
+
+    assert crd_for(Gadget)["metadata"] == {
+        "name": "gadgets.example.com",
+        "labels": {"a": "b"},
+        "annotations": {"c": "d"},
+    }
+
+
+class Small(Model):
+    size: Annotated[int, Field(ge=1)] = 0
+
+
+class Nested(Model):
+    small: Annotated[Derived, Field(rules=["self.a < 5"])] = Derived(a=-1)
+
+
+class Unset(Model):
+    value: str | None
+
+
+class Keys(Model):
+    by_name: dict[Annotated[str, Field(pattern="^a")], int] = {}
+
+
+class Bounded(Model):
+    value: Annotated[int, Field(ge=1)] | str = 1
+
+
+class Sets(Model):
+    value: set[tuple[str, ...]] = set()
+    others: Annotated[list[Base], Field(list_type="set")] = []
+
+
+class Patterned(Model):
+    value: Annotated[str, Field(extra_schema={"pattern": "(?=a)"})] = ""
+
+
+class Tagged(Model, tag=True):
+    value: int = 1
+
+
+@dataclass
+class Both:
+    from_: int = 1
+    from__: int = 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (Small, r"Small\.size: its default breaks its own schema: .*greater than or equal to 1.*; change the default"),
+        (Unset, r"Unset\.value: it is required and may be None, but None is left out on the wire"),
+        (Keys, r"Keys\.byName: the keys of a map are plain strings, not .*; say more about them in a rule"),
+        (Bounded, r"Bounded\.value: an int-or-string has no bounds of its own"),
+        (Sets, r"Sets\.value\.others\.\[\]\.x-kubernetes-map-type: an API server would refuse this: .*must be atomic"),
+        (Patterned, r"Patterned\.value: .*error parsing regexp"),
+        (Tagged, r"Tagged\.\(itself\): Tagged has tag= or array_like="),
+        (Both, r"Both\.from: two fields of Both have this name on the wire"),
+        (list, r"a list must say what it holds"),
+        (Literal["a", 1], r"an enum must hold only strings or only integers"),
+    ],
+)
+def test_what_can_not_be_names_class_field_and_what_to_do(kind: Any, said: str) -> None:
+    with pytest.raises(DefinitionError, match=said):
+        schema_of_type(kind)
+
+
+class Spec(Model):
+    replicas: int = 1
+    color: str = "red"
+    many: list[str] = []
+
+
+class State(Model):
+    ready: int = 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"columns": [Column("Ready", ".status.redy")]}, r"Bad: column 'Ready' shows \.status\.redy, which the class"),
+        ({"columns": [Column("Ready", "status.ready")]}, r"json_path='status\.ready' must start with a dot"),
+        (
+            {"scale": Scale(spec_replicas=".spec.size", status_replicas=".status.ready")},
+            r"spec_replicas='\.spec\.size' names a field",
+        ),
+        (
+            {"scale": Scale(spec_replicas=".spec.color", status_replicas=".status.ready")},
+            r"must name a field of type integer",
+        ),
+        ({"scale": Scale(spec_replicas=".spec.replicas", status_replicas=".spec.replicas")}, r"below status"),
+        ({"selectable_fields": [".spec.many"]}, r"must be a string, an integer or a boolean"),
+        ({"selectable_fields": [".spec.colour"]}, r"names '\.spec\.colour', which the class does not have"),
+        ({"selectable_fields": [f".spec.x{i}" for i in range(9)]}, r"has 9 fields, and API servers take 8"),
+        ({"rules": "self.spec.replicas > 0"}, r"rules= is a sequence"),
+    ],
+)
+def test_a_declaration_points_at_fields_that_are_there(words: dict[str, Any], said: str) -> None:
+    annotations = {"__annotations__": {"spec": Spec, "status": State}}
+    with pytest.raises(TypeError, match=said):
+        type(CustomResource)("Bad", (CustomResource,), annotations, group="example.com", version="v1", **words)
+
+
+def test_a_bad_field_is_an_error_where_the_class_is_defined() -> None:
+    with pytest.raises(DefinitionError, match=r"Bad\.spec\.size: its default breaks its own schema"):
+        type(CustomResource)(
+            "Bad", (CustomResource,), {"__annotations__": {"spec": Small}}, group="example.com", version="v1"
+        )
+
+
+def test_a_type_that_comes_later_is_looked_at_when_the_definition_is_made() -> None:
+    class Late(CustomResource, group="example.com", version="v1"):
+        spec: Missing  # type: ignore[name-defined]  # noqa: F821
+
+    with pytest.raises(DefinitionError, match=r"can't be found at run time.*import it outside TYPE_CHECKING"):
+        schema_of(Late)
+
+
+def test_a_bound_that_its_type_can_not_have_is_found_before_the_first_object() -> None:
+    class Strange(CustomResource, group="example.com", version="v1"):
+        spec: Annotated[str, Field(ge=1)] = "a"
+
+    with pytest.raises(DefinitionError, match="Strange"):
+        crd_for(Strange)
