@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from setpoint import testing as testing
+    from setpoint.cache import Head as Head
     from setpoint.cache import InformerFactory as InformerFactory
     from setpoint.cli.program import main as main
     from setpoint.client import ApiError as ApiError
@@ -47,6 +48,7 @@ _HOMES = {
     "Controller": "controller",
     "CustomResource": "crd",
     "Field": "crd",
+    "Head": "cache",
     "InformerFactory": "cache",
     "Manager": "manager",
     "Model": "meta",
@@ -76,6 +78,7 @@ __all__ = [
     "Controller",
     "CustomResource",
     "Field",
+    "Head",
     "InformerFactory",
     "Manager",
     "Model",

@@ -1,0 +1,56 @@
+"""What a type checker knows of the verbs."""
+
+from __future__ import annotations
+
+from typing import assert_type
+
+from setpoint import blocking
+from setpoint.client import Client, ObjectList, Watch, dynamic, metadata_only, retry_on_conflict
+from setpoint.client.dynamic import DynamicObject
+from setpoint.client.partial import PartialObjectMetadata
+from setpoint.meta import Resource, Status
+from setpoint.models.apps_v1 import Deployment
+from setpoint.models.core_v1 import Node, Pod
+
+
+async def verbs(client: Client, pod: Pod, resource: Resource) -> None:
+    assert_type(await client.get(Pod, "x"), Pod)
+    assert_type(await client.list(Pod), ObjectList[Pod])
+    assert_type([found async for found in client.pages(Node)], list[Node])
+    assert_type(client.watch(Pod), Watch[Pod])
+    async for event in client.watch(Pod):
+        assert_type(event.object, Pod | Status)
+    assert_type(await client.create(pod), Pod)
+    assert_type(await client.update(pod), Pod)
+    assert_type(await client.update_status(pod), Pod)
+    assert_type(await client.replace(pod), Pod)
+    assert_type(await client.patch(Pod, "x", {"metadata": {}}), Pod)
+    assert_type(await client.apply(pod), Pod)
+    assert_type(await client.delete(pod), Pod | Status)
+    assert_type(await client.delete(Pod, "x"), Pod | Status)
+    assert_type(await client.get(dynamic(resource), "x"), DynamicObject)
+    assert_type(await client.get(metadata_only(Pod), "x"), PartialObjectMetadata)
+    assert_type(await client.core_v1.pods("ns").get("x"), Pod)
+    assert_type(await client.core_v1.nodes().list(), ObjectList[Node])
+    assert_type((await client.apps_v1.deployments().get_scale("x")).spec.replicas, int | None)
+    assert_type(await retry_on_conflict(lambda: client.get(Deployment, "x")), Deployment)
+
+    wrong: Node = await client.get(Pod, "x")  # E:
+    await client.delete(Pod)  # E:
+    await client.get("Pod", "x")  # E:
+    await client.core_v1.podz("ns").list()  # E:
+    await client.core_v1.nodes("ns").list()  # E:
+    await client.core_v1.pods().create(wrong)  # E:
+    (await client.get(Pod, "x")).spec.replicas  # E:
+    await client.create(pod, dryrun=True)  # E:
+
+
+def blocked(client: blocking.Client, pod: Pod) -> None:
+    assert_type(client.get(Pod, "x"), Pod)
+    assert_type(client.list(Pod), ObjectList[Pod])
+    assert_type(list(client.pages(Node)), list[Node])
+    assert_type(client.apply(pod), Pod)
+    assert_type(client.delete(pod), Pod | Status)
+    for event in client.watch(Pod):
+        assert_type(event.object, Pod | Status)
+    client.get("Pod", "x")  # E:
