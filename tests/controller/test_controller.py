@@ -13,9 +13,9 @@ import pytest
 import setpoint as sp
 from setpoint.cache import CacheSyncError, Head
 from setpoint.client import ApiError, Conflict, Request, TransportError
-from setpoint.controller import Cause, RunningController, UndeclaredRead
+from setpoint.controller import Cause, UndeclaredRead
 from setpoint.controller import predicates as p
-from setpoint.meta import ObjectKey, decode, is_condition_true
+from setpoint.meta import ObjectKey, is_condition_true
 from setpoint.models.core_v1 import ConfigMap, Namespace, Node, Pod, Secret
 from setpoint.testing import advance, cluster, virtual_time
 
@@ -214,9 +214,8 @@ async def test_a_source_that_fails_fails_the_controller() -> None:
         async with bare(sp.Controller(ConfigMap, nothing).source(keys)):
             await advance(5)
 
-    with pytest.raises(ExceptionGroup) as caught:
+    with pytest.raises(RuntimeError, match="the source broke"):
         await run()
-    assert caught.value.subgroup(RuntimeError) is not None
 
 
 @virtual_time
@@ -370,6 +369,25 @@ async def test_declared_reads_come_from_the_cache_and_others_from_the_server() -
 
 
 @virtual_time
+async def test_a_cache_of_one_namespace_answers_for_no_other() -> None:
+    found: list[Any] = []
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        found.append(await ctx.get(ConfigMap, "there", namespace="other"))
+        found.append(len(await ctx.list(ConfigMap, namespace="*")))
+
+    controller = sp.Controller(Widget, reconcile, namespace="default").reads(ConfigMap)
+    objects = [Namespace.named("other"), ConfigMap.named("there", "other"), config("here")]
+    async with bare(controller, objects=objects) as world:
+        await world.create(widget())
+        await world.create(widget("elsewhere", namespace="other"))
+        await world.settle()
+        assert found[0].name == "there"
+        assert found[1] >= 2
+        assert len(found) == 2, "objects in other namespaces are not this controller's"
+
+
+@virtual_time
 async def test_reads_give_copies() -> None:
     async def reconcile(obj: Widget, ctx: sp.Context) -> None:
         settings = await ctx.get(ConfigMap, "settings")
@@ -482,6 +500,7 @@ async def test_a_conflict_is_quiet_and_tried_again(caplog: pytest.LogCaptureFixt
 @virtual_time
 async def test_the_next_reconcile_sees_what_the_last_one_wrote() -> None:
     """Without that, a controller that creates under generated names makes children twice."""
+    wires = Wires()
 
     async def reconcile(obj: Widget, ctx: sp.Context) -> sp.Outcome:
         missing = obj.spec.size - len(ctx.owned(ConfigMap))
@@ -492,17 +511,18 @@ async def test_the_next_reconcile_sees_what_the_last_one_wrote() -> None:
         return sp.retry("look again") if missing > 0 else sp.done()
 
     controller = sp.Controller(Widget, reconcile).owns(ConfigMap)
-    async with bare(controller) as world:
-        release = delay_events(world.running("widget"), ConfigMap, 3.0)
+    async with bare(controller, transport=wires) as world:
+        wires.wire.delays["configmaps"] = 3.0
         await world.create(widget(size=3))
         await world.settle()
         assert len(await world.list(ConfigMap)) == 3
         assert world.running("widget").metrics.stale_reads == 0
-        release()
 
 
 @virtual_time
 async def test_a_cache_that_stays_behind_is_not_waited_for_for_ever_but_read_past() -> None:
+    wires = Wires()
+
     async def reconcile(obj: Widget, ctx: sp.Context) -> sp.Outcome:
         children = ctx.owned(ConfigMap)
         missing = obj.spec.size - len(children)
@@ -514,8 +534,8 @@ async def test_a_cache_that_stays_behind_is_not_waited_for_for_ever_but_read_pas
         return sp.retry("look again") if missing > 0 else sp.done()
 
     controller = sp.Controller(Widget, reconcile).owns(ConfigMap)
-    async with bare(controller) as world:
-        delay_events(world.running("widget"), ConfigMap, 1e6)
+    async with bare(controller, transport=wires) as world:
+        wires.wire.delays["configmaps"] = 1e6
         await world.create(widget(size=3))
         await world.eventually(lambda: world.running("widget").metrics.stale_reads > 0, within=30)
         await advance(1)
@@ -526,6 +546,7 @@ async def test_a_cache_that_stays_behind_is_not_waited_for_for_ever_but_read_pas
 
 @virtual_time
 async def test_other_keys_do_not_wait_for_a_keys_barrier() -> None:
+    wires = Wires()
     seen: list[str] = []
 
     async def reconcile(obj: Widget, ctx: sp.Context) -> sp.Outcome | None:
@@ -535,8 +556,8 @@ async def test_other_keys_do_not_wait_for_a_keys_barrier() -> None:
             return sp.retry("look again")
         return None
 
-    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)) as world:
-        delay_events(world.running("widget"), ConfigMap, 5.0)
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires) as world:
+        wires.wire.delays["configmaps"] = 5.0
         await world.create(widget("a"))
         await advance(1)
         await world.create(widget("b"))
@@ -567,31 +588,11 @@ async def test_a_create_whose_answer_was_lost_is_not_made_twice() -> None:
                 lost_answer(request)
 
         wires.wire.after = after
-        delay_events(world.running("widget"), ConfigMap, 2.0)
+        wires.wire.delays["configmaps"] = 2.0
         await world.create(widget())
         await world.settle()
         assert lost == 1
         assert len(await world.list(ConfigMap)) == 1
-
-
-def delay_events(running: RunningController[Any], kind: type[Any], seconds: float) -> Any:
-    """The cache of ``kind`` learns of every event that much later."""
-    shared, loop = running.informers[kind.resource.gvr].shared, asyncio.get_running_loop()
-    event = shared.event
-
-    def late(type: Any, raw: bytes) -> str:
-        copied = bytes(raw)
-        loop.call_later(seconds, event, type, copied)
-        version: str = decode(kind, copied).metadata.resource_version
-        return version
-
-    shared.event = late  # type: ignore[method-assign]
-    shared.bookmark = lambda resource_version: None  # type: ignore[method-assign]
-
-    def release() -> None:
-        del shared.event, shared.bookmark
-
-    return release
 
 
 # -- status ------------------------------------------------------------------------------------------------------------

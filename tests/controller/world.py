@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
@@ -35,12 +36,14 @@ def config(name: str, **data: str) -> ConfigMap:
 class Wire:
     """A transport that notes requests and does to them what a test wants.
 
-    ``before(request)`` may raise instead of sending; ``after(request)`` may raise after it was done.
+    ``before(request)`` may raise instead of sending; ``after(request)`` may raise after it was done. What a watch of a
+    plural says comes ``delays[plural]`` seconds late.
     """
 
     def __init__(self, inner: Transport) -> None:
         self.inner = inner
         self.requests: list[Request] = []
+        self.delays: dict[str, float] = {}
         self.before: Callable[[Request], Any] = lambda request: None
         self.after: Callable[[Request], Any] = lambda request: None
 
@@ -53,7 +56,8 @@ class Wire:
         self.before(request)
         async with self.inner.send(request) as response:
             self.after(request)
-            yield response
+            plural = request.path.rpartition("/")[2]
+            yield _Late(response, self, plural) if ("watch", "true") in request.query else response
 
     async def close(self) -> None:
         await self.inner.close()
@@ -65,6 +69,17 @@ class Wire:
             for request in self.requests
             if request.method != "GET" and word in request.path
         ]
+
+
+class _Late(Response):
+    def __init__(self, inner: Response, wire: Wire, plural: str) -> None:
+        self.inner, self.wire, self.plural = inner, wire, plural
+        self.status, self.headers = inner.status, inner.headers
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        async for chunk in self.inner.chunks():
+            await asyncio.sleep(self.wire.delays.get(self.plural, 0.0))
+            yield chunk
 
 
 class Wires:

@@ -226,9 +226,10 @@ async def test_cancelling_run_stops_everything_in_order_too() -> None:
 @virtual_time
 async def test_a_standby_that_stops_does_not_become_leader_on_its_way_out() -> None:
     async with a_client() as client:
-        async with manager(client, leader_election=election("a")) as first:
+        first, second = (manager(client, leader_election=election(identity)) for identity in "ab")
+        async with first:
             await advance(1)
-            async with manager(client, leader_election=election("b")) as second:
+            async with second:
                 await advance(10)
                 second.stop()
                 first.stop()
@@ -380,9 +381,7 @@ async def test_metrics_have_the_names_that_dashboards_know() -> None:
         await client.create(ConfigMap.named("good"))
         await client.create(ConfigMap.named("bad"))
         metrics = ProcessMetrics()
-        async with manager(
-            client, sp.Controller(ConfigMap, reconcile), metrics=metrics, leader_election=election("a")
-        ):
+        async with manager(client, sp.Controller(ConfigMap, reconcile), metrics=metrics, leader_election=election("a")):
             await advance(10)
             text = generate_latest(metrics.registry).decode()
         for line in (

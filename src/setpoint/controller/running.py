@@ -116,7 +116,7 @@ class RunningController(Generic[K]):
                     field_selector=watch.field_selector,
                     metadata_only=watch.metadata_only,
                 )
-                self.scopes[gvr] = watch.namespace or ""
+                self.scopes[gvr] = self.informers[gvr].shared.scope.namespace
 
     async def run(self) -> None:
         """Works until `stop` or until it is cancelled.

@@ -111,8 +111,15 @@ class Group:
         else:
             problem = task.exception()
         if problem is not None:
-            self._on_end(problem)
+            self._on_end(_reason(problem))
         elif not self._stopping and not may_end:
             how = "was cancelled" if task.cancelled() else "returned"
             name = getattr(runnable, "name", "") or repr(runnable)
             self._on_end(RunnableEnded(f"{name} {how} although nothing asked it to"))
+
+
+def _reason(problem: BaseException) -> BaseException:
+    """The failure itself, where a TaskGroup's group holds no other."""
+    while isinstance(problem, BaseExceptionGroup) and len(problem.exceptions) == 1:
+        problem = problem.exceptions[0]
+    return problem
