@@ -35,7 +35,7 @@ class Replay:
     def __init__(self, count: int, *, streams_lists: bool) -> None:
         self.streams_lists = streams_lists
         objects = pods(count)
-        self.last = 1000 + count
+        self.last = 1000 + count - 1
         self.initial = b"".join(chunk(event(b"ADDED", raw)) for raw in objects)
         end = {
             "kind": "Pod",
