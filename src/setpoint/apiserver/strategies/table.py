@@ -8,6 +8,7 @@ from setpoint.apiserver.strategies import apps, core
 from setpoint.apiserver.strategies.definitions import Definitions
 from setpoint.apiserver.strategies.namespaces import Namespaces
 from setpoint.apiserver.strategies.pods import Pods
+from setpoint.apiserver.strategies.services import Services
 from setpoint.apiserver.strategies.strategy import Strategy
 
 __all__ = ["STRATEGIES"]
@@ -38,7 +39,7 @@ STRATEGIES: Final[dict[str, Strategy]] = {
     "events.events.k8s.io": _EVENTS,
     "endpoints": _with(create_on_update=True),
     "limitranges": _with(create_on_update=True),
-    "services": _with(create_on_update=True),
+    "services": Services(),
     "clusterroles.rbac.authorization.k8s.io": _with(create_on_update=True),
     "clusterrolebindings.rbac.authorization.k8s.io": _with(create_on_update=True),
     "roles.rbac.authorization.k8s.io": _with(create_on_update=True),
