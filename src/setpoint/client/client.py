@@ -12,6 +12,7 @@ from typing import Self
 from setpoint.client.base import WriteObserver
 from setpoint.client.config import ClientConfig
 from setpoint.client.discovery import Discovery
+from setpoint.client.groups import Groups
 from setpoint.client.http import HttpTransport
 from setpoint.client.kubeconfig import load_config, load_kubeconfig
 from setpoint.client.limiter import AdaptiveLimiter
@@ -28,7 +29,7 @@ from setpoint.meta import Resource
 __all__ = ["Client", "WriteObserver"]
 
 
-class Client(Reading, Writing, Subresources):
+class Client(Reading, Writing, Subresources, Groups):
     """An API server, as one user.
 
         async with Client.from_kubeconfig() as client:

@@ -23,7 +23,7 @@ __all__ = ["Subresources"]
 
 K = TypeVar("K", bound=Object)
 S = TypeVar("S", bound=Object)
-_LOG_IDLE = 3600.0
+LOG_IDLE = 3600.0
 """A log may well be silent; after an hour the connection is taken for dead."""
 
 
@@ -202,7 +202,7 @@ class Subresources(ClientBase):
         tail_lines: int | None = None,
         since_seconds: int | None = None,
         limit_bytes: int | None = None,
-        idle_timeout: float | None = _LOG_IDLE,
+        idle_timeout: float | None = LOG_IDLE,
     ) -> AbstractAsyncContextManager[Response]:
         """What a container writes, as it writes: ``async with ... as log: async for chunk in log.chunks()``."""
         query = _log_query(container, previous, timestamps, tail_lines, since_seconds, limit_bytes)

@@ -1,0 +1,122 @@
+"""A thread with an event loop in it, for code that can't await."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from concurrent.futures import CancelledError
+from contextlib import AbstractAsyncContextManager, contextmanager
+from typing import Any, TypeVar
+
+__all__ = ["Portal"]
+
+T = TypeVar("T")
+
+
+class Portal:
+    """Runs coroutines in a thread of its own and waits for them.
+
+    A thread, and not a loop that is run now and then, so that it works where a loop runs already (notebooks) and
+    idle connections are looked after between calls. An interrupt (Ctrl-C) while waiting cancels what is waited for.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._serve, name="setpoint-blocking", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_open(self) -> bool:
+        return not self._loop.is_closed()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """The result of ``work``.
+
+        Raises:
+            RuntimeError: the portal was closed, or this is called from its own thread.
+        """
+        if threading.current_thread() is self._thread:
+            work.close()
+            raise RuntimeError("a blocking client was used from within its own event loop; use the asynchronous one")
+        if self._loop.is_closed():
+            work.close()
+            raise RuntimeError("this blocking client was closed")
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except CancelledError:
+            raise RuntimeError("this blocking client was closed") from None
+        except BaseException:
+            future.cancel()
+            raise
+
+    def iterate(self, items: AsyncIterator[T]) -> Iterator[T]:
+        """The items of an asynchronous iterator, which is closed when the iteration ends or is given up."""
+        try:
+            while True:
+                try:
+                    item = self.run(_next(items))
+                except StopAsyncIteration:
+                    return
+                yield item
+        finally:
+            close = getattr(items, "aclose", None)
+            if close is not None and not self._loop.is_closed():
+                self.run(close())
+
+    @contextmanager
+    def inside(self, context: AbstractAsyncContextManager[T]) -> Iterator[T]:
+        """An asynchronous context manager as an ordinary one. It is entered and left in one task, as it must be."""
+        left = asyncio.Event()
+        entered: asyncio.Future[T] = self.run(_future())  # made in its loop
+        done = asyncio.run_coroutine_threadsafe(_hold(context, entered, left), self._loop)
+        try:
+            yield self.run(_wait(entered))
+        finally:
+            self._loop.call_soon_threadsafe(left.set)
+            done.result()
+
+    def close(self) -> None:
+        """Ends the thread and everything that still runs in it. Closing twice does no harm."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+
+    def _serve(self) -> None:
+        loop = self._loop
+        asyncio.set_event_loop(loop)
+        try:
+            loop.run_forever()
+        finally:
+            tasks = asyncio.all_tasks(loop)
+            for task in tasks:
+                task.cancel()
+            loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.run_until_complete(loop.shutdown_default_executor())
+            loop.close()
+
+
+async def _next(items: AsyncIterator[T]) -> T:
+    return await anext(items)
+
+
+async def _future() -> asyncio.Future[Any]:
+    return asyncio.get_running_loop().create_future()
+
+
+async def _wait(future: asyncio.Future[T]) -> T:
+    return await future
+
+
+async def _hold(context: AbstractAsyncContextManager[T], entered: asyncio.Future[T], left: asyncio.Event) -> None:
+    try:
+        async with context as value:
+            if not entered.done():
+                entered.set_result(value)
+            await left.wait()
+    except Exception as problem:
+        if entered.done():
+            raise
+        entered.set_exception(problem)

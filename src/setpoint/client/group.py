@@ -1,0 +1,216 @@
+"""Collections: the verbs of a client, for one kind in one place. What clientsets are made of."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from setpoint.client.collection import ObjectList
+from setpoint.client.options import AnyFieldSelector, AnySelector, FieldValidation, PatchBody, PatchType, Propagation
+from setpoint.client.watch import Watch
+from setpoint.meta import Object, Status
+
+if TYPE_CHECKING:
+    from setpoint.client.client import Client
+    from setpoint.models.autoscaling_v1 import Scale
+
+__all__ = ["Collection", "CreateOnly", "Group", "Scalable"]
+
+K = TypeVar("K", bound=Object)
+
+
+class Group:
+    """One group version of a clientset."""
+
+    __slots__ = ("_client",)
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+
+class CreateOnly(Generic[K]):
+    """A resource that is only ever posted, such as a review."""
+
+    __slots__ = ("_client", "_kind", "_namespace")
+
+    def __init__(self, client: Client, kind: type[K], namespace: str | None = None) -> None:
+        self._client = client
+        self._kind = kind
+        self._namespace = namespace
+
+    async def create(
+        self,
+        obj: K,
+        *,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+    ) -> K:
+        """See `setpoint.client.Client.create`. The namespace of the collection counts where ``obj`` has none."""
+        if self._namespace and not obj.namespace:
+            obj.metadata.namespace = self._namespace
+        return await self._client.create(
+            obj, dry_run=dry_run, field_manager=field_manager, field_validation=field_validation
+        )
+
+
+class Collection(CreateOnly[K]):
+    """One kind in one namespace; without a namespace in all of them for `list` and `watch`, and else in the client's.
+
+    Each verb is the client's of the same name.
+    """
+
+    __slots__ = ()
+
+    async def get(self, name: str, *, resource_version: str = "") -> K:
+        return await self._client.get(self._kind, name, namespace=self._namespace, resource_version=resource_version)
+
+    async def list(
+        self,
+        *,
+        selector: AnySelector = None,
+        field_selector: AnyFieldSelector = None,
+        limit: int = 0,
+        continue_: str = "",
+        resource_version: str = "",
+        resource_version_match: str = "",
+        timeout: float = 60.0,
+    ) -> ObjectList[K]:
+        return await self._client.list(
+            self._kind,
+            namespace=self._namespace,
+            selector=selector,
+            field_selector=field_selector,
+            limit=limit,
+            continue_=continue_,
+            resource_version=resource_version,
+            resource_version_match=resource_version_match,
+            timeout=timeout,
+        )
+
+    def pages(
+        self, *, selector: AnySelector = None, field_selector: AnyFieldSelector = None, limit: int = 500
+    ) -> AsyncIterator[K]:
+        return self._client.pages(
+            self._kind, namespace=self._namespace, selector=selector, field_selector=field_selector, limit=limit
+        )
+
+    def watch(
+        self,
+        *,
+        selector: AnySelector = None,
+        field_selector: AnyFieldSelector = None,
+        resource_version: str = "",
+        bookmarks: bool = True,
+        timeout_seconds: int | None = None,
+        send_initial_events: bool = False,
+    ) -> Watch[K]:
+        return self._client.watch(
+            self._kind,
+            namespace=self._namespace,
+            selector=selector,
+            field_selector=field_selector,
+            resource_version=resource_version,
+            bookmarks=bookmarks,
+            timeout_seconds=timeout_seconds,
+            send_initial_events=send_initial_events,
+        )
+
+    async def update(self, obj: K, *, subresource: str = "", dry_run: bool = False) -> K:
+        return await self._client.update(obj, subresource=subresource, dry_run=dry_run)
+
+    async def update_status(self, obj: K, *, dry_run: bool = False) -> K:
+        return await self._client.update_status(obj, dry_run=dry_run)
+
+    async def replace(self, obj: K, *, subresource: str = "", dry_run: bool = False) -> K:
+        return await self._client.replace(obj, subresource=subresource, dry_run=dry_run)
+
+    async def patch(
+        self,
+        name: str,
+        patch: PatchBody,
+        *,
+        type: PatchType = PatchType.MERGE,
+        subresource: str = "",
+        force: bool = False,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+    ) -> K:
+        return await self._client.patch(
+            self._kind,
+            name,
+            patch,
+            type=type,
+            namespace=self._namespace,
+            subresource=subresource,
+            force=force,
+            dry_run=dry_run,
+            field_manager=field_manager,
+        )
+
+    async def apply(
+        self,
+        obj: K,
+        *,
+        force: bool = True,
+        field_manager: str | None = None,
+        subresource: str = "",
+        dry_run: bool = False,
+    ) -> K:
+        if self._namespace and not obj.namespace:
+            obj.metadata.namespace = self._namespace
+        return await self._client.apply(
+            obj, force=force, field_manager=field_manager, subresource=subresource, dry_run=dry_run
+        )
+
+    async def delete(
+        self,
+        name: str,
+        *,
+        uid: str | None = None,
+        resource_version: str | None = None,
+        propagation: Propagation | None = None,
+        grace_period_seconds: int | None = None,
+        dry_run: bool = False,
+    ) -> K | Status:
+        return await self._client.delete(
+            self._kind,
+            name,
+            namespace=self._namespace,
+            uid=uid,
+            resource_version=resource_version,
+            propagation=propagation,
+            grace_period_seconds=grace_period_seconds,
+            dry_run=dry_run,
+        )
+
+    async def delete_all(
+        self,
+        *,
+        selector: AnySelector = None,
+        field_selector: AnyFieldSelector = None,
+        propagation: Propagation | None = None,
+        dry_run: bool = False,
+    ) -> None:
+        await self._client.delete_all(
+            self._kind,
+            namespace=self._namespace,
+            selector=selector,
+            field_selector=field_selector,
+            propagation=propagation,
+            dry_run=dry_run,
+        )
+
+
+class Scalable(Collection[K]):
+    """A collection whose objects have a ``scale`` subresource."""
+
+    __slots__ = ()
+
+    async def get_scale(self, name: str) -> Scale:
+        return await self._client.get_scale(self._kind, name, namespace=self._namespace)
+
+    async def patch_scale(self, name: str, replicas: int, *, resource_version: str = "") -> Scale:
+        return await self._client.patch_scale(
+            self._kind, name, replicas, namespace=self._namespace, resource_version=resource_version
+        )
