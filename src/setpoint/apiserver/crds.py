@@ -111,22 +111,24 @@ class CustomResources:
         return crd
 
     def _conflict(self, crd: str, group: str, names: JsonObject) -> tuple[str, str] | None:
-        """Names of one group belong to whoever had them first."""
-        for other in self._server.registry:
-            resource = other.resource
-            if resource.group != group or other.collection == crd:
-                continue
-            used = {resource.plural, resource.singular, *resource.short_names}
-            for key in ("plural", "singular"):
-                if names.get(key) in used:
-                    return f"{key.capitalize()}Conflict", f'"{names[key]}" is already in use'
-            for short in names.get("shortNames") or ():
-                if short in used:
-                    return "ShortNamesConflict", f'"{short}" is already in use'
-            for key, value in (("kind", resource.kind), ("listKind", resource.list_kind)):
-                if names.get(key) in (resource.kind, resource.list_kind):
-                    return f"{key[0].upper()}{key[1:]}Conflict", f'"{value}" is already in use'
-        return None
+        """Names of one group belong to whoever had them first. Of several conflicts the last is told, as upstream."""
+        others = [item.resource for item in self._server.registry if item.collection != crd]
+        others = [resource for resource in others if resource.group == group]
+        words = {word for item in others for word in (item.plural, item.singular, *item.short_names)}
+        kinds = {word for item in others for word in (item.kind, item.list_kind)}
+        found = None
+        for key, reason, used in (
+            ("plural", "PluralConflict", words),
+            ("singular", "SingularConflict", words),
+            ("shortNames", "ShortNamesConflict", words),
+            ("kind", "KindConflict", kinds),
+            ("listKind", "ListKindConflict", kinds),
+        ):
+            value = names.get(key) or ()
+            for word in (value,) if isinstance(value, str) else value:
+                if word in used:
+                    found = (reason, f'"{word}" is already in use')
+        return found
 
     def _terminate(self, record: Record) -> Record:
         crd: JsonObject = decode(record.value)

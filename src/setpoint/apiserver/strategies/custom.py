@@ -30,6 +30,9 @@ class CustomStrategy(Strategy):
     def prepare_status_update(self, call: Call, new: JsonObject, old: JsonObject) -> JsonObject:
         # Only the status is taken; of the metadata nothing but the books.
         metadata = dict(old["metadata"])
+        metadata.pop("managedFields", None)
+        if new["metadata"].get("managedFields"):
+            metadata["managedFields"] = new["metadata"]["managedFields"]
         made = {**old, "metadata": metadata}
         if "status" in new:
             made["status"] = new["status"]

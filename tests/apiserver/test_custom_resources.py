@@ -1,0 +1,184 @@
+"""CRDs: established in steps, served at once, changed live, and gone with their objects."""
+
+from __future__ import annotations
+
+import copy
+import tempfile
+from collections.abc import AsyncIterator
+
+import pytest
+from tests.apiserver.harness import CRDS, MYKINDS, Api, crd, crd_version, mykind, serving
+
+from setpoint.apiserver import SqliteStorage
+
+CRD = f"{CRDS}/mykinds.grp.example.com"
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[Api]:
+    async with serving() as api:
+        yield api
+
+
+@pytest.fixture
+async def served(api: Api) -> Api:
+    (await api.post(CRDS, crd())).ok()
+    return api
+
+
+async def test_a_crd_is_established_step_by_step(api: Api) -> None:
+    async with api.watch(CRDS, resourceVersion=str(api.revision)) as events:
+        made = (await api.post(CRDS, crd())).ok()
+        assert made["spec"]["names"] == {
+            "plural": "mykinds",
+            "singular": "mykind",
+            "kind": "Mykind",
+            "listKind": "MykindList",
+            "shortNames": ["mk"],
+        }
+        assert made["metadata"]["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
+        steps = await events.take(3)
+    assert [type_ for type_, _ in steps] == ["ADDED", "MODIFIED", "MODIFIED"]
+    states = [
+        {item["type"]: item["status"] for item in obj.get("status", {}).get("conditions", [])} for _, obj in steps
+    ]
+    assert states == [{}, {"NamesAccepted": "True"}, {"NamesAccepted": "True", "Established": "True"}]
+    status = steps[2][1]["status"]
+    assert status["storedVersions"] == ["v1"]
+    assert status["acceptedNames"]["kind"] == "Mykind"
+    assert steps[2][1]["metadata"]["generation"] == 1
+    assert (await api.get(MYKINDS)).ok()["kind"] == "MykindList"
+
+
+async def test_objects_are_pruned_and_defaulted(served: Api) -> None:
+    sent = mykind(spec={"unknown": 1, "free": {"any": ["thing"]}}, status={"ready": 5}, extra=True)
+    made = await served.post(MYKINDS, sent)
+    assert made.ok()["spec"] == {"numpods": 1, "free": {"any": ["thing"]}}
+    assert "status" not in made.ok()
+    assert "extra" not in made.ok()
+    assert 'unknown field \\"extra\\"' in made.warnings
+    assert made.ok()["metadata"]["generation"] == 1
+
+
+async def test_status_and_spec_have_their_own_addresses(served: Api) -> None:
+    made = (await served.post(MYKINDS, mykind(spec={"numpods": 2}))).ok()
+    made["status"] = {"ready": 1}
+    made["spec"]["numpods"] = 9
+    made["metadata"]["labels"] = {"a": "b"}
+    by_status = (await served.put(f"{MYKINDS}/one/status", made)).ok()
+    assert (by_status["spec"]["numpods"], by_status["status"]) == (2, {"ready": 1})
+    assert by_status["metadata"]["generation"] == 1
+    assert "labels" not in by_status["metadata"]
+    by_status["status"] = {"ready": 7}
+    by_status["spec"]["numpods"] = 3
+    by_spec = (await served.put(f"{MYKINDS}/one", by_status)).ok()
+    assert (by_spec["spec"]["numpods"], by_spec["status"]) == (3, {"ready": 1})
+    assert by_spec["metadata"]["generation"] == 2
+
+
+async def test_custom_objects_need_a_version_for_updates(served: Api) -> None:
+    await served.post(MYKINDS, mykind())
+    (await served.put(f"{MYKINDS}/one", mykind())).failed(422, "Invalid", "must be specified for an update")
+
+
+async def test_custom_objects_scale(served: Api) -> None:
+    await served.post(MYKINDS, mykind(spec={"numpods": 2}))
+    await served.patch(f"{MYKINDS}/one/status", {"status": {"ready": 1, "selector": "app=x"}})
+    scale = (await served.get(f"{MYKINDS}/one/scale")).ok()
+    assert (scale["spec"], scale["status"]) == ({"replicas": 2}, {"replicas": 1, "selector": "app=x"})
+    (await served.patch(f"{MYKINDS}/one/scale", {"spec": {"replicas": 4}})).ok()
+    stored = (await served.get(f"{MYKINDS}/one")).ok()
+    assert stored["spec"]["numpods"] == 4
+    assert stored["metadata"]["generation"] == 2
+
+
+async def test_versions_differ_in_name_and_schema_only(api: Api) -> None:
+    new = crd_version("v2", storage=False)
+    new["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["note"] = {"type": "string"}
+    hidden = crd_version("v0", storage=False, served=False)
+    old = crd_version(deprecated=True)
+    (await api.post(CRDS, crd(versions=[old, new, hidden]))).ok()
+    made = await api.post(MYKINDS, mykind(spec={"numpods": 2}))
+    assert "grp.example.com/v1 Mykind is deprecated" in made.warnings
+    newer = MYKINDS.replace("/v1/", "/v2/")
+    seen = (await api.get(f"{newer}/one")).ok()
+    assert seen["apiVersion"] == "grp.example.com/v2"
+    assert seen["metadata"] == made.ok()["metadata"]
+    assert [item["apiVersion"] for item in (await api.get(newer)).ok()["items"]] == ["grp.example.com/v2"]
+    async with api.watch(newer, resourceVersion=str(api.revision)) as events:
+        (await api.patch(f"{MYKINDS}/one", {"spec": {"numpods": 3}})).ok()
+        _, changed = await events.next()
+    assert (changed["apiVersion"], changed["spec"]["numpods"]) == ("grp.example.com/v2", 3)
+    (await api.get(MYKINDS.replace("/v1/", "/v0/"))).failed(404, "NotFound")
+    by_new = (await api.post(newer, mykind("two", "v2", spec={"note": "x"}))).ok()
+    assert by_new["apiVersion"] == "grp.example.com/v2"
+    assert (await api.get(f"{MYKINDS}/two")).ok()["apiVersion"] == "grp.example.com/v1"
+
+
+async def test_a_changed_schema_holds_from_then_on(served: Api) -> None:
+    definition = (await served.get(CRD)).ok()
+    properties = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    properties["note"] = {"type": "string", "default": "none"}
+    changed = (await served.put(CRD, definition)).ok()
+    assert changed["metadata"]["generation"] == 2
+    assert (await served.post(MYKINDS, mykind(spec={}))).ok()["spec"] == {"numpods": 1, "note": "none"}
+
+
+async def test_names_belong_to_whoever_had_them_first(served: Api) -> None:
+    second = crd(names={"plural": "others", "kind": "Mykind"})
+    second["metadata"]["name"] = "others.grp.example.com"
+    (await served.post(CRDS, second)).ok()
+    status = (await served.get(f"{CRDS}/others.grp.example.com")).ok()["status"]
+    conditions = {item["type"]: (item["status"], item["reason"]) for item in status["conditions"]}
+    assert conditions == {"NamesAccepted": ("False", "ListKindConflict"), "Established": ("False", "NotAccepted")}
+    (await served.get("/apis/grp.example.com/v1/others")).failed(404, "NotFound")
+
+
+async def test_group_scope_and_kind_stay(served: Api) -> None:
+    definition = (await served.get(CRD)).ok()
+    for field, value in (("scope", "Cluster"), ("group", "other.example.com")):
+        changed = copy.deepcopy(definition)
+        changed["spec"][field] = value
+        (await served.put(CRD, changed)).failed(422, "Invalid", f"spec.{field}", "field is immutable")
+
+
+async def test_a_deleted_crd_takes_its_objects_along(served: Api) -> None:
+    for name in "ab":
+        (await served.post(MYKINDS, mykind(name))).ok()
+    gone = (await served.delete(CRD)).ok()
+    assert gone["status"] == "Success"
+    (await served.get(MYKINDS)).failed(404, "NotFound", "the server could not find the requested resource")
+    assert served.server.storage.scan("mykinds.grp.example.com") == []
+    (await served.post(CRDS, crd())).ok()
+    assert (await served.get(MYKINDS)).ok()["items"] == []
+
+
+async def test_a_deleted_crd_waits_for_objects_with_finalizers(served: Api) -> None:
+    (await served.post(MYKINDS, mykind(metadata={"name": "one", "finalizers": ["example.com/x"]}))).ok()
+    waiting = (await served.delete(CRD)).ok()
+    assert waiting["metadata"]["deletionTimestamp"]
+    assert {item["type"]: item["status"] for item in waiting["status"]["conditions"]}["Terminating"] == "True"
+    (await served.post(MYKINDS, mykind("late"))).failed(405, "MethodNotAllowed", "create not allowed while")
+    assert (await served.get(f"{MYKINDS}/one")).ok()["metadata"]["deletionTimestamp"]
+    (await served.patch(f"{MYKINDS}/one", {"metadata": {"finalizers": None}})).ok()
+    (await served.get(CRD)).failed(404, "NotFound")
+    (await served.get(MYKINDS)).failed(404, "NotFound")
+
+
+async def test_custom_resources_are_served_after_a_restart() -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        async with serving(SqliteStorage(directory)) as api:
+            (await api.post(CRDS, crd())).ok()
+            (await api.post(MYKINDS, mykind(spec={}))).ok()
+        async with serving(SqliteStorage(directory)) as api:
+            assert (await api.get(f"{MYKINDS}/one")).ok()["spec"] == {"numpods": 1}
+
+
+async def test_fields_of_custom_resources_can_be_selected_by(api: Api) -> None:
+    version = crd_version(selectableFields=[{"jsonPath": ".spec.color"}])
+    (await api.post(CRDS, crd(versions=[version]))).ok()
+    for name, color in (("a", "red"), ("b", "green")):
+        (await api.post(MYKINDS, mykind(name, spec={"color": color}))).ok()
+    found = (await api.get(MYKINDS, fieldSelector="spec.color=red")).ok()
+    assert [item["metadata"]["name"] for item in found["items"]] == ["a"]
+    (await api.get(MYKINDS, fieldSelector="spec.numpods=1")).failed(400, "BadRequest", "field label not supported")

@@ -1,0 +1,173 @@
+"""Lists: selectors, pages that belong together, and the rules of resourceVersion."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from tests.apiserver.harness import CRDS, MAPS, MYKINDS, PODS, Api, config_map, crd, mykind, pod, serving
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[Api]:
+    async with serving() as api:
+        yield api
+
+
+def names(document: Any) -> list[str]:
+    return [item["metadata"]["name"] for item in document["items"]]
+
+
+async def test_a_list_is_ordered_and_says_its_revision(api: Api) -> None:
+    for name in "cab":
+        (await api.post(MAPS, config_map(name))).ok()
+    listed = (await api.get(MAPS)).ok()
+    assert names(listed) == ["a", "b", "c"]
+    assert listed["metadata"] == {"resourceVersion": str(api.revision)}
+    assert (listed["kind"], listed["apiVersion"]) == ("ConfigMapList", "v1")
+
+
+async def test_items_of_built_in_kinds_carry_no_kind_and_custom_ones_do(api: Api) -> None:
+    (await api.post(MAPS, config_map())).ok()
+    assert set((await api.get(MAPS)).ok()["items"][0]) == {"metadata"}
+    (await api.post(CRDS, crd())).ok()
+    (await api.post(MYKINDS, mykind())).ok()
+    assert (await api.get(MYKINDS)).ok()["items"][0]["kind"] == "Mykind"
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({"labelSelector": "app=a"}, ["a1", "a2"]),
+        ({"labelSelector": "app in (a,b),tier!=x"}, ["a2", "b1"]),
+        ({"labelSelector": "!app"}, ["c1"]),
+        ({"fieldSelector": "metadata.name=a1"}, ["a1"]),
+        ({"fieldSelector": "spec.nodeName=n1,metadata.name!=a1"}, ["b1"]),
+        ({"fieldSelector": "status.phase=Pending", "labelSelector": "app=b"}, ["b1"]),
+        ({"fieldSelector": "metadata.namespace=other"}, []),
+    ],
+)
+async def test_selectors(api: Api, query: dict[str, str], found: list[str]) -> None:
+    for name, labels, node in (
+        ("a1", {"app": "a", "tier": "x"}, "n1"),
+        ("a2", {"app": "a"}, ""),
+        ("b1", {"app": "b"}, "n1"),
+        ("c1", {}, ""),
+    ):
+        (await api.post(PODS, pod(name, metadata={"labels": labels}, spec={"nodeName": node} if node else {}))).ok()
+    assert names((await api.get("/api/v1/pods", **query)).ok()) == found
+
+
+async def test_pages_are_of_one_moment_whatever_happens_in_between(api: Api) -> None:
+    for index in range(7):
+        (await api.post(MAPS, config_map(f"m{index}"))).ok()
+    first = (await api.get(MAPS, limit=3)).ok()
+    assert names(first) == ["m0", "m1", "m2"]
+    assert first["metadata"]["remainingItemCount"] == 4
+    await api.delete(f"{MAPS}/m4")
+    await api.post(MAPS, config_map("m35"))
+    await api.patch(f"{MAPS}/m5", {"data": {"a": "b"}})
+    second = (await api.get(MAPS, limit=3, **{"continue": first["metadata"]["continue"]})).ok()
+    assert names(second) == ["m3", "m4", "m5"]
+    assert "data" not in second["items"][2]
+    third = (await api.get(MAPS, limit=3, **{"continue": second["metadata"]["continue"]})).ok()
+    assert names(third) == ["m6"]
+    assert "continue" not in third["metadata"]
+    revisions = {page["metadata"]["resourceVersion"] for page in (first, second, third)}
+    assert len(revisions) == 1
+
+
+async def test_an_expired_page_offers_to_go_on_inconsistently(api: Api) -> None:
+    for index in range(5):
+        (await api.post(MAPS, config_map(f"m{index}"))).ok()
+    first = (await api.get(MAPS, limit=2)).ok()
+    await api.post(MAPS, config_map("m9"))
+    api.server.storage.compact(api.revision)
+    token = first["metadata"]["continue"]
+    status = (await api.get(MAPS, limit=2, **{"continue": token})).failed(
+        410, "Expired", "The provided continue parameter is too old to display a consistent list result"
+    )
+    rest = (await api.get(MAPS, **{"continue": status["metadata"]["continue"]})).ok()
+    assert names(rest) == ["m2", "m3", "m4", "m9"]
+    assert rest["metadata"]["resourceVersion"] == str(api.revision)
+
+
+async def test_pages_with_a_selector_do_not_count_what_remains(api: Api) -> None:
+    for index in range(5):
+        (await api.post(MAPS, config_map(f"m{index}", metadata={"labels": {"odd": str(index % 2)}}))).ok()
+    page = (await api.get(MAPS, limit=1, labelSelector="odd=1")).ok()
+    assert names(page) == ["m1"]
+    assert "remainingItemCount" not in page["metadata"]
+    rest = (await api.get(MAPS, limit=1, labelSelector="odd=1", **{"continue": page["metadata"]["continue"]})).ok()
+    assert names(rest) == ["m3"]
+    assert "continue" not in rest["metadata"]
+
+
+async def test_resource_versions_of_lists(api: Api) -> None:
+    (await api.post(MAPS, config_map("a"))).ok()
+    then = str(api.revision)
+    (await api.post(MAPS, config_map("b"))).ok()
+    now = str(api.revision)
+    for query, found, version in (
+        ({}, ["a", "b"], now),
+        ({"resourceVersion": "0"}, ["a", "b"], now),
+        ({"resourceVersion": then}, ["a", "b"], now),
+        ({"resourceVersion": then, "resourceVersionMatch": "NotOlderThan"}, ["a", "b"], now),
+        ({"resourceVersion": then, "resourceVersionMatch": "Exact"}, ["a"], then),
+        ({"resourceVersion": then, "limit": "5"}, ["a"], then),
+    ):
+        listed = (await api.get(MAPS, **query)).ok()
+        assert (names(listed), listed["metadata"]["resourceVersion"]) == (found, version), query
+
+
+async def test_a_revision_that_has_not_come_is_a_timeout(api: Api) -> None:
+    answer = await api.get(MAPS, resourceVersion=api.revision + 10)
+    status = answer.failed(504, "Timeout", f"Too large resource version: {api.revision + 10}, current: {api.revision}")
+    assert status["details"]["causes"] == [
+        {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
+    ]
+    assert status["details"]["retryAfterSeconds"] == 1
+    assert answer.headers["retry-after"] == "1"
+    (await api.get(f"{MAPS}/x", resourceVersion=api.revision + 10)).failed(504, "Timeout")
+
+
+async def test_a_revision_that_is_forgotten_is_410(api: Api) -> None:
+    (await api.post(MAPS, config_map("a"))).ok()
+    then = str(api.revision)
+    (await api.post(MAPS, config_map("b"))).ok()
+    api.server.storage.compact(api.revision)
+    (await api.get(MAPS, resourceVersion=then, resourceVersionMatch="Exact")).failed(410, "Expired", "too old")
+
+
+async def test_metadata_alone_can_be_asked_for(api: Api) -> None:
+    (await api.post(MAPS, config_map("a", data={"x": "y"}, metadata={"labels": {"l": "1"}}))).ok()
+    accept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+    one = (await api.send("GET", f"{MAPS}/a", accept=accept)).ok()
+    assert (one["kind"], one["apiVersion"], "data" in one) == ("PartialObjectMetadata", "meta.k8s.io/v1", False)
+    assert one["metadata"]["labels"] == {"l": "1"}
+    accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+    listed = (await api.send("GET", MAPS, accept=accept)).ok()
+    assert listed["kind"] == "PartialObjectMetadataList"
+    assert listed["metadata"]["resourceVersion"] == str(api.revision)
+    assert set(listed["items"][0]) == {"kind", "apiVersion", "metadata"}
+
+
+async def test_tables_can_be_asked_for(api: Api) -> None:
+    (await api.post(PODS, pod())).ok()
+    accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+    table = (await api.send("GET", PODS, accept=accept)).ok()
+    assert table["kind"] == "Table"
+    assert table["metadata"]["resourceVersion"] == str(api.revision)
+    assert table["rows"][0]["cells"][0] == "web"
+    assert table["rows"][0]["object"]["kind"] == "PartialObjectMetadata"
+    whole = (await api.send("GET", f"{PODS}/web", query={"includeObject": "Object"}, accept=accept)).ok()
+    assert whole["rows"][0]["object"]["spec"]["containers"]
+
+
+async def test_answers_can_be_yaml_or_pretty(api: Api) -> None:
+    (await api.post(MAPS, config_map(data={"a": "b"}))).ok()
+    answer = await api.send("GET", f"{MAPS}/web", accept="application/yaml")
+    assert answer.headers["content-type"] == "application/yaml"
+    assert b"\ndata:\n  a: b\n" in b"\n" + answer.body
+    assert b'\n  "kind": "ConfigMap"' in (await api.get(f"{MAPS}/web", pretty="true")).body

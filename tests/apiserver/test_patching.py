@@ -1,0 +1,155 @@
+"""The four kinds of patch, and what server-side apply keeps in its books."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from tests.apiserver.harness import (
+    CRDS,
+    DEPLOYMENTS,
+    JSON_PATCH,
+    MAPS,
+    MYKINDS,
+    PODS,
+    STRATEGIC,
+    Api,
+    config_map,
+    crd,
+    deployment,
+    mykind,
+    pod,
+    serving,
+)
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[Api]:
+    async with serving() as api:
+        yield api
+
+
+async def test_merge_patches_set_and_remove(api: Api) -> None:
+    (await api.post(MAPS, config_map(data={"a": "1", "b": "2"}))).ok()
+    assert (await api.patch(f"{MAPS}/web", {"data": {"a": None, "c": "3"}})).ok()["data"] == {"b": "2", "c": "3"}
+
+
+async def test_json_patches_test_and_set(api: Api) -> None:
+    (await api.post(MAPS, config_map(data={"a": "1"}))).ok()
+    steps = [{"op": "test", "path": "/data/a", "value": "1"}, {"op": "replace", "path": "/data/a", "value": "2"}]
+    assert (await api.patch(f"{MAPS}/web", steps, JSON_PATCH)).ok()["data"] == {"a": "2"}
+    (await api.patch(f"{MAPS}/web", steps, JSON_PATCH)).failed(422, "Invalid", "testing value failed")
+
+
+async def test_strategic_patches_merge_lists_by_key(api: Api) -> None:
+    (await api.post(DEPLOYMENTS, deployment())).ok()
+    change = {"spec": {"template": {"spec": {"containers": [{"name": "side", "image": "x:1"}]}}}}
+    changed = (await api.patch(f"{DEPLOYMENTS}/web", change, STRATEGIC)).ok()
+    containers = changed["spec"]["template"]["spec"]["containers"]
+    assert {item["name"]: item["image"] for item in containers} == {"main": "nginx:1.27", "side": "x:1"}
+    assert changed["metadata"]["generation"] == 2
+
+
+async def test_a_patch_may_insist_on_a_version(api: Api) -> None:
+    made = (await api.post(MAPS, config_map())).ok()["metadata"]
+    change = {"metadata": {"resourceVersion": made["resourceVersion"]}, "data": {"a": "b"}}
+    (await api.patch(f"{MAPS}/web", change)).ok()
+    (await api.patch(f"{MAPS}/web", change | {"data": {"a": "c"}})).failed(409, "Conflict", "has been modified")
+
+
+async def test_a_patch_that_changes_nothing_is_not_stored(api: Api) -> None:
+    (await api.post(DEPLOYMENTS, deployment())).ok()
+    before = api.revision
+    for kind in (STRATEGIC, "application/merge-patch+json"):
+        (await api.patch(f"{DEPLOYMENTS}/web", {"spec": {"replicas": 1}}, kind)).ok()
+    assert api.revision == before
+
+
+async def test_the_status_is_patched_at_its_own_address(api: Api) -> None:
+    (await api.post(PODS, pod())).ok()
+    status = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+    (await api.patch(f"{PODS}/web", {"status": status})).ok()
+    assert (await api.get(f"{PODS}/web")).ok()["status"]["phase"] == "Pending"
+    patched = (await api.patch(f"{PODS}/web/status", {"status": status, "spec": {"nodeName": "x"}}, STRATEGIC)).ok()
+    assert (patched["status"]["phase"], "nodeName" in patched["spec"]) == ("Running", False)
+    assert patched["metadata"]["managedFields"][-1]["subresource"] == "status"
+
+
+def configuration(**data: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}, "data": data}
+
+
+async def test_an_apply_creates_what_is_not_there(api: Api) -> None:
+    answer = await api.apply(f"{MAPS}/web", configuration(a="1"))
+    assert answer.status == 201
+    (entry,) = answer.json["metadata"]["managedFields"]
+    assert (entry["manager"], entry["operation"]) == ("tester", "Apply")
+    assert entry["fieldsV1"] == {"f:data": {"f:a": {}}}
+    before = api.revision
+    assert (await api.apply(f"{MAPS}/web", configuration(a="1"))).status == 200
+    assert api.revision == before
+
+
+async def test_what_is_no_longer_applied_goes(api: Api) -> None:
+    await api.apply(f"{MAPS}/web", configuration(a="1", b="2"))
+    assert (await api.apply(f"{MAPS}/web", configuration(b="2"))).ok()["data"] == {"b": "2"}
+
+
+async def test_others_fields_conflict_unless_forced(api: Api) -> None:
+    await api.apply(f"{MAPS}/web", configuration(a="1"), "first")
+    status = (await api.apply(f"{MAPS}/web", configuration(a="2"), "second")).failed(
+        409, "Conflict", 'Apply failed with 1 conflict: conflict with "first": .data.a'
+    )
+    assert status["details"]["causes"] == [
+        {"reason": "FieldManagerConflict", "message": 'conflict with "first"', "field": ".data.a"}
+    ]
+    assert (await api.apply(f"{MAPS}/web", configuration(a="2"), "second", force="true")).ok()["data"] == {"a": "2"}
+
+
+async def test_an_apply_takes_yaml_and_needs_a_manager(api: Api) -> None:
+    body = b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: web\ndata:\n  day: '2020-01-01'\n"
+    assert (await api.apply(f"{MAPS}/web", body)).ok()["data"] == {"day": "2020-01-01"}
+    (await api.apply(f"{MAPS}/web", body, "")).failed(422, "Invalid", "fieldManager: Required value")
+    (await api.patch(f"{MAPS}/web", {}, force="true")).failed(422, "Invalid", "force: Forbidden")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"kind": "Pod"}, "incorrect version specified in apply patch"),
+        ({"metadata": {"name": "other"}}, "does not match the name on the URL"),
+        ({"metadata": {"name": "web", "namespace": "other"}}, "does not match the namespace"),
+    ],
+)
+async def test_what_is_applied_must_fit_the_url(api: Api, change: dict[str, Any], words: str) -> None:
+    (await api.apply(f"{MAPS}/web", configuration() | change)).failed(400, "BadRequest", words)
+
+
+async def test_an_apply_with_fields_that_nobody_knows_fails(api: Api) -> None:
+    (await api.apply(f"{MAPS}/web", configuration() | {"dat": {}})).failed(
+        500, "", "failed to create typed patch object", "field not declared in schema"
+    )
+    assert api.server.storage.get("configmaps", "default", "web") is None
+
+
+async def test_custom_resources_are_applied_too(api: Api) -> None:
+    (await api.post(CRDS, crd())).ok()
+    assert (await api.apply(f"{MYKINDS}/one", mykind(spec={"color": "red"}))).status == 201
+    (await api.apply(f"{MYKINDS}/one/status", mykind(status={"ready": 2}), "controller")).ok()
+    stored = (await api.get(f"{MYKINDS}/one")).ok()
+    assert (stored["spec"], stored["status"]) == ({"color": "red", "numpods": 1}, {"ready": 2})
+    owned = {(e["manager"], e.get("subresource", "")): e["fieldsV1"] for e in stored["metadata"]["managedFields"]}
+    assert owned["controller", "status"] == {"f:status": {"f:ready": {}}}
+
+
+async def test_an_apply_to_the_spec_leaves_the_status_alone(api: Api) -> None:
+    applied = deployment() | {"status": {"replicas": 7}}
+    made = (await api.apply(f"{DEPLOYMENTS}/web", applied)).ok()
+    assert made["status"] == {}
+    assert "f:status" not in made["metadata"]["managedFields"][0]["fieldsV1"]
+
+
+async def test_an_apply_for_a_uid_creates_nothing(api: Api) -> None:
+    wanted = configuration() | {"metadata": {"name": "web", "uid": "gone"}}
+    (await api.apply(f"{MAPS}/web", wanted)).failed(409, "Conflict", "uid mismatch")

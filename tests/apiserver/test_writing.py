@@ -1,0 +1,259 @@
+"""Creating and updating: what the server fills in, what it keeps, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+from tests.apiserver.harness import DEPLOYMENTS, MAPS, PODS, Api, config_map, deployment, pod, serving
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[Api]:
+    async with serving() as api:
+        yield api
+
+
+async def test_a_new_object_gets_its_system_fields(api: Api) -> None:
+    sent = pod(metadata={"uid": "mine", "creationTimestamp": "2001-01-01T00:00:00Z", "generation": 7})
+    sent["status"] = {"phase": "Running"}
+    made = (await api.post(PODS, sent)).ok()
+    metadata = made["metadata"]
+    assert metadata["uid"] != "mine"
+    assert len(metadata["uid"]) == 36
+    assert metadata["creationTimestamp"] == "2026-01-31T12:00:00Z"
+    assert metadata["generation"] == 1
+    assert metadata["namespace"] == "default"
+    assert metadata["resourceVersion"] == str(api.revision)
+    assert made["status"]["phase"] == "Pending"
+    assert (await api.get(f"{PODS}/web")).json == made
+
+
+async def test_a_pod_gets_the_defaults_that_kubectl_users_see(api: Api) -> None:
+    spec = (await api.post(PODS, pod())).ok()["spec"]
+    assert (spec["restartPolicy"], spec["dnsPolicy"], spec["schedulerName"]) == (
+        "Always",
+        "ClusterFirst",
+        "default-scheduler",
+    )
+    assert spec["terminationGracePeriodSeconds"] == 30
+    assert spec["containers"][0]["imagePullPolicy"] == "Always"
+    tagged = pod(
+        "tagged", spec={"containers": [{"name": "a", "image": "host:5000/x:v1", "ports": [{"containerPort": 1}]}]}
+    )
+    container = (await api.post(PODS, tagged)).ok()["spec"]["containers"][0]
+    assert container["imagePullPolicy"] == "IfNotPresent"
+    assert container["ports"][0]["protocol"] == "TCP"
+
+
+async def test_a_deployment_gets_its_defaults(api: Api) -> None:
+    spec = (await api.post(DEPLOYMENTS, deployment())).ok()["spec"]
+    assert (spec["replicas"], spec["revisionHistoryLimit"], spec["progressDeadlineSeconds"]) == (1, 10, 600)
+    assert spec["strategy"] == {
+        "type": "RollingUpdate",
+        "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"},
+    }
+
+
+async def test_generated_names_have_five_more_characters(api: Api) -> None:
+    made = (await api.post(MAPS, config_map(metadata={"name": "", "generateName": "web-"}))).ok()
+    name = made["metadata"]["name"]
+    assert name.startswith("web-")
+    assert len(name) == 9
+    assert set(name[4:]) <= set("bcdfghjklmnpqrstvwxz2456789")
+    assert made["metadata"]["generateName"] == "web-"
+
+
+async def test_long_bases_of_generated_names_are_cut(api: Api) -> None:
+    made = (await api.post(MAPS, config_map(metadata={"name": "", "generateName": "x" * 100}))).ok()
+    assert len(made["metadata"]["name"]) == 63
+
+
+async def test_a_name_is_taken_once(api: Api) -> None:
+    assert (await api.post(MAPS, config_map())).status == 201
+    status = (await api.post(MAPS, config_map())).failed(409, "AlreadyExists", 'configmaps "web" already exists')
+    assert status["details"] == {"name": "web", "kind": "configmaps"}
+
+
+async def test_dry_run_stores_nothing(api: Api) -> None:
+    before = api.revision
+    made = await api.post(MAPS, config_map(), dryRun="All")
+    assert made.status == 201
+    assert "resourceVersion" not in made.json["metadata"]
+    (await api.get(f"{MAPS}/web")).failed(404, "NotFound")
+    await api.post(MAPS, config_map())
+    before = api.revision
+    changed = (await api.put(f"{MAPS}/web", config_map(data={"a": "b"}), dryRun="All")).ok()
+    assert changed["data"] == {"a": "b"}
+    (await api.delete(f"{MAPS}/web", dryRun="All")).ok()
+    assert "data" not in (await api.get(f"{MAPS}/web")).ok()
+    assert api.revision == before
+
+
+async def test_an_update_with_the_current_version_wins_and_a_stale_one_conflicts(api: Api) -> None:
+    made = (await api.post(MAPS, config_map())).ok()
+    first = (await api.put(f"{MAPS}/web", made | {"data": {"a": "1"}})).ok()
+    assert first["data"] == {"a": "1"}
+    status = (await api.put(f"{MAPS}/web", made | {"data": {"a": "2"}})).failed(
+        409,
+        "Conflict",
+        'Operation cannot be fulfilled on configmaps "web": the object has been modified; please apply your changes to '
+        "the latest version and try again",
+    )
+    assert status["details"] == {"name": "web", "kind": "configmaps"}
+
+
+async def test_an_update_without_version_is_unconditional_where_the_kind_allows_it(api: Api) -> None:
+    await api.post(MAPS, config_map())
+    assert (await api.put(f"{MAPS}/web", config_map(data={"a": "b"}))).status == 200
+    leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "x"}, "spec": {}}
+    assert (await api.put(f"{leases}/x", lease)).status == 201  # leases may be created by an update
+    (await api.put(f"{leases}/x", lease)).failed(
+        422, "Invalid", "metadata.resourceVersion: Invalid value: 0x0: must be specified for an update"
+    )
+
+
+async def test_an_update_of_what_is_not_there_is_404(api: Api) -> None:
+    (await api.put(f"{MAPS}/web", config_map())).failed(404, "NotFound", 'configmaps "web" not found')
+
+
+async def test_an_update_for_another_uid_conflicts(api: Api) -> None:
+    await api.post(MAPS, config_map())
+    other = config_map(metadata={"uid": "other"})
+    (await api.put(f"{MAPS}/web", other)).failed(409, "Conflict", "Precondition failed: UID in precondition: other")
+
+
+async def test_an_update_that_changes_nothing_is_not_stored(api: Api) -> None:
+    made = (await api.post(MAPS, config_map(data={"a": "b", "c": "d"}))).ok()
+    before = api.revision
+    same = made | {"data": {"c": "d", "a": "b"}}
+    assert (await api.put(f"{MAPS}/web", same)).ok()["metadata"]["resourceVersion"] == made["metadata"][
+        "resourceVersion"
+    ]
+    assert api.revision == before
+
+
+async def test_system_fields_can_not_be_changed(api: Api) -> None:
+    made = (await api.post(MAPS, config_map())).ok()
+    sent = made | {"metadata": made["metadata"] | {"creationTimestamp": None, "generation": 9, "labels": {"a": "b"}}}
+    sent["metadata"]["deletionTimestamp"] = "2020-01-01T00:00:00Z"
+    changed = (await api.put(f"{MAPS}/web", sent)).ok()["metadata"]
+    assert changed["creationTimestamp"] == made["metadata"]["creationTimestamp"]
+    assert "generation" not in changed
+    assert "deletionTimestamp" not in changed
+
+
+async def test_generation_counts_changes_of_the_spec_only(api: Api) -> None:
+    made = (await api.post(DEPLOYMENTS, deployment())).ok()
+    made["metadata"]["labels"] = {"a": "b"}
+    made["status"] = {"replicas": 5}
+    labelled = (await api.put(f"{DEPLOYMENTS}/web", made)).ok()
+    assert labelled["metadata"]["generation"] == 1
+    assert labelled["status"] == {}
+    labelled["spec"]["replicas"] = 3
+    scaled = (await api.put(f"{DEPLOYMENTS}/web", labelled)).ok()
+    assert scaled["metadata"]["generation"] == 2
+    scaled["status"] = {"replicas": 3, "observedGeneration": 2}
+    scaled["spec"]["replicas"] = 9
+    shown = (await api.put(f"{DEPLOYMENTS}/web/status", scaled)).ok()
+    assert shown["status"]["replicas"] == 3
+    assert shown["spec"]["replicas"] == 3
+    assert shown["metadata"]["generation"] == 2
+
+
+async def test_scale_reads_and_sets_replicas(api: Api) -> None:
+    await api.post(DEPLOYMENTS, deployment(replicas=2))
+    scale = (await api.get(f"{DEPLOYMENTS}/web/scale")).ok()
+    assert (scale["kind"], scale["spec"], scale["status"]) == (
+        "Scale",
+        {"replicas": 2},
+        {"replicas": 0, "selector": "app=web"},
+    )
+    scale["spec"]["replicas"] = 5
+    assert (await api.put(f"{DEPLOYMENTS}/web/scale", scale)).ok()["spec"]["replicas"] == 5
+    stored = (await api.get(f"{DEPLOYMENTS}/web")).ok()
+    assert stored["spec"]["replicas"] == 5
+    assert [entry["subresource"] for entry in stored["metadata"]["managedFields"] if "subresource" in entry] == [
+        "scale"
+    ]
+    (await api.put(f"{DEPLOYMENTS}/web/scale", scale)).failed(409, "Conflict")
+    (await api.patch(f"{DEPLOYMENTS}/web/scale", {"spec": {"replicas": 0}})).ok()
+    assert (await api.get(f"{DEPLOYMENTS}/web/scale")).ok()["spec"] == {}
+
+
+async def test_selectors_of_workloads_are_immutable(api: Api) -> None:
+    made = (await api.post(DEPLOYMENTS, deployment())).ok()
+    made["spec"]["selector"] = {"matchLabels": {"app": "other"}}
+    made["spec"]["template"]["metadata"]["labels"] = {"app": "other"}
+    (await api.put(f"{DEPLOYMENTS}/web", made)).failed(422, "Invalid", "spec.selector", "field is immutable")
+
+
+async def test_a_running_pods_image_may_change_and_little_else(api: Api) -> None:
+    made = (await api.post(PODS, pod())).ok()
+    made["spec"]["containers"][0]["image"] = "busybox:2"
+    changed = (await api.put(f"{PODS}/web", made)).ok()
+    assert changed["metadata"]["generation"] == 2
+    changed["spec"]["restartPolicy"] = "Never"
+    (await api.put(f"{PODS}/web", changed)).failed(422, "Invalid", "pod updates may not change fields other than")
+
+
+async def test_secrets_take_text_and_keep_base64(api: Api) -> None:
+    secrets = "/api/v1/namespaces/default/secrets"
+    sent = {"metadata": {"name": "s"}, "stringData": {"a": "hello"}, "data": {"b": "aGk="}}
+    made = (await api.post(secrets, sent)).ok()
+    assert made["data"] == {"a": "aGVsbG8=", "b": "aGk="}
+    assert made["type"] == "Opaque"
+    assert "stringData" not in made
+
+
+async def test_immutable_maps_stay_as_they_are(api: Api) -> None:
+    made = (await api.post(MAPS, config_map(data={"a": "b"}, immutable=True))).ok()
+    (await api.put(f"{MAPS}/web", made | {"data": {"a": "c"}})).failed(
+        422, "Invalid", "data: Forbidden: field is immutable when `immutable` is set"
+    )
+    (await api.put(f"{MAPS}/web", made | {"immutable": False})).failed(422, "Invalid", "immutable: Forbidden")
+
+
+async def test_the_manager_is_the_one_named_or_the_user_agent(api: Api) -> None:
+    await api.send("POST", MAPS, config_map(data={"a": "b"}), user_agent="kubectl/v1.37 (linux)")
+    named = (await api.patch(f"{MAPS}/web", {"data": {"c": "d"}}, fieldManager="me")).ok()
+    managers = {entry["manager"]: entry["fieldsV1"] for entry in named["metadata"]["managedFields"]}
+    assert managers["kubectl"] == {"f:data": {".": {}, "f:a": {}}}
+    assert managers["me"] == {"f:data": {"f:c": {}}}
+
+
+async def test_a_pod_is_bound_once(api: Api) -> None:
+    await api.post(PODS, pod())
+    binding = {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": "web"},
+        "target": {"kind": "Node", "name": "n1"},
+    }
+    assert (await api.post(f"{PODS}/web/binding", binding)).status == 201
+    stored = (await api.get(f"{PODS}/web")).ok()
+    assert stored["spec"]["nodeName"] == "n1"
+    assert stored["status"]["conditions"][0]["type"] == "PodScheduled"
+    (await api.post(f"{PODS}/web/binding", binding)).failed(409, "Conflict", 'already assigned to node "n1"')
+
+
+async def test_events_have_two_names(api: Api) -> None:
+    event = {
+        "metadata": {"name": "e", "namespace": "default"},
+        "involvedObject": {"kind": "Pod", "name": "web", "namespace": "default"},
+        "reason": "Started",
+        "message": "it began",
+        "type": "Normal",
+    }
+    made = (await api.post("/api/v1/namespaces/default/events", event)).ok()
+    other = (await api.get("/apis/events.k8s.io/v1/namespaces/default/events/e")).ok()
+    assert (other["apiVersion"], other["regarding"], other["note"]) == (
+        "events.k8s.io/v1",
+        made["involvedObject"],
+        "it began",
+    )
+    listed = (await api.get("/apis/events.k8s.io/v1/events")).ok()
+    assert [item["note"] for item in listed["items"]] == ["it began"]
+    core = (await api.get("/api/v1/events", fieldSelector="involvedObject.name=web")).ok()
+    assert [item["message"] for item in core["items"]] == ["it began"]
