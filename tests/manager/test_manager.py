@@ -428,12 +428,15 @@ async def test_health_and_metrics_over_http() -> None:
 
 
 async def test_an_address_that_is_taken_fails_the_start_and_names_it() -> None:
-    async with ApiServer() as server, Client(InProcessTransport(server.handle)) as client:
-        async with Manager(client, health_probe_bind_address="127.0.0.1:0") as first:
-            assert first.health_server is not None
-            taken = f"127.0.0.1:{first.health_server.port}"
-            with pytest.raises(OSError, match=f"the health server can't listen on {taken}"):
-                await Manager(client, health_probe_bind_address=taken).run()
+    async with (
+        ApiServer() as server,
+        Client(InProcessTransport(server.handle)) as client,
+        Manager(client, health_probe_bind_address="127.0.0.1:0") as first,
+    ):
+        assert first.health_server is not None
+        taken = f"127.0.0.1:{first.health_server.port}"
+        with pytest.raises(OSError, match=f"the health server can't listen on {taken}"):
+            await Manager(client, health_probe_bind_address=taken).run()
 
 
 @virtual_time

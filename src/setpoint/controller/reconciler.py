@@ -17,7 +17,7 @@ from setpoint.controller.failures import Outdated, ReconcileTimeout, describe, i
 from setpoint.controller.outcome import After, Done, Outcome, Retry
 from setpoint.controller.status import StatusDraft
 from setpoint.controller.sync_context import SyncContext
-from setpoint.meta import GroupVersionResource, Object, ObjectKey, raw_of, resource_of
+from setpoint.meta import GroupVersionResource, Object, ObjectKey, Resource, raw_of, resource_of
 from setpoint.patch import merge_patch
 
 if TYPE_CHECKING:
@@ -158,8 +158,25 @@ class Reconciler(Generic[K]):
             space = context.object.namespace if resource_of(watch.kind).namespaced else ""
             answer = await self._run.client.list(watch.kind, namespace=space or None, selector=watch.selector)
             live[gvr] = answer.items
+            self._catch_up(context.key, resource_of(watch.kind), space, answer.items)
         context.live = live
         context.log.warning("the cache is behind, reading live", extra={"resources": sorted(map(str, behind))})
+
+    def _catch_up(self, key: ObjectKey, resource: Resource, namespace: str, items: list[Any]) -> None:
+        """What was read live, the cache has to show before the next reconcile reads it again: else that one would
+        see less than this one."""
+        run = self._run
+        store = run.informers[resource.gvr].store
+        present = set()
+        for item in items:
+            present.add(item.key)
+            version = item.metadata.resource_version
+            known = store.resource_version(item.key)
+            if known is None or not version.isdecimal() or known < int(version):
+                run.barriers.wrote(key, resource, item.key, item.uid, version, deletion=False)
+        for cached in list(store.namespace(namespace) if namespace else store):
+            if cached not in present and (head := store.head(cached)) is not None:
+                run.barriers.wrote(key, resource, head.key, head.uid, "", deletion=True)
 
     # -- finalizer -----------------------------------------------------------------------------------------------------
 
