@@ -1,13 +1,16 @@
 """Webhooks: admission and conversion over HTTPS, their certificates and their registration."""
 
 from setpoint.webhook.admission import Admission, AdmissionError
-from setpoint.webhook.authority import CertificateError
+from setpoint.webhook.authority import CertificateError, service_names
 from setpoint.webhook.certificates import CertificateFiles, CertificateSource, MemoryCertificates
 from setpoint.webhook.conversion import ConversionFailed, Converter
 from setpoint.webhook.decide import apply_defaults, check
+from setpoint.webhook.install import NotInForce, install, uninstall
 from setpoint.webhook.metrics import WebhookMetrics
+from setpoint.webhook.registration import ServiceTarget, UrlTarget, configurations, conversion, trusting
 from setpoint.webhook.review import Operation, Review, UndeclaredRead
 from setpoint.webhook.rotation import Rotation
+from setpoint.webhook.secret import SecretCertificates
 from setpoint.webhook.server import WebhookServer
 from setpoint.webhook.webhooks import Reply, Webhooks
 
@@ -20,14 +23,24 @@ __all__ = [
     "ConversionFailed",
     "Converter",
     "MemoryCertificates",
+    "NotInForce",
     "Operation",
     "Reply",
     "Review",
     "Rotation",
+    "SecretCertificates",
+    "ServiceTarget",
     "UndeclaredRead",
+    "UrlTarget",
     "WebhookMetrics",
     "WebhookServer",
     "Webhooks",
     "apply_defaults",
     "check",
+    "configurations",
+    "conversion",
+    "install",
+    "service_names",
+    "trusting",
+    "uninstall",
 ]

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
-from setpoint.meta import GroupKind, Status
-from setpoint.webhook.messages import CONVERSION_V1, ConversionRequest
+from setpoint.meta import GroupKind, Resource, Status
+from setpoint.webhook.messages import CONVERSION_V1
 
 __all__ = ["ConversionFailed", "Conversions", "Converter"]
 
@@ -21,7 +21,9 @@ class Converter(Protocol):
     """Converts the objects of one kind between its versions. Pure functions; they never wait."""
 
     @property
-    def group_kind(self) -> GroupKind: ...
+    def resource(self) -> Resource:
+        """The kind, of whatever version."""
+        ...
 
     @property
     def versions(self) -> Collection[str]:
@@ -56,16 +58,10 @@ class Conversions:
 
     def add(self, converter: Converter) -> None:
         """Raises `ValueError` if the kind has a converter already."""
-        if converter.group_kind in self._converters:
-            raise ValueError(f"there are two converters for {converter.group_kind}")
-        self._converters[converter.group_kind] = converter
-
-    async def answer(self, request: ConversionRequest) -> dict[str, Any]:
-        """The ConversionReview that answers."""
-        try:
-            return review_of(request.uid, await self.convert_all(request.objects, request.desired_api_version))
-        except ConversionFailed as problem:
-            return failure(request.uid, str(problem))
+        kind = GroupKind(converter.resource.group, converter.resource.kind)
+        if kind in self._converters:
+            raise ValueError(f"there are two converters for {kind}")
+        self._converters[kind] = converter
 
     async def convert_all(self, objects: list[Any], desired: str) -> list[dict[str, Any]]:
         """Every object in the API version ``desired``.

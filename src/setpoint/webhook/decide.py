@@ -12,6 +12,7 @@ from setpoint.schema.errors import FieldError, forbidden, to_aggregate_message
 from setpoint.webhook.admission import Admission, Role
 from setpoint.webhook.json_diff import diff
 from setpoint.webhook.messages import AdmissionRequest, AdmissionResponse
+from setpoint.webhook.probe import probed
 from setpoint.webhook.review import NO_READS, Operation, Reads, Review
 
 __all__ = ["Misdirected", "apply_defaults", "check", "decide", "patch_of", "refusal"]
@@ -86,6 +87,8 @@ async def decide(
     except (DecodeError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         why = "nested too deeply" if isinstance(problem, RecursionError) else str(problem)
         return AdmissionResponse(uid=request.uid, allowed=False, status=_status(400, "BadRequest", why))
+    if probe := probed(request, obj, role):
+        return AdmissionResponse(uid=request.uid, allowed=False, status=probe)
     review: Review[Any] = Review(
         operation,
         old=old,

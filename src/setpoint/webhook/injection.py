@@ -1,0 +1,70 @@
+"""Telling API servers what to trust: ``caBundle`` of webhook configurations and of CRDs' conversions."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import Any
+
+from setpoint.client import Client, Conflict, NotFound
+from setpoint.meta import Object, resource_of
+from setpoint.models.admissionregistration_v1 import MutatingWebhookConfiguration, ValidatingWebhookConfiguration
+from setpoint.models.apiextensions_v1 import CustomResourceDefinition
+
+__all__ = ["Trusting", "inject"]
+
+logger = logging.getLogger("setpoint.webhook")
+_TRIES = 5
+_KINDS: dict[str, type[Object]] = {
+    kind.__name__: kind
+    for kind in (MutatingWebhookConfiguration, ValidatingWebhookConfiguration, CustomResourceDefinition)
+}
+Trusting = tuple[str, str]
+"""The kind and name of an object that says where webhooks are and what to trust."""
+
+
+async def inject(client: Client, bundle: bytes, objects: Iterable[Trusting]) -> bool:
+    """Puts ``bundle`` (PEM) into every ``clientConfig`` of these objects; whether all of them have it now.
+
+    Only ``caBundle`` is written, as a change of the very version that was read, so nobody else's change is undone. An
+    object that does not exist trusts nobody and is passed over: `install` makes it with the bundle in it.
+
+    Raises:
+        ApiError: the server refuses. RBAC: ``get`` and ``patch`` on the objects' kinds.
+        ValueError: a kind that has no ``caBundle``.
+    """
+    done = True
+    for kind, name in objects:
+        if kind not in _KINDS:
+            raise ValueError(f"{kind} {name} has no caBundle; these have: {', '.join(_KINDS)}")
+        done = await _inject(client, bundle, _KINDS[kind], name) and done
+    return done
+
+
+async def _inject(client: Client, bundle: bytes, kind: type[Object], name: str) -> bool:
+    for _ in range(_TRIES):
+        try:
+            found = await client.get(kind, name)
+            configs = list(_client_configs(found))
+            if all(config.ca_bundle == bundle for config in configs):
+                return True
+            for config in configs:
+                config.ca_bundle = bundle
+            await client.update(found)
+        except NotFound:
+            return True
+        except Conflict:
+            continue
+        else:
+            logger.info("told whom to trust", extra={"fields": {"resource": str(resource_of(kind)), "name": name}})
+            return True
+    logger.warning("could not tell whom to trust: somebody else keeps writing", extra={"fields": {"name": name}})
+    return False
+
+
+def _client_configs(obj: Any) -> Iterable[Any]:
+    if isinstance(obj, CustomResourceDefinition):
+        conversion = obj.spec.conversion if obj.spec is not None else None
+        webhook = conversion.webhook if conversion is not None else None
+        return [webhook.client_config] if webhook is not None and webhook.client_config is not None else []
+    return [webhook.client_config for webhook in obj.webhooks]

@@ -1,0 +1,36 @@
+"""How `install` finds out that the API server calls: dry runs that carry a mark.
+
+A webhook that gets such a request refuses it with a message of its own, before any function. Nothing else can be had
+with the mark: a dry run stores nothing anyway.
+"""
+
+from __future__ import annotations
+
+from typing import Final, TypeVar
+
+from setpoint.meta import Object, Status, decode, encode
+from setpoint.webhook.admission import Role
+from setpoint.webhook.messages import AdmissionRequest
+
+__all__ = ["in_force_message", "marked", "probed"]
+
+K = TypeVar("K", bound=Object)
+MARK: Final = "webhook.setpoint.io/in-force"
+
+
+def marked(sample: K, role: Role) -> K:
+    """A copy of ``sample`` that asks the webhook of that role to make itself known."""
+    copy = decode(type(sample), encode(sample))
+    copy.metadata.annotations[MARK] = role
+    return copy
+
+
+def in_force_message(role: Role) -> str:
+    return f"in force: webhooks {role} this"
+
+
+def probed(request: AdmissionRequest, obj: Object, role: Role) -> Status | None:
+    """The refusal that answers a marked dry run; None for every other request."""
+    if not request.dry_run or obj.metadata.annotations.get(MARK) != role:
+        return None
+    return Status(status="Failure", code=400, reason="InForce", message=in_force_message(role))

@@ -1,0 +1,181 @@
+"""What tells API servers to call: webhook configurations and CRDs' conversions, from the same declarations."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from setpoint.meta import Resource
+from setpoint.meta.names import dns1035_label, dns1123_label, dns1123_subdomain
+from setpoint.webhook.admission import Admission, Role
+from setpoint.webhook.injection import Trusting
+from setpoint.webhook.webhooks import CONVERT_PATH, Webhooks
+
+__all__ = ["ServiceTarget", "Target", "UrlTarget", "configurations", "conversion", "definition_name", "trusting"]
+
+Document = dict[str, Any]
+_API: Final = "admissionregistration.k8s.io/v1"
+_KINDS: Final[dict[Role, str]] = {
+    "mutate": "MutatingWebhookConfiguration",
+    "validate": "ValidatingWebhookConfiguration",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceTarget:
+    """Webhooks are behind a Service. Raises `ValueError` for names that no Service can have."""
+
+    name: str
+    namespace: str
+    port: int = 443
+
+    def __post_init__(self) -> None:
+        for what, word, problems in (
+            ("name", self.name, dns1035_label(self.name)),
+            ("namespace", self.namespace, dns1123_label(self.namespace)),
+        ):
+            if problems:
+                raise ValueError(f"the Service's {what} {word!r}: {problems[0]}")
+        if not 1 <= self.port <= 65535:
+            raise ValueError(f"the Service's port must be 1 to 65535, not {self.port}")
+
+    def client_config(self, path: str) -> Document:
+        service = {"name": self.name, "namespace": self.namespace, "path": path, "port": self.port}
+        return {"service": service}
+
+
+@dataclass(frozen=True, slots=True)
+class UrlTarget:
+    """Webhooks are at an address that API servers reach by themselves: for development against a remote cluster.
+
+    Raises `ValueError` for what API servers refuse: anything but ``https://HOST[:PORT][/PATH]``.
+    """
+
+    url: str
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.url)
+        if parts.scheme != "https" or not parts.hostname or parts.query or parts.fragment or "@" in parts.netloc:
+            raise ValueError(f"{self.url!r} must be of the form https://HOST[:PORT][/PATH]: API servers take no other")
+
+    def client_config(self, path: str) -> Document:
+        return {"url": self.url.rstrip("/") + path}
+
+
+Target = ServiceTarget | UrlTarget
+
+
+def configurations(
+    webhooks: Webhooks,
+    name: str,
+    target: Target,
+    *,
+    bundle: bytes = b"",
+    labels: Mapping[str, str] | None = None,
+) -> list[Document]:
+    """The MutatingWebhookConfiguration and the ValidatingWebhookConfiguration of that name, as far as needed.
+
+    ``bundle`` (PEM) is what to trust; without one ``caBundle`` is left to whoever injects it.
+
+    Raises:
+        ValueError: the name is not valid.
+    """
+    if problems := dns1123_subdomain(name):
+        raise ValueError(f"the name {name!r} of the webhook configurations: {problems[0]}")
+    documents: list[Document] = []
+    for role, kind in _KINDS.items():
+        entries = [_entry(each, role, target, bundle) for each in webhooks.admissions if each.functions(role)]
+        if entries:
+            metadata: Document = {"name": name}
+            if labels:
+                metadata["labels"] = dict(labels)
+            documents.append({"apiVersion": _API, "kind": kind, "metadata": metadata, "webhooks": entries})
+    return documents
+
+
+def conversion(target: Target, *, bundle: bytes = b"") -> Document:
+    """``spec.conversion`` of a CustomResourceDefinition whose versions the webhooks convert."""
+    return {
+        "strategy": "Webhook",
+        "webhook": {
+            "clientConfig": _trusted(target.client_config(CONVERT_PATH), bundle),
+            "conversionReviewVersions": ["v1"],
+        },
+    }
+
+
+def trusting(webhooks: Webhooks, name: str) -> list[Trusting]:
+    """The kinds and names of all objects that must trust the server: see `setpoint.webhook.injection`."""
+    found: list[Trusting] = [
+        (kind, name) for role, kind in _KINDS.items() if any(each.functions(role) for each in webhooks.admissions)
+    ]
+    found += [("CustomResourceDefinition", definition_name(each.resource)) for each in webhooks.converters]
+    return found
+
+
+def definition_name(resource: Resource) -> str:
+    """The name of the CustomResourceDefinition of ``resource``."""
+    return f"{resource.plural}.{resource.group}"
+
+
+def _entry(admission: Admission[Any], role: Role, target: Target, bundle: bytes) -> Document:
+    resource = admission.resource
+    entry: Document = {
+        "name": _name(admission, role),
+        "clientConfig": _trusted(target.client_config(admission.path(role)), bundle),
+        "rules": [
+            {
+                "apiGroups": [resource.group],
+                "apiVersions": [resource.version],
+                "operations": [operation.upper() for operation in admission.operations(role)],
+                "resources": [f"{resource.plural}/{admission.subresource}".rstrip("/")],
+                "scope": "Namespaced" if resource.namespaced else "Cluster",
+            }
+        ],
+        "admissionReviewVersions": ["v1"],
+        "failurePolicy": admission.failure_policy,
+        "matchPolicy": admission.match_policy,
+        "sideEffects": admission.side_effects,
+        "timeoutSeconds": admission.timeout,
+    }
+    if role == "mutate":
+        entry["reinvocationPolicy"] = admission.reinvocation
+    namespaces = admission.namespace_selector
+    if namespaces is None:
+        namespaces = _spared(resource, target)
+    if namespaces:
+        entry["namespaceSelector"] = namespaces
+    if admission.object_selector:
+        entry["objectSelector"] = admission.object_selector
+    if admission.match_conditions:
+        entry["matchConditions"] = [
+            {"name": name, "expression": expression} for name, expression in admission.match_conditions.items()
+        ]
+    return entry
+
+
+def _name(admission: Admission[Any], role: Role) -> str:
+    """Unique within a configuration, and a domain name of three parts at least, as API servers demand."""
+    resource = admission.resource
+    parts = (admission.name, role, resource.version, resource.plural, admission.subresource, resource.group or "core")
+    return ".".join(filter(None, parts))
+
+
+def _spared(resource: Resource, target: Target) -> Document | None:
+    """Namespaces without which the webhook itself could not come up, where a webhook is for built-in kinds."""
+    own = "." in resource.group and not resource.group.endswith(".k8s.io")
+    if own or not (resource.namespaced or resource.kind == "Namespace"):
+        return None
+    names = ["kube-system"]
+    if isinstance(target, ServiceTarget) and target.namespace not in names:
+        names.append(target.namespace)
+    return {"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": names}]}
+
+
+def _trusted(config: Document, bundle: bytes) -> Document:
+    if bundle:
+        config["caBundle"] = base64.b64encode(bundle).decode()
+    return config

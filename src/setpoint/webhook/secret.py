@@ -1,0 +1,177 @@
+"""SecretCertificates: an own authority in a Secret that all replicas share. No cert-manager."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from random import Random
+from typing import Final
+
+from setpoint.client import AlreadyExists, ApiError, Client, Conflict, NotFound, TransportError
+from setpoint.models.core_v1 import Secret
+from setpoint.webhook.authority import CertificateError, Pair, split
+from setpoint.webhook.certificates import Watched
+from setpoint.webhook.injection import Trusting, inject
+from setpoint.webhook.metrics import WebhookMetrics
+from setpoint.webhook.rotation import Kept, Rotation, step
+
+__all__ = ["SecretCertificates"]
+
+logger = logging.getLogger("setpoint.webhook")
+TYPE: Final = "kubernetes.io/tls"
+BUNDLE, AUTHORITY_KEYS, CERTIFICATE, KEY = "ca.crt", "ca.key", "tls.crt", "tls.key"
+_TRIES: Final = 8
+_FIRST_RETRY: Final = 1.0
+
+
+class SecretCertificates(Watched):
+    """Keeps an authority and a serving certificate in a Secret, and API servers told to trust it.
+
+    ```python
+    certificates = SecretCertificates(client, "mykind-webhook-tls", "system", names=service_names("mykind", "system"),
+                                      trusting=trusting(webhooks, "mykind"))
+    ```
+
+    Every replica runs it. Whoever finds the Secret missing or something in it due (see `Rotation`) writes it, as a
+    change of the version that was read; the others' writes conflict and they take what won. So there is nothing to
+    elect, and no replica ever serves what is not in the Secret.
+
+    The order of a change of authority is: the new one is added to the bundle, the bundle is put into every object of
+    ``trusting``, ``overlap`` passes, a certificate of the new authority is served, ``overlap`` passes, the old one
+    goes. At every moment what any replica serves is trusted by every API server that is no more than ``overlap`` late.
+
+    *Under a crash* between any two writes the next check goes on from there. *When the API server can't be reached*
+    the last certificate is served and the checks go on, with a growing delay of up to ``check_every``.
+
+    The Secret has the layout of cert-manager (``tls.crt``, ``tls.key``, ``ca.crt``) and the authorities' keys in
+    ``ca.key``. RBAC: ``get``, ``create``, ``patch`` on it; ``get``, ``patch`` on ``trusting``.
+
+    Args:
+        names: DNS names and addresses that are served.
+        trusting: kinds and names of the objects to inject the bundle into; `setpoint.webhook.registration.trusting`.
+        check_every: seconds between two looks at the Secret.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        name: str,
+        namespace: str,
+        *,
+        names: Sequence[str],
+        trusting: Sequence[Trusting] = (),
+        rotation: Rotation | None = None,
+        check_every: float = 60.0,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        random: Random | None = None,
+        metrics: WebhookMetrics | None = None,
+    ) -> None:
+        super().__init__()
+        self.name = name
+        self.namespace = namespace
+        self.names = tuple(names)
+        self.trusting = tuple(trusting)
+        self.rotation = rotation or Rotation()
+        self.check_every = check_every
+        self.metrics = metrics or WebhookMetrics()
+        self._client = client
+        self._now = now
+        self._random = random or Random()
+        self._kept: Kept | None = None
+        self._in_force = b""
+
+    @property
+    def bundle(self) -> bytes:
+        """What clients must trust, PEM; empty before the first check."""
+        return self._kept.bundle if self._kept is not None else b""
+
+    async def run(self) -> None:
+        """Checks again and again.
+
+        Raises:
+            CertificateError: the Secret holds what was not made here; or cryptography is not installed.
+        """
+        delay = _FIRST_RETRY
+        while True:
+            try:
+                await self.check()
+            except (ApiError, TransportError, TimeoutError) as problem:
+                self.metrics.certificate_read_errors += 1
+                what = "serving the last certificate" if self._kept is not None else "there is no certificate yet"
+                fields = {"secret": f"{self.namespace}/{self.name}", "error": str(problem), "state": what}
+                logger.warning("could not check the certificates", extra={"fields": fields})
+                wait = delay
+                delay = min(2 * delay, self.check_every)
+            else:
+                wait, delay = self.check_every, _FIRST_RETRY
+            await asyncio.sleep(wait * (0.9 + 0.2 * self._random.random()))
+
+    async def check(self) -> None:
+        """One look: takes what the Secret has, makes anew what is due, tells API servers.
+
+        Raises:
+            ApiError, TransportError: the API server refuses or is not there.
+            CertificateError: as `run`.
+        """
+        kept = await self._settle()
+        self.metrics.certificate_reads += 1
+        self._kept = kept
+        self._become(kept.serving)
+        self._in_force = b""
+        if await inject(self._client, kept.bundle, self.trusting):
+            self._in_force = kept.bundle
+
+    async def _settle(self) -> Kept:
+        """What is in the Secret when nothing is due any more."""
+        for _ in range(_TRIES):
+            secret = await self._get()
+            kept = None if secret is None else self._read(secret)
+            in_force = kept is not None and self._in_force == kept.bundle
+            wanted = step(kept, self.names, self.rotation, self._now(), name=self.name, in_force=in_force)
+            if wanted is kept:
+                return wanted
+            try:
+                await self._write(secret, wanted)
+            except (AlreadyExists, Conflict):
+                continue  # another replica was faster
+            logger.info("made certificates", extra={"fields": {"secret": f"{self.namespace}/{self.name}"}})
+            return wanted
+        raise TimeoutError(f"Secret {self.namespace}/{self.name}: somebody else keeps writing it")
+
+    async def _get(self) -> Secret | None:
+        try:
+            return await self._client.get(Secret, self.name, namespace=self.namespace)
+        except NotFound:
+            return None
+
+    def _read(self, secret: Secret) -> Kept | None:
+        """None if the Secret is empty, as one that was made beforehand may be, or damaged."""
+        data = secret.data
+        if not data.get(CERTIFICATE) and not data.get(KEY):
+            return None
+        if AUTHORITY_KEYS not in data:
+            raise CertificateError(
+                f"Secret {self.namespace}/{self.name} holds a certificate that somebody else made (it has no "
+                f"{AUTHORITY_KEYS}): mount it and serve it with CertificateFiles, or choose another name"
+            )
+        certificates = split(data.get(BUNDLE, b""))
+        keys = split(data[AUTHORITY_KEYS])
+        if len(certificates) != len(keys):
+            return None
+        authorities = tuple(Pair(*both) for both in zip(certificates, keys, strict=True))
+        return Kept(authorities, Pair(data.get(CERTIFICATE, b""), data.get(KEY, b"")))
+
+    async def _write(self, secret: Secret | None, kept: Kept) -> None:
+        data = {
+            BUNDLE: kept.bundle,
+            AUTHORITY_KEYS: b"".join(authority.key for authority in kept.authorities),
+            CERTIFICATE: kept.serving.certificate,
+            KEY: kept.serving.key,
+        }
+        if secret is None:
+            await self._client.create(Secret.named(self.name, self.namespace, type=TYPE, data=data))
+            return
+        secret.data.update(data)
+        await self._client.update(secret)
