@@ -31,8 +31,13 @@ def pod(name: str, *, version: int, namespace: str = "default", uid: str = "", o
     metadata.update(extra.pop("metadata", {}))
     if extra.pop("managed", True):
         metadata["managedFields"] = [
-            {"manager": "test", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1",
-             "fieldsV1": {"f:spec": {"f:nodeName": {}}}}
+            {
+                "manager": "test",
+                "operation": "Update",
+                "apiVersion": "v1",
+                "fieldsType": "FieldsV1",
+                "fieldsV1": {"f:spec": {"f:nodeName": {}}},
+            }
         ]
     return {
         "kind": "Pod",
@@ -60,8 +65,13 @@ def bookmark(version: int | str, *, end: bool = False) -> bytes:
 
 def status(code: int, reason: str, message: str = "", causes: Iterable[Any] = ()) -> Any:
     document: dict[str, Any] = {
-        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message or reason,
-        "reason": reason, "code": code,
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": message or reason,
+        "reason": reason,
+        "code": code,
     }
     if causes:
         document["details"] = {"causes": list(causes)}

@@ -93,11 +93,14 @@ async def test_leaving_the_factory_by_an_exception_or_cancellation_ends_everythi
 
 @virtual_time
 async def test_an_error_of_the_body_is_raised_as_it_is() -> None:
-    with pytest.raises(ZeroDivisionError):
+    async def body() -> None:
         async with make(FakeServer()) as factory:
             factory.informer(Pod)
             await factory.wait_for_cache_sync()
             raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await body()
 
 
 @virtual_time
@@ -132,7 +135,7 @@ async def test_a_refusal_fails_fast_with_the_servers_last_answer() -> None:
     source = ScriptedSource(*[refusal(403, "Forbidden", "user x cannot list pods")] * 20)
     async with make(source, streaming_lists=False) as factory:
         factory.informer(Pod)
-        with pytest.raises(CacheSyncError, match="pods: .*user x cannot list pods") as caught:
+        with pytest.raises(CacheSyncError, match="user x cannot list pods") as caught:
             await factory.wait_for_cache_sync()
         assert isinstance(caught.value.__cause__, Forbidden)
         assert isinstance(caught.value.last_error, Forbidden)
@@ -145,7 +148,7 @@ async def test_a_server_that_never_answers_fails_at_the_deadline_and_names_what_
     source = ScriptedSource(*[refused()] * 1000)
     async with make(source, streaming_lists=False) as factory:
         factory.informer(Pod, namespace="prod", selector="app=web")
-        with pytest.raises(CacheSyncError, match="20 s: pods in namespace prod where app=web: connection refused"):
+        with pytest.raises(CacheSyncError, match=r"20 s: pods in namespace prod where app=web: connection refused"):
             await factory.wait_for_cache_sync(20)
         assert asyncio.get_running_loop().time() == pytest.approx(20)
     async with make(ScriptedSource(), streaming_lists=False, sync_timeout=7) as factory:
@@ -217,7 +220,9 @@ async def test_leaner_stores_are_asked_for_by_scope() -> None:
         phases = factory.informer(Pod, projection=PodPhase)
         short = factory.informer(Pod, transform=shorten)
         seen: list[str] = []
-        short.add_event_handler(on_add=lambda head, initial: seen.append(short.lister.get(head.key).spec.node_name or ""))
+        short.add_event_handler(
+            on_add=lambda head, initial: seen.append(short.lister.get(head.key).spec.node_name or "")
+        )
         await factory.wait_for_cache_sync()
         assert full.lister.get("default/a").spec.node_name == "node-1"
         assert heads.lister.head("default/a") is not None
@@ -243,7 +248,7 @@ async def test_a_read_of_one_moment_while_the_store_goes_on() -> None:
             assert pods.lister.keys() == ["default/b"]
 
 
-# -- barriers -----------------------------------------------------------------------------------------------------------
+# -- barriers --------------------------------------------------------------------------------------------------------
 
 
 class WritingServer(FakeServer):
@@ -384,7 +389,7 @@ async def test_versions_that_are_no_numbers_are_seen_by_equality() -> None:
         assert not await factory.observed(Pod, "default/a", "x8", timeout=1)
 
 
-# -- metrics ------------------------------------------------------------------------------------------------------------
+# -- metrics ---------------------------------------------------------------------------------------------------------
 
 
 @virtual_time

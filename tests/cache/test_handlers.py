@@ -89,8 +89,12 @@ async def test_the_store_and_its_indexes_have_the_state_before_the_handler_is_to
         await pods.wait_synced()
 
         def on_add(head: Head, initial: bool) -> None:
-            seen.append((pods.lister.get(head.key).metadata.resource_version == head.resource_version,
-                         [each.name for each in pods.lister.by_owner("me")]))
+            seen.append(
+                (
+                    pods.lister.get(head.key).metadata.resource_version == head.resource_version,
+                    [each.name for each in pods.lister.by_owner("me")],
+                )
+            )
 
         pods.add_event_handler(on_add=on_add, on_delete=lambda head, _: seen.append((head.key in pods.lister, [])))
         server.put("a", owner="me")
@@ -355,7 +359,7 @@ async def test_hundreds_of_handlers_come_and_go() -> None:
         assert not [task for task in asyncio.all_tasks() if "test_handlers" in task.get_name()]
 
 
-# -- resync -------------------------------------------------------------------------------------------------------------
+# -- resync ----------------------------------------------------------------------------------------------------------
 
 
 @virtual_time
@@ -391,7 +395,7 @@ async def test_the_factorys_resync_is_the_default_and_a_slow_handler_is_not_floo
             assert registration.queued <= 3
 
 
-# -- filters ------------------------------------------------------------------------------------------------------------
+# -- filters ---------------------------------------------------------------------------------------------------------
 
 
 @virtual_time
@@ -441,7 +445,7 @@ async def test_handlers_have_readable_names() -> None:
     assert names[3:] == ["handler", "mine"]
 
 
-# -- the ordering, against every interleaving ---------------------------------------------------------------------------
+# -- the ordering, against every interleaving ------------------------------------------------------------------------
 
 ACTIONS = st.lists(
     st.tuples(

@@ -16,7 +16,9 @@ from setpoint.models.core_v1 import Pod
 
 from .fakes import pod, to_bytes
 
-NASTY = st.sampled_from(['}]},"spec"', "}]}", '},"', ',"managedFields":[{', '"managedFields":[{', "}", "{", '"', "\\", "x"])
+NASTY = st.sampled_from(
+    ['}]},"spec"', "}]}", '},"', ',"managedFields":[{', '"managedFields":[{', "}", "{", '"', "\\", "x"]
+)
 TEXT = st.lists(NASTY, max_size=3).map("".join)
 FIELDS = st.dictionaries(TEXT.map("f:{}".format) | TEXT.map('k:{{"name":"{}"}}'.format), st.just({}), max_size=3)
 
@@ -60,7 +62,9 @@ def test_a_cached_object_is_the_same_bytes_from_a_list_and_from_a_watch() -> Non
 
 
 def test_metadata_comes_first_whatever_the_order_on_the_wire() -> None:
-    item = Intake(Pod.resource).read(b'{"status":{},"metadata":{"name":"a"},"apiVersion":"v1","kind":"Pod","spec":{"x":1}}')
+    item = Intake(Pod.resource).read(
+        b'{"status":{},"metadata":{"name":"a"},"apiVersion":"v1","kind":"Pod","spec":{"x":1}}'
+    )
     assert item.document.startswith(b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"}')
     assert json.loads(item.document)["spec"] == {"x": 1}
 
@@ -123,7 +127,9 @@ def test_another_kind_is_not_taken(document: Any) -> None:
         Intake(Pod.resource).read(to_bytes(document))
 
 
-@pytest.mark.parametrize("raw", [b"", b"nonsense", b"[]", b'{"metadata":{}}', b'{"metadata":{"name":5}}', b'{"metadata":"x"}'])
+@pytest.mark.parametrize(
+    "raw", [b"", b"nonsense", b"[]", b'{"metadata":{}}', b'{"metadata":{"name":5}}', b'{"metadata":"x"}']
+)
 def test_what_is_no_object_is_an_error_that_says_so(raw: bytes) -> None:
     if raw == b'{"metadata":{"name":5}}':
         assert Intake(Pod.resource).read(raw).head.name == "5"  # as lenient as the rest of the house

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from setpoint.cache.errors import WatchBroken
 from setpoint.cache.lists import ListSplitter
 
-TRICKY = st.sampled_from(['},{"metadata":{', "}]", '"', "\\", "\\\\", '\\"', "{", "}", "[", "]", "items", ",", "é", "\n"])
+TRICKY = st.sampled_from(
+    ['},{"metadata":{', "}]", '"', "\\", "\\\\", '\\"', "{", "}", "[", "]", "items", ",", "é", "\n"]
+)
 TEXT = st.lists(TRICKY | st.text(max_size=3), max_size=4).map("".join)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | TEXT,
@@ -37,7 +39,9 @@ def split(body: bytes, size: int) -> tuple[list[bytes], Any]:
     compact=st.booleans(),
     sort=st.booleans(),
     unicode=st.booleans(),
-    header=st.dictionaries(st.just("other") | TEXT.filter(lambda name: name not in ("items", "metadata", "kind", "apiVersion")), JSON),
+    header=st.dictionaries(
+        st.just("other") | TEXT.filter(lambda name: name not in ("items", "metadata", "kind", "apiVersion")), JSON
+    ),
 )
 def test_any_list_in_any_chunks_gives_its_items(
     items: list[Any], size: int, compact: bool, sort: bool, unicode: bool, header: dict[str, Any]
@@ -76,7 +80,9 @@ def test_a_list_without_anything_in_common_is_not_held_back() -> None:
     assert [json.loads(each) for each in early + last] == items
 
 
-@pytest.mark.parametrize("body", [b'{"items":null,"metadata":{"resourceVersion":"3"}}', b'{"metadata":{"resourceVersion":"3"}}'])
+@pytest.mark.parametrize(
+    "body", [b'{"items":null,"metadata":{"resourceVersion":"3"}}', b'{"metadata":{"resourceVersion":"3"}}']
+)
 def test_an_absent_list_is_an_empty_one(body: bytes) -> None:
     items, envelope = split(body, 7)
     assert items == []

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -129,7 +130,11 @@ async def test_tells_the_sink_every_version_in_order() -> None:
     )
     async with running(pod_list([], 10), stream) as world:
         assert world.sink.said == [
-            ("replaced", "10"), ("ADDED", "11"), ("MODIFIED", "20"), ("BOOKMARK", "30"), ("DELETED", "40"),
+            ("replaced", "10"),
+            ("ADDED", "11"),
+            ("MODIFIED", "20"),
+            ("BOOKMARK", "30"),
+            ("DELETED", "40"),
         ]
         assert world.reflector.last_resource_version == "40"
         assert world.sink.names == set()
@@ -216,7 +221,9 @@ async def test_429_to_a_watch_and_within_it_retries_the_watch_and_never_lists() 
         await advance(60)
         assert len(world.source.lists) == 1
         assert [each.version for each in world.source.watches] == ["10", "10", "12"]
-        waits = [after.at - before.at for before, after in zip(world.source.watches, world.source.watches[1:], strict=False)]
+        waits = [
+            after.at - before.at for before, after in zip(world.source.watches, world.source.watches[1:], strict=False)
+        ]
         assert 0.8 <= waits[0] < 1.6
         assert 1.6 <= waits[1] < 3.2
 
@@ -227,7 +234,7 @@ async def test_a_refused_connection_retries_the_watch_with_growing_waits() -> No
         await advance(400)
         assert len(world.source.lists) == 1
         times = [each.at for each in world.source.watches]
-        waits = [after - before for before, after in zip(times, times[1:], strict=False)]
+        waits = [after - before for before, after in pairwise(times)]
         nominal = [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30, 30, 30]
         assert all(least <= wait < 2 * least for least, wait in zip(nominal, waits, strict=True))
 
@@ -378,7 +385,7 @@ async def test_a_synthetic_stream_from_version_zero_records_no_version_until_a_r
         assert world.reflector.last_resource_version == "11"
 
 
-# -- pages --------------------------------------------------------------------------------------------------------------
+# -- pages -----------------------------------------------------------------------------------------------------------
 
 
 @virtual_time
@@ -435,7 +442,7 @@ async def test_a_list_that_breaks_off_changes_nothing() -> None:
         assert "breaks off" in str(world.errors[-1])
 
 
-# -- streamed lists -----------------------------------------------------------------------------------------------------
+# -- streamed lists --------------------------------------------------------------------------------------------------
 
 
 @virtual_time
@@ -461,13 +468,17 @@ async def test_a_streamed_list_is_complete_with_its_bookmark_and_goes_on_as_a_wa
 
 @virtual_time
 async def test_the_bookmark_counts_only_with_exactly_true() -> None:
-    almost = event("BOOKMARK", {"kind": "Pod", "metadata": {
-        "resourceVersion": "7", "annotations": {"k8s.io/initial-events-end": "True"}}})
+    almost = event(
+        "BOOKMARK",
+        {"kind": "Pod", "metadata": {"resourceVersion": "7", "annotations": {"k8s.io/initial-events-end": "True"}}},
+    )
     async with running(Stream(event("ADDED", pod("a", version=2)), almost), streaming=True) as world:
         assert world.sink.said == []
 
 
-@pytest.mark.parametrize("problem", [refusal(422, "Invalid"), refusal(400, "BadRequest"), refusal(500, "InternalError")])
+@pytest.mark.parametrize(
+    "problem", [refusal(422, "Invalid"), refusal(400, "BadRequest"), refusal(500, "InternalError")]
+)
 @virtual_time
 async def test_a_server_that_refuses_to_stream_is_listed_at_once(problem: Exception) -> None:
     async with running(problem, pod_list([pod("a", version=1)], 10), streaming=True) as world:

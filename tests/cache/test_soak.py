@@ -160,10 +160,12 @@ STEPS = st.one_of(
 )
 
 
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(
+    steps=st.lists(STEPS, min_size=100, max_size=110),
+    streams=st.booleans(),
+    delays=st.tuples(*[st.sampled_from([0, 0, 0.5, 30])] * 2),
 )
-@given(steps=st.lists(STEPS, min_size=100, max_size=110), streams=st.booleans(), delays=st.tuples(*[st.sampled_from([0, 0, 0.5, 30])] * 2))
 @virtual_time
 async def test_at_every_quiet_point_the_store_equals_the_server(
     steps: list[tuple[str, Any]], streams: bool, delays: tuple[float, float]

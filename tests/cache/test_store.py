@@ -98,7 +98,7 @@ def test_what_is_not_newer_is_stale_but_versions_that_are_no_numbers_are_taken()
     assert version_number("18446744073709551616") == version_number("-1") == version_number("1e5") == 0
 
 
-# -- indexes ------------------------------------------------------------------------------------------------------------
+# -- indexes ---------------------------------------------------------------------------------------------------------
 
 
 def by_node(spec: Any) -> list[str]:
@@ -201,14 +201,17 @@ def test_keys_need_no_decoding() -> None:
     assert [head.name for head in lister(store).heads(selector="app=web")] == ["a"]
 
 
-# -- snapshots ----------------------------------------------------------------------------------------------------------
+# -- snapshots -------------------------------------------------------------------------------------------------------
 
 
 def test_a_snapshot_stays_as_it_was() -> None:
     store = make_store()
     store.add_index("words", words)
     for number in range(4):
-        put(store, pod(f"p{number}", version=1 + number, labels={"n": str(number)}, metadata={"annotations": {"words": "x"}}))
+        put(
+            store,
+            pod(f"p{number}", version=1 + number, labels={"n": str(number)}, metadata={"annotations": {"words": "x"}}),
+        )
     with store.snapshot() as snapshot:
         put(store, pod("p0", version=10, phase="Failed", labels={"n": "9"}, owner="me"))
         store.remove("default/p1")
@@ -240,7 +243,7 @@ def test_a_dropped_snapshot_costs_nothing_more() -> None:
     assert store._snapshots == []
 
 
-# -- dictionaries -------------------------------------------------------------------------------------------------------
+# -- dictionaries ----------------------------------------------------------------------------------------------------
 
 
 def noise(count: int, seed: int) -> str:
@@ -261,7 +264,14 @@ def test_like_objects_shrink_to_a_tenth() -> None:
 def test_unlike_objects_get_no_bigger_than_plain_bytes_by_more_than_a_few_per_cent() -> None:
     store = make_store()
     for number in range(300):
-        put(store, pod(f"p{number}", version=1 + number, metadata={"annotations": {"data": noise(4000, number) + chr(0x100 + number) * 9}}))
+        put(
+            store,
+            pod(
+                f"p{number}",
+                version=1 + number,
+                metadata={"annotations": {"data": noise(4000, number) + chr(0x100 + number) * 9}},
+            ),
+        )
     assert store.stored_bytes < store.raw_bytes * 1.03
     secret = random.Random(1)
     incompressible = "".join(chr(secret.randrange(0x20, 0xD000)) for _ in range(3000))
@@ -309,7 +319,7 @@ def test_the_dictionary_is_trained_again_when_it_no_longer_fits() -> None:
     assert lister(store).get("default/p7").annotations["text"] == vocabulary[1]
 
 
-# -- the model ----------------------------------------------------------------------------------------------------------
+# -- the model -------------------------------------------------------------------------------------------------------
 
 NAMES = st.sampled_from(["a", "b", "c", "d"])
 LABELS = st.dictionaries(st.sampled_from(["app", "tier"]), st.sampled_from(["x", "y"]))
@@ -395,7 +405,9 @@ class StoreAgainstDict(RuleBasedStateMachine):
             assert names(selector=f"app={value}") == expected
             assert names(selector=f"app={value}", namespace="default") == expected
         for owner in ("o1", "o2"):
-            expected = {k for k, d in model.items() if any(o["uid"] == owner for o in d["metadata"].get("ownerReferences", []))}
+            expected = {
+                k for k, d in model.items() if any(o["uid"] == owner for o in d["metadata"].get("ownerReferences", []))
+            }
             assert names(index=("owner", owner)) == expected
         assert names(namespace="default") == model.keys()
         assert names(namespace="other") == set()
