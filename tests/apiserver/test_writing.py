@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
-from tests.apiserver.harness import DEPLOYMENTS, MAPS, PODS, Api, config_map, deployment, pod, serving
+from tests.apiserver.harness import DEPLOYMENTS, MAPS, PODS, STRATEGIC, Api, config_map, deployment, pod, serving
 
 
 @pytest.fixture
@@ -257,3 +257,69 @@ async def test_events_have_two_names(api: Api) -> None:
     assert [item["note"] for item in listed["items"]] == ["it began"]
     core = (await api.get("/api/v1/events", fieldSelector="involvedObject.name=web")).ok()
     assert [item["message"] for item in core["items"]] == ["it began"]
+
+
+async def test_autoscalers_are_the_same_in_both_versions(api: Api) -> None:
+    v1 = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers"
+    v2 = v1.replace("/v1/", "/v2/")
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    spec = {"scaleTargetRef": target, "maxReplicas": 5, "targetCPUUtilizationPercentage": 60}
+    made = (await api.post(v1, {"metadata": {"name": "a"}, "spec": spec})).ok()
+    assert made["spec"] == {**spec, "minReplicas": 1}
+    newer = (await api.get(f"{v2}/a")).ok()
+    assert newer["spec"]["metrics"] == [
+        {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 60}}}
+    ]
+    newer["spec"]["metrics"].append({"type": "Pods", "pods": {"metric": {"name": "x"}, "target": {"type": "Value"}}})
+    newer["spec"]["behavior"] = {"scaleDown": {"stabilizationWindowSeconds": 5}}
+    (await api.put(f"{v2}/a", newer)).ok()
+    older = (await api.get(f"{v1}/a")).ok()
+    assert older["spec"] == made["spec"]
+    older["spec"]["targetCPUUtilizationPercentage"] = 70
+    (await api.put(f"{v1}/a", older)).ok()
+    newest = (await api.get(f"{v2}/a")).ok()
+    assert [metric["type"] for metric in newest["spec"]["metrics"]] == ["Resource", "Pods"]
+    assert newest["spec"]["behavior"] == newer["spec"]["behavior"]
+    assert "annotations" not in newest["metadata"]
+
+
+async def test_a_signing_request_is_approved_at_its_own_address(api: Api) -> None:
+    requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+    spec = {"request": "AAAA", "signerName": "example.com/x", "usages": ["client auth"], "username": "mallory"}
+    made = (await api.post(requests, {"metadata": {"name": "a"}, "spec": spec})).ok()
+    assert made["spec"]["username"] == "system:admin"
+    made["status"] = {"conditions": [{"type": "Approved", "status": "True"}], "certificate": "BBBB"}
+    approved = (await api.put(f"{requests}/a/approval", made)).ok()
+    assert approved["status"] == {"conditions": made["status"]["conditions"]}
+    approved["status"] = {"certificate": "BBBB"}
+    signed = (await api.put(f"{requests}/a/status", approved)).ok()
+    assert signed["status"] == {"conditions": made["status"]["conditions"], "certificate": "BBBB"}
+    signed["status"]["conditions"] = []
+    (await api.put(f"{requests}/a/approval", signed)).failed(422, "Invalid", "can't be taken back")
+
+
+async def test_a_running_pod_gets_ephemeral_containers_at_their_own_address(api: Api) -> None:
+    (await api.post(PODS, pod())).ok()
+    debugger = {"name": "debug", "image": "busybox"}
+    change = {"spec": {"ephemeralContainers": [debugger]}}
+    changed = (await api.patch(f"{PODS}/web/ephemeralcontainers", change)).ok()
+    assert changed["spec"]["ephemeralContainers"][0]["name"] == "debug"
+    assert changed["metadata"]["generation"] == 2
+    (await api.patch(f"{PODS}/web/ephemeralcontainers", {"spec": {"ephemeralContainers": []}})).failed(422, "Invalid")
+
+
+async def test_a_pod_is_resized_at_its_own_address(api: Api) -> None:
+    (await api.post(PODS, pod())).ok()
+    container = {"name": "main", "image": "other", "resources": {"requests": {"cpu": "2"}}}
+    changed = (await api.patch(f"{PODS}/web/resize", {"spec": {"containers": [container]}}, STRATEGIC)).ok()
+    assert changed["spec"]["containers"][0]["resources"] == {"requests": {"cpu": "2"}}
+    assert changed["spec"]["containers"][0]["image"] == "busybox"
+
+
+async def test_requests_can_be_made_in_anothers_name(api: Api) -> None:
+    reviews = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+    answer = await api.send("POST", reviews, {}, impersonate_user="jane", impersonate_group="devs")
+    assert answer.ok()["status"]["userInfo"] == {"username": "jane", "groups": ["devs", "system:authenticated"]}
+    access = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    asked = {"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}}
+    assert (await api.post(access, asked)).ok()["status"]["allowed"] is True

@@ -12,11 +12,13 @@ from setpoint.apiserver.registry import Served
 from setpoint.meta import GroupKind, GroupResource
 from setpoint.schema import UNSET, FieldError, validate
 
-__all__ = ["check_namespace", "check_new", "check_update", "fit_namespace"]
+__all__ = ["PARTIAL", "check_namespace", "check_new", "check_update", "fit_namespace"]
 
 JsonObject = dict[str, Any]
 NAMESPACES = GroupResource("", "namespaces")
 
+PARTIAL = frozenset({"status", "approval", "ephemeralcontainers", "resize"})
+"""Subresources that exchange the whole object, of which they take a part."""
 _GENERIC_GROUPS = frozenset({"apiextensions.k8s.io", "apiregistration.k8s.io"})
 
 
@@ -66,7 +68,7 @@ def check_new(call: Call, served: Served, obj: JsonObject) -> None:
     _warn(call, served, obj, None)
 
 
-def check_update(call: Call, served: Served, new: JsonObject, old: JsonObject, *, status: bool = False) -> None:
+def check_update(call: Call, served: Served, new: JsonObject, old: JsonObject, *, subresource: str = "") -> None:
     """Raises ApiStatusError (422)."""
     strategy = served.strategy
     resource = served.resource
@@ -78,7 +80,10 @@ def check_update(call: Call, served: Served, new: JsonObject, old: JsonObject, *
     errors += update_errors(new["metadata"], old["metadata"])
     errors += _schema_errors(call, served, new, old)
     if not errors or not served.custom:
-        errors += strategy.validate_status(new, old) if status else strategy.validate(new, old)
+        if subresource in PARTIAL:
+            errors += strategy.validate_subresource(subresource, new, old)
+        else:
+            errors += strategy.validate(new, old)
     if errors:
         raise _invalid(served, new, errors)
     _warn(call, served, new, old)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from setpoint.apiserver import bootstrap, nonresource
 from setpoint.apiserver.builtin import add_builtin
 from setpoint.apiserver.call import Call
+from setpoint.apiserver.checking import PARTIAL
 from setpoint.apiserver.crds import CustomResources
 from setpoint.apiserver.create import create
 from setpoint.apiserver.delete import delete, delete_collection
@@ -55,7 +56,6 @@ _SCALE: Final[dict[str, Handler]] = {
     "PUT": update_scale,
     "PATCH": patch_scale,
 }
-_STATUS_LIKE: Final = frozenset({"status", "approval", "ephemeralcontainers", "resize"})
 
 
 def _utc_now() -> datetime:
@@ -161,8 +161,7 @@ class ApiServer:
         resource = served.resource
         if path.namespace and not resource.namespaced:
             raise no_such_path()
-        user: UserInfo = getattr(request, "user", None) or self.admin
-        call = Call(self, request, path, served, Query(request.query), user)
+        call = Call(self, request, path, served, Query(request.query), self._user(request))
         if served.warning:
             call.warn(served.warning)
         if path.name and resource.namespaced and not path.namespace:
@@ -174,6 +173,15 @@ class ApiServer:
         if path.subresource:
             return self._subresource(call)
         return self._object(call)
+
+    def _user(self, request: IncomingRequest) -> UserInfo:
+        """Who makes the request. Everybody is the administrator, who may act as anybody."""
+        name = request.headers.get("impersonate-user")
+        if name:
+            group = request.headers.get("impersonate-group")
+            groups = (group, "system:authenticated") if group else ("system:authenticated",)
+            return UserInfo(name, request.headers.get("impersonate-uid", ""), groups)
+        return getattr(request, "user", None) or self.admin
 
     def _collection(self, call: Call) -> Response:
         resource, method = call.served.resource, call.request.method
@@ -215,7 +223,7 @@ class ApiServer:
             raise no_such_path()
         if name == "scale":
             handler = _SCALE.get(method)
-        elif name in _STATUS_LIKE:
+        elif name in PARTIAL:
             handler = {"GET": get, "HEAD": get, "PUT": update, "PATCH": patch}.get(method)
         elif method == ("PUT" if name == "finalize" else "POST"):
             handler = CREATORS.get((str(call.served.group_resource), name))

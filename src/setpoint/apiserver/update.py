@@ -6,7 +6,7 @@ from typing import Any
 
 from setpoint.apiserver import errors
 from setpoint.apiserver.call import Call
-from setpoint.apiserver.checking import check_update, fit_namespace
+from setpoint.apiserver.checking import PARTIAL, check_update, fit_namespace
 from setpoint.apiserver.create import insert
 from setpoint.apiserver.errors import bad_request, conflict, not_found
 from setpoint.apiserver.http_types import Response
@@ -86,9 +86,9 @@ def modify(
     strategy = served.strategy
     resource_version = new["metadata"].pop("resourceVersion", None)
     _check_version(call, served, record, resource_version)
-    status = subresource == "status"
-    if status:
-        new = strategy.prepare_status_update(call, new, old)
+    partial = subresource in PARTIAL
+    if partial:
+        new = strategy.prepare_subresource_update(call, subresource, new, old)
     elif served.has_status:
         if "status" in old:
             new["status"] = old["status"]
@@ -96,16 +96,16 @@ def modify(
             new.pop("status", None)
     metadata = new["metadata"]
     _keep_system_fields(metadata, old["metadata"])
-    if not status:
+    if not partial:
         strategy.prepare_update(call, new, old)
         metadata = new["metadata"]
-        if strategy.generation and strategy.wants_something_else(new, old):
-            metadata["generation"] = old["metadata"].get("generation", 0) + 1
+    if strategy.generation and strategy.wants_something_else(new, old):
+        metadata["generation"] = old["metadata"].get("generation", 0) + 1
     dedupe_owners(call, metadata)
     if track_fields:
         track(call, served, old, new, options.field_manager, subresource=subresource)
     clean(metadata)
-    check_update(call, served, new, old, status=status)
+    check_update(call, served, new, old, subresource=subresource)
     return store(call, served, record, old, new, dry_run=options.dry_run)
 
 

@@ -75,6 +75,8 @@ class SqliteStorage(MemoryStorage):
         self._lock.close()
 
     def _write(self, resource: str, change: Change) -> None:
+        if len(self._obsolete) >= _BATCH:
+            self._clean()
         record = change.record
         row = (record.revision, resource, record.namespace, record.name, change.type == "DELETED", record.value)
         try:
@@ -88,10 +90,9 @@ class SqliteStorage(MemoryStorage):
             self._obsolete.append((change.previous.revision,))
         if change.type == "DELETED":
             self._obsolete.append((change.revision,))
-        if len(self._obsolete) >= _BATCH:
-            self._clean()
 
     def _clean(self) -> None:
+        """Removes what left the history. Done before a write, so that its failure is that of nothing else."""
         if not self._obsolete:
             return
         facts = [("horizon", self._horizon), ("revision", self._revision)]

@@ -38,6 +38,38 @@ class Pods(Strategy):
             made["status"].setdefault("qosClass", (old.get("status") or {}).get("qosClass") or qos_class(old["spec"]))
         return made
 
+    def prepare_subresource_update(self, call: Call, subresource: str, new: JsonObject, old: JsonObject) -> JsonObject:
+        if subresource == "status":
+            return self.prepare_status_update(call, new, old)
+        made: JsonObject = {**old, "metadata": new["metadata"], "spec": copy_json(old["spec"])}
+        sent = new.get("spec") or {}
+        if subresource == "ephemeralcontainers":
+            made["spec"].pop("ephemeralContainers", None)
+            if sent.get("ephemeralContainers"):
+                made["spec"]["ephemeralContainers"] = sent["ephemeralContainers"]
+            return made
+        for key in ("containers", "initContainers"):
+            by_name = {item.get("name"): item for item in sent.get(key) or ()}
+            for container in made["spec"].get(key) or ():
+                wanted = by_name.get(container["name"], container)
+                for part in ("resources", "resizePolicy"):
+                    container.pop(part, None)
+                    if part in wanted:
+                        container[part] = wanted[part]
+        return made
+
+    def validate_subresource(self, subresource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
+        if subresource != "ephemeralcontainers":
+            return []
+        before = {item["name"]: item for item in old["spec"].get("ephemeralContainers") or ()}
+        after = {item.get("name"): item for item in obj["spec"].get("ephemeralContainers") or ()}
+        text = "existing ephemeral containers may not be removed or changed"
+        return [
+            forbidden("spec.ephemeralContainers", f"{text}: {name}")
+            for name, container in before.items()
+            if after.get(name) != container
+        ]
+
     def ignored_fields(self, subresource: str) -> FieldSet:
         return FieldSet.of(("f:spec",), ("f:metadata", "f:deletionTimestamp"), ("f:metadata", "f:ownerReferences"))
 

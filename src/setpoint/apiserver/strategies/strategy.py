@@ -55,8 +55,12 @@ class Strategy:
     def prepare_update(self, call: Call, new: JsonObject, old: JsonObject) -> None:
         """Before validation. The status, where it is a subresource, is the old one already."""
 
+    def prepare_subresource_update(self, call: Call, subresource: str, new: JsonObject, old: JsonObject) -> JsonObject:
+        """What an update of ``/status`` or its like makes of ``old``; ``new`` is what was sent."""
+        return self.prepare_status_update(call, new, old)
+
     def prepare_status_update(self, call: Call, new: JsonObject, old: JsonObject) -> JsonObject:
-        """What an update of the status makes of ``old``; ``new`` is what was sent."""
+        """As `prepare_subresource_update`, for the status."""
         metadata = dict(new.get("metadata") or {})
         for name in ("labels", "ownerReferences"):
             metadata.pop(name, None)
@@ -73,7 +77,8 @@ class Strategy:
         """Everything wrong with the object beyond its schema; ``old`` is None on creation."""
         return []
 
-    def validate_status(self, obj: JsonObject, old: JsonObject) -> list[FieldError]:
+    def validate_subresource(self, subresource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
+        """Of an update of ``/status`` and its like."""
         return []
 
     def warnings(self, obj: JsonObject, old: JsonObject | None) -> list[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from setpoint.apiserver.strategies import apps, core
+from setpoint.apiserver.strategies.autoscaling import Autoscalers
+from setpoint.apiserver.strategies.certificates import SigningRequests
 from setpoint.apiserver.strategies.definitions import Definitions
 from setpoint.apiserver.strategies.namespaces import Namespaces
 from setpoint.apiserver.strategies.pods import Pods
@@ -31,6 +33,8 @@ STRATEGIES: Final[dict[str, Strategy]] = {
     "pods": Pods(),
     "secrets": core.Secrets(),
     "customresourcedefinitions.apiextensions.k8s.io": Definitions(),
+    "certificatesigningrequests.certificates.k8s.io": SigningRequests(),
+    "horizontalpodautoscalers.autoscaling": Autoscalers(),
     "daemonsets.apps": apps.DaemonSets(),
     "deployments.apps": apps.Deployments(),
     "replicasets.apps": apps.ReplicaSets(),

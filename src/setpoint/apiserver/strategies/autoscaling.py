@@ -1,0 +1,116 @@
+"""Horizontal pod autoscalers: stored as ``v2``; ``v1`` shows the CPU target and keeps the rest in annotations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
+
+if TYPE_CHECKING:
+    from setpoint.apiserver.registry import Served
+
+__all__ = ["Autoscalers"]
+
+_V1: Final = "autoscaling/v1"
+_V2: Final = "autoscaling/v2"
+_PREFIX: Final = "autoscaling.alpha.kubernetes.io/"
+# what v1 has no field for: (section, v2 field, annotation)
+_REST: Final = (
+    ("spec", "metrics", "metrics"),
+    ("spec", "behavior", "behavior"),
+    ("status", "currentMetrics", "current-metrics"),
+    ("status", "conditions", "conditions"),
+)
+
+
+class Autoscalers(Strategy):
+    """The rules of ``v2``; a ``v1`` object makes the way there and back without loss."""
+
+    zero: JsonObject = {"spec": {}, "status": {}}
+
+    def default(self, obj: JsonObject) -> None:
+        spec = obj.get("spec")
+        if not isinstance(spec, dict):
+            return
+        spec.setdefault("minReplicas", 1)
+        if obj.get("apiVersion") == _V2 and not spec.get("metrics"):
+            spec["metrics"] = [_cpu_metric(80)]
+
+    def convert(self, obj: JsonObject, target: Served) -> JsonObject:
+        version = target.resource.api_version
+        if obj.get("apiVersion") == version:
+            return obj
+        made = _to_v2(obj) if version == _V2 else _to_v1(obj)
+        made["apiVersion"] = version
+        return made
+
+
+def _cpu_metric(percentage: int, *, current: bool = False) -> JsonObject:
+    amount = {"averageUtilization": percentage}
+    measured = {"current": amount} if current else {"target": {"type": "Utilization", **amount}}
+    return {"type": "Resource", "resource": {"name": "cpu", **measured}}
+
+
+def _cpu_of(metrics: Any, key: str) -> int | None:
+    for metric in metrics or ():
+        resource = metric.get("resource") or {}
+        value = (resource.get(key) or {}).get("averageUtilization")
+        if metric.get("type") == "Resource" and resource.get("name") == "cpu" and value is not None:
+            return int(value)
+    return None
+
+
+def _to_v1(obj: JsonObject) -> JsonObject:
+    metadata = dict(obj["metadata"])
+    annotations = dict(metadata.get("annotations") or {})
+    made = {**obj, "metadata": metadata}
+    for section, name, annotation in _REST:
+        part = dict(made.get(section) or {})
+        value = part.pop(name, None)
+        if value:
+            annotations[_PREFIX + annotation] = msgspec.json.encode(value).decode()
+        if section in made:
+            made[section] = part
+    target = _cpu_of((obj.get("spec") or {}).get("metrics"), "target")
+    if target is not None:
+        made["spec"]["targetCPUUtilizationPercentage"] = target
+    current = _cpu_of((obj.get("status") or {}).get("currentMetrics"), "current")
+    if current is not None:
+        made["status"]["currentCPUUtilizationPercentage"] = current
+    if annotations:
+        metadata["annotations"] = annotations
+    return made
+
+
+def _to_v2(obj: JsonObject) -> JsonObject:
+    metadata = dict(obj["metadata"])
+    annotations = dict(metadata.get("annotations") or {})
+    made = {**obj, "metadata": metadata}
+    for section, name, annotation in _REST:
+        text = annotations.pop(_PREFIX + annotation, None)
+        if section in made:
+            made[section] = dict(made[section] or {})
+        if text:
+            try:
+                value = msgspec.json.decode(text)
+            except msgspec.DecodeError:
+                continue  # as upstream: an annotation that is no JSON says nothing
+            made.setdefault(section, {})[name] = value
+    _take(made, "spec", "targetCPUUtilizationPercentage", "metrics", "target")
+    _take(made, "status", "currentCPUUtilizationPercentage", "currentMetrics", "current")
+    metadata.pop("annotations", None)
+    if annotations:
+        metadata["annotations"] = annotations
+    return made
+
+
+def _take(made: JsonObject, section: str, field: str, metrics: str, key: str) -> None:
+    """The one number that v1 has, as a metric of v2."""
+    part = made.get(section) or {}
+    value = part.pop(field, None)
+    if value is None:
+        return
+    others = [metric for metric in part.get(metrics) or () if _cpu_of([metric], key) is None]
+    part[metrics] = [_cpu_metric(value, current=key == "current"), *others]

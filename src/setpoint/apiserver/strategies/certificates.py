@@ -1,0 +1,65 @@
+"""Certificate signing requests: who asked stays who asked, and approval has an address of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
+from setpoint.schema import FieldError, json_equal
+from setpoint.schema.errors import invalid
+
+if TYPE_CHECKING:
+    from setpoint.apiserver.call import Call
+
+__all__ = ["SigningRequests"]
+
+_DECISIONS = ("Approved", "Denied")
+
+
+class SigningRequests(Strategy):
+    """``spec`` says who asked, as the server knows it, and never changes; ``/approval`` sets decisions, ``/status`` the
+    certificate.
+    """
+
+    zero: JsonObject = {"spec": {}, "status": {}}
+
+    def prepare_create(self, call: Call, obj: JsonObject) -> None:
+        spec = obj.setdefault("spec", {})
+        spec["username"] = call.user.name
+        spec["groups"] = list(call.user.groups)
+        for name in ("uid", "extra"):
+            spec.pop(name, None)
+        if call.user.uid:
+            spec["uid"] = call.user.uid
+        obj["status"] = {}
+
+    def prepare_update(self, call: Call, new: JsonObject, old: JsonObject) -> None:
+        new["spec"] = old["spec"]
+
+    def prepare_subresource_update(self, call: Call, subresource: str, new: JsonObject, old: JsonObject) -> JsonObject:
+        made = {**old, "metadata": new["metadata"]}
+        sent, before = new.get("status") or {}, old.get("status") or {}
+        if subresource == "approval":
+            made["status"] = {**before, "conditions": sent.get("conditions") or []}
+            return made
+        kept = [item for item in before.get("conditions") or () if item.get("type") in _DECISIONS]
+        others = [item for item in sent.get("conditions") or () if item.get("type") not in _DECISIONS]
+        made["status"] = {**sent, **({"conditions": kept + others} if kept or others else {})}
+        return made
+
+    def validate_subresource(self, subresource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
+        def decisions(source: JsonObject) -> list[JsonObject]:
+            conditions = (source.get("status") or {}).get("conditions") or ()
+            return [item for item in conditions if item.get("type") in _DECISIONS]
+
+        after = decisions(obj)
+        errors = [
+            invalid("status.conditions", item.get("type"), "a decision can't be taken back or changed")
+            for item in decisions(old)
+            if not any(json_equal(item, other) for other in after)
+        ]
+        if {item["type"] for item in after} == set(_DECISIONS):
+            errors.append(
+                invalid("status.conditions", "Denied", "Approved and Denied conditions are mutually exclusive")
+            )
+        return errors
