@@ -595,6 +595,48 @@ async def test_a_create_whose_answer_was_lost_is_not_made_twice() -> None:
         assert len(await world.list(ConfigMap)) == 1
 
 
+@virtual_time
+async def test_a_write_that_the_cache_will_never_show_is_not_waited_for() -> None:
+    """Outside of the cache's namespace, or of what it selects."""
+    moments: list[float] = []
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> sp.Outcome | None:
+        moments.append(asyncio.get_running_loop().time())
+        if len(moments) > 1:
+            return None
+        for child in (config("unlabelled"), ConfigMap.named("labelled", "", {"app": "web"})):
+            await ctx.apply(child)
+        await ctx.apply(Secret.named("there", "other"), controlled=False)
+        return sp.retry("look again")
+
+    controller = (
+        sp.Controller(Widget, reconcile)
+        .owns(ConfigMap, selector="app=web")
+        .watches(Secret, lambda head: [], namespace="default")
+    )
+    wires = Wires()
+    async with bare(controller, objects=[Namespace.named("other")], transport=wires) as world:
+        wires.wire.delays["configmaps"] = 2.0
+        await world.create(widget())
+        await world.settle()
+        assert moments[1] == pytest.approx(2.0), "what the cache will show is waited for, and nothing else"
+
+
+@virtual_time
+async def test_stopping_does_not_wait_for_a_cache() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> sp.Outcome:
+        await ctx.apply(config("child", turn=str(len(ctx.causes))))
+        return sp.retry("look again")
+
+    wires = Wires()
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires) as world:
+        wires.wire.delays["configmaps"] = 8.0
+        await world.create(widget())
+        await advance(1)
+        began = asyncio.get_running_loop().time()
+    assert asyncio.get_running_loop().time() == began
+
+
 # -- status ------------------------------------------------------------------------------------------------------------
 
 

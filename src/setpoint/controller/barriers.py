@@ -39,6 +39,10 @@ class Barrier(NamedTuple):
     deletion: bool
 
 
+class Abandoned(Exception):
+    """The controller stops: what was waited for is of no interest any more."""
+
+
 class Barriers:
     """The writes of each key that its next reconcile has to see.
 
@@ -54,6 +58,8 @@ class Barriers:
         self._deadline = deadline
         self._barriers: dict[ObjectKey, dict[tuple[GroupVersionResource, ObjectKey], Barrier]] = {}
         self._doubtful: dict[ObjectKey, set[GroupVersionResource]] = {}
+        self._waits: set[asyncio.Timeout] = set()
+        self._abandoned = False
 
     def wrote(
         self, key: ObjectKey, resource: Resource, written: ObjectKey, uid: str, resource_version: str, *, deletion: bool
@@ -82,22 +88,45 @@ class Barriers:
         """Waits until the caches show the key's writes, at most the deadline.
 
         Returns the resources that have to be read live, because their cache is behind or can't know.
+
+        Raises:
+            Abandoned: see `abandon`.
         """
         behind = set(self._doubtful.get(key, ()))
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._deadline
         for (gvr, _), barrier in list(self._barriers.get(key, {}).items()):
-            if gvr in behind:
-                continue
-            seen = await self._caches[gvr].observed(
-                barrier.key,
-                barrier.resource_version,
-                uid=barrier.uid,
-                deleted=barrier.deletion,
-                timeout=max(deadline - loop.time(), 0.0),
-            )
-            if not seen:
+            if gvr not in behind and not await self._seen(gvr, barrier, deadline):
                 behind.add(gvr)
         # Only now: whoever is cancelled while it waits must not take the barriers along.
         self.forget(key)
         return frozenset(behind)
+
+    def abandon(self) -> None:
+        """Ends every `settle` that is under way, and those to come, with `Abandoned`: the controller stops."""
+        self._abandoned = True
+        now = asyncio.get_running_loop().time()
+        for wait in self._waits:
+            wait.reschedule(now)
+        self._waits.clear()
+
+    async def _seen(self, gvr: GroupVersionResource, barrier: Barrier, deadline: float) -> bool:
+        if self._abandoned:
+            raise Abandoned
+        wait = asyncio.timeout_at(deadline)
+        try:
+            async with wait:
+                self._waits.add(wait)
+                return await self._caches[gvr].observed(
+                    barrier.key,
+                    barrier.resource_version,
+                    uid=barrier.uid,
+                    deleted=barrier.deletion,
+                    timeout=None,
+                )
+        except TimeoutError:
+            if self._abandoned:
+                raise Abandoned from None
+            return False
+        finally:
+            self._waits.discard(wait)

@@ -193,7 +193,9 @@ class Context:
             ApiError: the server refused.
         """
         prepared = self._child(obj, controlled)
-        return await self._run.client.apply(prepared, force=force, field_manager=self._run.field_manager)
+        answer = await self._run.client.apply(prepared, force=force, field_manager=self._run.field_manager)
+        self._run.answered(self, answer)
+        return answer
 
     async def create(self, obj: T, *, controlled: bool = True) -> T:
         """Creates ``obj``, prepared as by `apply`. With ``generate_name`` the server finds a name.
@@ -207,7 +209,7 @@ class Context:
         """
         prepared = self._child(obj, controlled)
         try:
-            return await self._run.client.create(prepared, field_manager=self._run.field_manager)
+            answer = await self._run.client.create(prepared, field_manager=self._run.field_manager)
         except TransportError as problem:
             if problem.sent:
                 self._run.barriers.doubt(self.key, resource_of(type(obj)))
@@ -216,6 +218,8 @@ class Context:
             if problem.code >= 500:
                 self._run.barriers.doubt(self.key, resource_of(type(obj)))
             raise
+        self._run.answered(self, answer)
+        return answer
 
     async def delete(
         self, obj: Object, *, propagation: str | None = None, grace_period_seconds: int | None = None
@@ -247,7 +251,7 @@ class Context:
         subresource: str = "",
     ) -> T:
         """Patches ``obj`` on the server: a merge patch, or what ``type`` says; returns what it became."""
-        return await self._run.client.patch(
+        answer = await self._run.client.patch(
             obj.__class__,
             obj.name,
             dict(patch) if isinstance(patch, Mapping) else patch,
@@ -256,6 +260,8 @@ class Context:
             subresource=subresource,
             field_manager=None if type is PatchType.JSON else self._run.field_manager,
         )
+        self._run.answered(self, answer)
+        return answer
 
     def event(self, type: str, reason: str, message: str, *, action: str = "", related: Object | None = None) -> None:
         """Reports an event about the object: ``type`` is ``Normal`` or ``Warning``, ``reason`` one CamelCase word.

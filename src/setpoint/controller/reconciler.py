@@ -12,6 +12,7 @@ import msgspec
 
 from setpoint.client import Conflict, Invalid, NotFound, PatchType
 from setpoint.controller import finalizer
+from setpoint.controller.barriers import Abandoned
 from setpoint.controller.context import Context, current
 from setpoint.controller.failures import Outdated, ReconcileTimeout, describe, is_conflict
 from setpoint.controller.outcome import After, Done, Outcome, Retry
@@ -56,7 +57,10 @@ class Reconciler(Generic[K]):
         causes = run.causes.take(key)
         behind: frozenset[GroupVersionResource] = frozenset()
         if run.barriers.pending(key):
-            behind = await run.barriers.settle(key)
+            try:
+                behind = await run.barriers.settle(key)
+            except Abandoned:
+                return None
         if run.echoes:
             run.echoes.pop(key, None)
         obj: K | None

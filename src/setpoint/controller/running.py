@@ -165,6 +165,7 @@ class RunningController(Generic[K]):
         """Take no more keys; `run` returns when the reconciles under way have ended."""
         self._stopping.set()
         self.loop.stop()
+        self.barriers.abandon()
 
     async def _sync(self) -> None:
         """Waits until the handlers have seen what is there; stopped meanwhile, returns early."""
@@ -297,9 +298,38 @@ class RunningController(Generic[K]):
     ) -> None:
         """A reconcile wrote an object."""
         context.writes.append(Write(verb, resource.kind, key, resource_version))
-        self.barriers.wrote(context.key, resource, key, uid, resource_version, deletion=verb == "delete")
+        if self._covers(resource, key, None):
+            self.barriers.wrote(context.key, resource, key, uid, resource_version, deletion=verb == "delete")
         if self.hot.wrote(context.key, context.object.metadata.generation, resource, key, resource_version):
             self.metrics.hot_loops += 1
+
+    def answered(self, context: Context, answer: Object) -> None:
+        """What `wrote` could not know: the labels, by which a cache with a selector holds the object or does not."""
+        resource = resource_of(type(answer))
+        if self._covers(resource, answer.key, answer.labels):
+            self.barriers.wrote(
+                context.key, resource, answer.key, answer.uid, answer.metadata.resource_version, deletion=False
+            )
+
+    def _covers(self, resource: Resource, key: ObjectKey, labels: dict[str, str] | None) -> bool:
+        """Whether the declared cache will show the object. Without ``labels``, one with a selector is taken to show
+        what it shows already."""
+        informer = self.informers.get(resource.gvr)
+        if informer is None:
+            return False
+        scope = informer.shared.scope
+        if scope.namespace and key.namespace != scope.namespace:
+            return False
+        if not scope.selector and not scope.field_selector:
+            return True
+        fields = {"metadata.name": key.name, "metadata.namespace": key.namespace}
+        if any(requirement.field not in fields for requirement in scope.field_selector.requirements):
+            return key in informer.store
+        if not scope.field_selector.matches(fields):
+            return False
+        if scope.selector and labels is None:
+            return key in informer.store
+        return scope.selector.matches(labels)
 
     async def _read_document(self, resource: Resource, key: ObjectKey) -> dict[str, Any] | None:
         try:
