@@ -162,7 +162,7 @@ async def test_deleted_and_made_again_is_a_delete_and_an_add_never_an_update() -
         server.put("a")
         await advance(10)
     assert recorder.calls == ["list a", "update a", "update a", "delete a", "add a"]
-    assert slow.calls == ["list a", "update a", "lost a", "add a"]
+    assert slow.calls == ["list a", "update a", "delete a", "add a"]
 
 
 @virtual_time

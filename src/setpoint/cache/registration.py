@@ -178,7 +178,8 @@ class HandlerRegistration:
                 if entry.initial:
                     self._initial_done()
                 return
-        if new is None:
+        if new is None and entry.last is None:
+            # The first end is that of the object that the handler knows; later ones are of others of the same name.
             entry.last, entry.unknown = heads.last, unknown
 
     def preload(self, records: Iterable[tuple[str, Record]]) -> None:
@@ -242,7 +243,7 @@ class HandlerRegistration:
                     new = None
             if new is None:
                 if old is not None and self._on_delete is not None:
-                    result = self._on_delete(heads.last, unknown)
+                    result = self._on_delete(*heads.ending(unknown))
             elif old is None:
                 if self._on_add is not None:
                     result = self._on_add(heads.new, initial)
@@ -250,7 +251,7 @@ class HandlerRegistration:
                 # Another object of the same name: the end of the one and the beginning of the other.
                 self._next_add = heads.new
                 if self._on_delete is not None:
-                    result = self._on_delete(heads.old, True)
+                    result = self._on_delete(*heads.ending(unknown or heads.last is None))
             elif self._on_update is not None:
                 result = self._on_update(heads.old, heads.new)
         except Exception:  # noqa: BLE001 - a handler’s failure is its own
@@ -338,9 +339,15 @@ class Heads:
         return self._new
 
     @property
-    def last(self) -> Head:
-        """The last state of an object that is gone: the server's own, or else the last that was known."""
-        return self._last if self._last is not None else self.old
+    def last(self) -> Head | None:
+        """What the server said of the object as it went, None if nothing."""
+        return self._last
+
+    def ending(self, unknown: bool) -> tuple[Head, bool]:
+        """The final state of the old object, and whether that is only the last that was known."""
+        if self._last is None:
+            return self.old, unknown
+        return (self._last, unknown) if self._last.uid == self.old.uid else (self.old, True)
 
 
 def _name_of(function: Callable[..., Any] | None) -> str:
