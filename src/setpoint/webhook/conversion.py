@@ -9,8 +9,10 @@ from typing import Any, Protocol
 from setpoint.meta import GroupKind, Resource, Status
 from setpoint.webhook.messages import CONVERSION_V1
 
-__all__ = ["ConversionFailed", "Conversions", "Converter"]
+__all__ = ["CONVERT_PATH", "ConversionFailed", "Conversions", "Converter"]
 
+CONVERT_PATH = "/convert"
+"""Of all conversions, whatever the kind, as in controller-runtime."""
 _TURN = 64
 """Objects after which others get their turn: a list of thousands must not stop admission and health checks."""
 _FIXED = ("name", "namespace", "uid", "generateName", "creationTimestamp", "deletionTimestamp", "resourceVersion",

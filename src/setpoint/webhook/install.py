@@ -11,10 +11,10 @@ from setpoint.client import ApiError, Client, Conflict, NotFound, PatchType
 from setpoint.meta import Object, from_wire, to_wire
 from setpoint.models.admissionregistration_v1 import MutatingWebhookConfiguration, ValidatingWebhookConfiguration
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
-from setpoint.webhook.admission import Role
+from setpoint.webhook.admission import Admission, Role
+from setpoint.webhook.conversion import Converter
 from setpoint.webhook.probe import in_force_message, marked
-from setpoint.webhook.registration import Target, configurations, conversion, definition_name
-from setpoint.webhook.webhooks import Webhooks
+from setpoint.webhook.registration import Target, configurations, conversion, converters_of, definition_name
 
 __all__ = ["NotInForce", "install", "uninstall"]
 
@@ -30,7 +30,7 @@ class NotInForce(TimeoutError):
 
 async def install(
     client: Client,
-    webhooks: Webhooks,
+    served: Iterable[Admission[Any] | Converter],
     name: str,
     target: Target,
     *,
@@ -52,10 +52,11 @@ async def install(
         NotInForce: not called within ``timeout`` seconds.
         ApiError: the server refuses; NotFound names a CustomResourceDefinition that is missing.
     """
-    for document in configurations(webhooks, name, target, bundle=bundle, labels=labels):
+    each = list(served)
+    for document in configurations(each, name, target, bundle=bundle, labels=labels):
         kind = next(kind for kind in _KINDS if kind.__name__ == document["kind"])
         await client.apply(from_wire(kind, document), field_manager=FIELD_MANAGER)
-    for converter in webhooks.converters:
+    for converter in converters_of(each):
         wanted = conversion(target, bundle=bundle)
         config = wanted["webhook"]["clientConfig"]
         config.update({form: None for form in ("service", "url") if form not in config})  # of an earlier target
@@ -70,11 +71,11 @@ async def install(
     logger.info("webhooks are registered", extra={"fields": {"name": name}})
     deadline = asyncio.get_running_loop().time() + timeout
     for sample in samples:
-        for role in _roles(webhooks, sample):
+        for role in _roles(each, sample):
             await _in_force(client, sample, role, deadline)
 
 
-async def uninstall(client: Client, webhooks: Webhooks, name: str) -> None:
+async def uninstall(client: Client, served: Iterable[Admission[Any] | Converter], name: str) -> None:
     """Takes away what `install` made. Call it while the webhooks are still served, and stop them afterwards.
 
     First the configurations go, so that from then on no request, and no namespace's deletion, waits for webhooks that
@@ -89,7 +90,7 @@ async def uninstall(client: Client, webhooks: Webhooks, name: str) -> None:
             await client.delete(kind, name)
         except NotFound:
             continue
-    for converter in webhooks.converters:
+    for converter in converters_of(served):
         await _end_conversion(client, definition_name(converter.resource))
     logger.info("webhooks are not registered any more", extra={"fields": {"name": name}})
 
@@ -114,13 +115,12 @@ async def _end_conversion(client: Client, name: str) -> None:
             return
 
 
-def _roles(webhooks: Webhooks, sample: Object) -> Iterable[Role]:
+def _roles(served: Iterable[Admission[Any] | Converter], sample: Object) -> Iterable[Role]:
     roles: tuple[Role, ...] = ("mutate", "validate")
     for role in roles:
-        for admission in webhooks.admissions:
-            if isinstance(sample, admission.kind) and "create" in admission.operations(role):
-                yield role
-                break
+        admissions = [each for each in served if isinstance(each, Admission) and isinstance(sample, each.kind)]
+        if any("create" in admission.operations(role) for admission in admissions):
+            yield role
 
 
 async def _in_force(client: Client, sample: Object, role: Role, deadline: float) -> None:

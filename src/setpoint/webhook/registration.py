@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -11,10 +11,19 @@ from urllib.parse import urlsplit
 from setpoint.meta import Resource
 from setpoint.meta.names import dns1035_label, dns1123_label, dns1123_subdomain
 from setpoint.webhook.admission import Admission, Role
+from setpoint.webhook.conversion import CONVERT_PATH, Converter
 from setpoint.webhook.injection import Trusting
-from setpoint.webhook.webhooks import CONVERT_PATH, Webhooks
 
-__all__ = ["ServiceTarget", "Target", "UrlTarget", "configurations", "conversion", "definition_name", "trusting"]
+__all__ = [
+    "ServiceTarget",
+    "Target",
+    "UrlTarget",
+    "configurations",
+    "conversion",
+    "converters_of",
+    "definition_name",
+    "trusting",
+]
 
 Document = dict[str, Any]
 _API: Final = "admissionregistration.k8s.io/v1"
@@ -69,7 +78,7 @@ Target = ServiceTarget | UrlTarget
 
 
 def configurations(
-    webhooks: Webhooks,
+    served: Iterable[Admission[Any] | Converter],
     name: str,
     target: Target,
     *,
@@ -78,6 +87,7 @@ def configurations(
 ) -> list[Document]:
     """The MutatingWebhookConfiguration and the ValidatingWebhookConfiguration of that name, as far as needed.
 
+    ``served`` are declarations, or the `Webhooks` that have them. Conversions are registered elsewhere: `conversion`.
     ``bundle`` (PEM) is what to trust; without one ``caBundle`` is left to whoever injects it.
 
     Raises:
@@ -85,9 +95,10 @@ def configurations(
     """
     if problems := dns1123_subdomain(name):
         raise ValueError(f"the name {name!r} of the webhook configurations: {problems[0]}")
+    admissions = [each for each in served if isinstance(each, Admission)]
     documents: list[Document] = []
     for role, kind in _KINDS.items():
-        entries = [_entry(each, role, target, bundle) for each in webhooks.admissions if each.functions(role)]
+        entries = [_entry(each, role, target, bundle) for each in admissions if each.functions(role)]
         if entries:
             metadata: Document = {"name": name}
             if labels:
@@ -107,13 +118,19 @@ def conversion(target: Target, *, bundle: bytes = b"") -> Document:
     }
 
 
-def trusting(webhooks: Webhooks, name: str) -> list[Trusting]:
+def trusting(served: Iterable[Admission[Any] | Converter], name: str) -> list[Trusting]:
     """The kinds and names of all objects that must trust the server: see `setpoint.webhook.injection`."""
+    each = list(served)
+    admissions = [it for it in each if isinstance(it, Admission)]
     found: list[Trusting] = [
-        (kind, name) for role, kind in _KINDS.items() if any(each.functions(role) for each in webhooks.admissions)
+        (kind, name) for role, kind in _KINDS.items() if any(admission.functions(role) for admission in admissions)
     ]
-    found += [("CustomResourceDefinition", definition_name(each.resource)) for each in webhooks.converters]
+    found += [("CustomResourceDefinition", definition_name(it.resource)) for it in converters_of(each)]
     return found
+
+
+def converters_of(served: Iterable[Admission[Any] | Converter]) -> list[Converter]:
+    return [each for each in served if not isinstance(each, Admission)]
 
 
 def definition_name(resource: Resource) -> str:

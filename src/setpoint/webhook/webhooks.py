@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 import msgspec
@@ -13,7 +13,7 @@ import msgspec
 from setpoint.cache import Informer, InformerFactory, Lister
 from setpoint.meta import Object, Status, to_wire
 from setpoint.webhook.admission import Admission, Role
-from setpoint.webhook.conversion import ConversionFailed, Conversions, Converter, failure, review_of
+from setpoint.webhook.conversion import CONVERT_PATH, ConversionFailed, Conversions, Converter, failure, review_of
 from setpoint.webhook.decide import Misdirected, decide
 from setpoint.webhook.messages import (
     ADMISSION_V1,
@@ -29,12 +29,11 @@ from setpoint.webhook.messages import (
 from setpoint.webhook.metrics import WebhookMetrics
 from setpoint.webhook.review import UndeclaredRead
 
-__all__ = ["CONVERT_PATH", "Reply", "Webhooks", "failed"]
+__all__ = ["Reply", "Webhooks", "failed"]
 
 T = TypeVar("T", bound=Object)
 logger = logging.getLogger("setpoint.webhook")
 
-CONVERT_PATH: Final = "/convert"
 MAX_TIMEOUT: Final = 30.0
 """Seconds; what API servers wait for a webhook at most, and for a conversion always."""
 _MARGIN: Final = 0.95
@@ -96,9 +95,8 @@ class Webhooks:
         timeout: float = MAX_TIMEOUT,
         metrics: WebhookMetrics | None = None,
     ) -> None:
-        self.admissions: list[Admission[Any]] = []
+        self.served = served
         self.conversions = Conversions()
-        self.converters: list[Converter] = []
         self.timeout = timeout
         self.metrics = metrics or WebhookMetrics()
         self._routes: dict[str, _Route] = {}
@@ -107,10 +105,12 @@ class Webhooks:
                 self._admit_at(each, factory)
             else:
                 self.conversions.add(each)
-                self.converters.append(each)
                 self._routes[CONVERT_PATH] = _Route(self._convert)
         for path in self._routes:
             self.metrics.at(path)
+
+    def __iter__(self) -> Iterator[Admission[Any] | Converter]:
+        return iter(self.served)
 
     @property
     def paths(self) -> list[str]:
@@ -131,7 +131,6 @@ class Webhooks:
             if path in self._routes:
                 raise ValueError(f"there are two {admission!r} at {path}: give one of them a name=")
             self._routes[path] = _Route(self._admitter(admission, role, reads), reads)
-        self.admissions.append(admission)
 
     # -- one request ---------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,227 @@
+"""``setpoint webhook``: admission and conversion as a program of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from cyclopts import App, Parameter
+
+from setpoint.apps.failures import reported
+from setpoint.cache import InformerFactory
+from setpoint.cli.manifests import to_yaml
+from setpoint.client import Client
+from setpoint.manager import stopping_on_signals
+from setpoint.manager.http_server import HttpServer
+from setpoint.manager.logging import configure
+from setpoint.manager.metrics import ProcessMetrics
+from setpoint.webhook import (
+    Admission,
+    CertificateFiles,
+    Converter,
+    MemoryCertificates,
+    SecretCertificates,
+    ServiceTarget,
+    UrlTarget,
+    WebhookMetrics,
+    Webhooks,
+    WebhookServer,
+    configurations,
+    install,
+    service_names,
+    trusting,
+    uninstall,
+)
+from setpoint.webhook.serving import load_served, serve_webhooks
+
+PROGRAM = "setpoint webhook"
+FIELD_MANAGER = "setpoint-webhook"
+
+command = App(name="webhook", help="Serve admission and conversion webhooks: stateless, as many replicas as you like.")
+
+
+@command.default
+def serve(
+    app: Path,
+    *,
+    cert_dir: Path | None = None,
+    service: str | None = None,
+    namespace: Annotated[str, Parameter(name=["--namespace", "-n"])] = "default",
+    url: str | None = None,
+    name: str | None = None,
+    register: Annotated[bool, Parameter(negative="")] = False,
+    host: str = "",
+    port: int = 9443,
+    drain_delay: float = 5.0,
+    kubeconfig: Annotated[Path | None, Parameter(name=["--kubeconfig", "-k"])] = None,
+    context: str | None = None,
+    metrics_bind_address: str = "0",
+    log_format: Literal["text", "json"] = "text",
+    log_level: Literal["debug", "info", "warning", "error"] = "info",
+) -> None:
+    """Serve what APP defines until Ctrl-C or SIGTERM, over HTTPS, with /healthz and /readyz.
+
+    Give exactly one of --cert-dir, --service and --url.
+
+    Parameters
+    ----------
+    app
+        A Python file with Admissions and conversions in global names.
+    cert_dir
+        Serve with tls.crt and tls.key from this directory, and follow their changes.
+    service
+        Be behind this Service: make certificates in the Secret SERVICE-tls and have API servers trust them.
+    namespace
+        The Service's namespace.
+    url
+        Be at this address, for development against a remote cluster: register, and go again at the end.
+    name
+        Name of the webhook configurations; default: the name of APP.
+    register
+        With --service: apply the webhook configurations at the start.
+    host
+        The address to listen on; default: all.
+    port
+        The port to listen on.
+    drain_delay
+        Seconds to go on serving after SIGTERM, until endpoints have learned of it.
+    kubeconfig
+        The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
+    context
+        The kubeconfig's context to use.
+    metrics_bind_address
+        Where to serve Prometheus metrics, such as :8080; 0 is off.
+    log_format
+        text, or json for one JSON object a line.
+    log_level
+        The least that is logged.
+    """
+    if [cert_dir, service, url].count(None) != 2:
+        raise SystemExit(f"{PROGRAM}: give exactly one of --cert-dir, --service and --url")
+    if register and service is None:
+        raise SystemExit(f"{PROGRAM}: --register goes with --service")
+    configure(log_format, log_level.upper())
+    configuration = name or app.stem
+
+    async def work() -> None:
+        served = load_served(app)
+        metrics = WebhookMetrics()
+        reads = any(getattr(each, "read_kinds", ()) for each in served)
+        async with AsyncExitStack() as stack:
+            client: Client | None = None
+            if reads or cert_dir is None:
+                client = await stack.enter_async_context(
+                    Client.from_environment(kubeconfig, context=context, field_manager=FIELD_MANAGER)
+                )
+            factory = InformerFactory(client) if reads and client is not None else None
+            beside: list[Any] = []
+            target: ServiceTarget | UrlTarget | None = None
+            certificates: CertificateFiles | MemoryCertificates | SecretCertificates
+            if cert_dir is not None:
+                certificates = CertificateFiles(cert_dir, metrics=metrics)
+            elif url is not None:
+                target = UrlTarget(url)
+                certificates = MemoryCertificates([urlsplit(url).hostname or ""])
+            else:
+                assert service is not None
+                assert client is not None
+                target = ServiceTarget(service, namespace)
+                certificates = SecretCertificates(
+                    client,
+                    f"{service}-tls",
+                    namespace,
+                    names=service_names(service, namespace),
+                    trusting=trusting(served, configuration),
+                    metrics=metrics,
+                )
+            webhooks = Webhooks(*served, factory=factory, metrics=metrics)
+            delay = drain_delay if url is None else 0.0
+            server = WebhookServer(webhooks, certificates, host=host, port=port, drain_delay=delay)
+            if target is not None and (register or url is not None):
+                assert client is not None
+                assert not isinstance(certificates, CertificateFiles)
+                beside.append(_Registering(client, served, configuration, target, certificates, server.ready))
+            if metrics_bind_address not in ("", "0"):
+                beside.append(_metrics_server(metrics_bind_address, metrics))
+            asked = asyncio.Event()
+            goes = client if url is not None else None
+            beside.append(_Stopping(asked, server, goes, served, configuration))
+            with stopping_on_signals(asked.set):
+                await serve_webhooks(server, factory=factory, beside=beside)
+
+    with reported(PROGRAM):
+        asyncio.run(work())
+
+
+@command.command
+def manifests(
+    app: Path,
+    *,
+    service: str,
+    namespace: Annotated[str, Parameter(name=["--namespace", "-n"])] = "default",
+    name: str | None = None,
+) -> None:
+    """Print the webhook configurations of what APP defines, as YAML for kubectl apply.
+
+    Parameters
+    ----------
+    app
+        A Python file with Admissions in global names.
+    service
+        The Service that API servers are to call.
+    namespace
+        The Service's namespace.
+    name
+        Name of the webhook configurations; default: the name of APP.
+    """
+    with reported(PROGRAM):
+        target = ServiceTarget(service, namespace)
+        sys.stdout.write(to_yaml(configurations(load_served(app), name or app.stem, target)))
+
+
+@dataclass(frozen=True)
+class _Registering:
+    """Applies the configurations once the server listens."""
+
+    client: Client
+    served: Sequence[Admission[Any] | Converter]
+    name: str
+    target: ServiceTarget | UrlTarget
+    certificates: MemoryCertificates | SecretCertificates
+    listening: asyncio.Event
+
+    async def run(self) -> None:
+        await self.listening.wait()
+        await install(self.client, self.served, self.name, self.target, bundle=self.certificates.bundle)
+
+
+@dataclass(frozen=True)
+class _Stopping:
+    """Stops the server when asked to; the configurations of a program under development go before it does."""
+
+    asked: asyncio.Event
+    server: WebhookServer
+    client: Client | None
+    served: Sequence[Admission[Any] | Converter]
+    name: str
+
+    async def run(self) -> None:
+        await self.asked.wait()
+        if self.client is not None:
+            await uninstall(self.client, self.served, self.name)
+        self.server.stop()
+
+
+def _metrics_server(address: str, metrics: WebhookMetrics) -> HttpServer:
+    process = ProcessMetrics()
+    process.add_process()
+    process.registry.register(metrics)
+    server = HttpServer(address, name="metrics")
+    server.add("/metrics", process.answer)
+    return server
