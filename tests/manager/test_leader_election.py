@@ -13,7 +13,7 @@ import pytest
 
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport, Request, Response, Transport, TransportError
-from setpoint.manager import FencedTransport, LeaderElection, LeaderElector, LeadershipLost
+from setpoint.manager import FencedTransport, LeaderElection, LeaderElector, LeadershipLost, WriteRefused
 from setpoint.meta import MicroTime
 from setpoint.models.coordination_v1 import Lease, LeaseSpec
 from setpoint.models.core_v1 import ConfigMap
@@ -247,7 +247,7 @@ async def test_a_process_that_was_paused_may_not_act_before_it_knows() -> None:
         assert asyncio.get_running_loop().time() - paused_at > 13
         assert not a.elector.may_act()
         a.cable.cut = False
-        with pytest.raises(LeadershipLost):
+        with pytest.raises(WriteRefused):
             await fenced.create(ConfigMap.named("after", "default"))
         assert (await fenced.get(ConfigMap, "before", namespace="default")).name == "before", "reads pass"
 

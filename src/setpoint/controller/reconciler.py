@@ -103,14 +103,12 @@ class Reconciler(Generic[K]):
         """The function's outcome, with the status written whether it returned or raised."""
         draft = StatusDraft(obj, owned=self._controller.owns_status)
         try:
-            outcome = _checked(await self._limited(function, obj, context), self._controller.name)
+            if self._controller.timeout is None:
+                outcome = _checked(await function(obj, context), self._controller.name)
+            else:
+                outcome = _checked(await self._limited(function, obj, context), self._controller.name)
         except Exception as problem:
-            if not is_conflict(problem):
-                draft.report(reason=type(problem).__name__, message=describe(problem), now=self._run.now())
-            try:
-                await self._write_status(draft, obj, context, observed=False)
-            except Exception as second:  # noqa: BLE001 - the function's own failure is what counts
-                context.log.debug("status not written", extra={"error": describe(second)})
+            await self._report(problem, draft, obj, context)
             raise
         if self._controller.owns_status:
             draft.succeeded(now=self._run.now)
@@ -198,12 +196,7 @@ class Reconciler(Generic[K]):
         try:
             outcome = _checked(await self._limited(self._finalize, obj, context), self._controller.name)
         except Exception as problem:
-            if not is_conflict(problem):
-                draft.report(reason=type(problem).__name__, message=describe(problem), now=self._run.now())
-            try:
-                await self._write_status(draft, obj, context, observed=False)
-            except Exception as second:  # noqa: BLE001 - the function's own failure is what counts
-                context.log.debug("status not written", extra={"error": describe(second)})
+            await self._report(problem, draft, obj, context)
             raise
         if outcome is not None and not isinstance(outcome, Done):
             await self._write_status(draft, obj, context, observed=True)
@@ -242,6 +235,15 @@ class Reconciler(Generic[K]):
         except NotFound:
             return  # the object went while it was reconciled; there is nobody left to tell
         self._expect_echo(obj, answer, patch=patch)
+
+    async def _report(self, problem: Exception, draft: StatusDraft, obj: K, context: Context) -> None:
+        """Writes what the function left behind, and why it failed. A conflict is nothing to report."""
+        if not is_conflict(problem):
+            draft.report(reason=type(problem).__name__, message=describe(problem), now=self._run.now())
+        try:
+            await self._write_status(draft, obj, context, observed=False)
+        except Exception as second:  # noqa: BLE001 - the function's own failure is what counts
+            context.log.debug("status not written", extra={"error": describe(second)})
 
     def _expect_echo(
         self, before: K, after: K, *, patch: dict[str, Any] | None = None, finalizers: bool = False

@@ -2,7 +2,13 @@
 
 from setpoint.manager.group import Runnable, RunnableEnded
 from setpoint.manager.health import HealthChecks
-from setpoint.manager.leader_election import FencedTransport, LeaderElection, LeaderElector, LeadershipLost
+from setpoint.manager.leader_election import (
+    FencedTransport,
+    LeaderElection,
+    LeaderElector,
+    LeadershipLost,
+    WriteRefused,
+)
 from setpoint.manager.manager import Manager
 from setpoint.manager.metrics import ProcessMetrics
 from setpoint.manager.signals import stopping_on_signals
@@ -17,5 +23,6 @@ __all__ = [
     "ProcessMetrics",
     "Runnable",
     "RunnableEnded",
+    "WriteRefused",
     "stopping_on_signals",
 ]

@@ -364,6 +364,10 @@ class LeaderElector:
         return {"lease": self._name, "identity": self.election.identity, "leader": self.leader}
 
 
+class WriteRefused(TransportError):
+    """A write was not sent, because the lease may belong to another process by now."""
+
+
 class FencedTransport:
     """A transport that refuses to write when the lease may belong to somebody else.
 
@@ -376,9 +380,11 @@ class FencedTransport:
         self._elector = elector
 
     def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
-        """Raises `LeadershipLost` for a write without a valid lease."""
+        """Raises `WriteRefused` for a write without a valid lease."""
         if request.method not in ("GET", "HEAD", "OPTIONS") and not self._elector.may_act():
-            raise LeadershipLost(f"{request.method} {request.path} refused: the lease is not this process's any more")
+            raise WriteRefused(
+                f"{request.method} {request.path} refused: the lease is not this process's any more", sent=False
+            )
         return self._transport.send(request)
 
     async def close(self) -> None:

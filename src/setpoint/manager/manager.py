@@ -135,7 +135,8 @@ class Manager:
     ) -> None:
         """Adds a controller, or anything with ``async def run(self)``; after the start it is started at once.
 
-        Without a ``group``, a runnable goes where its attribute ``leader_only`` says (True by default).
+        Without a ``group``, a runnable goes where its own attribute ``group`` says, else where ``leader_only`` (True by
+        default) does.
 
         Raises:
             RuntimeError: the manager is stopping.
@@ -165,6 +166,7 @@ class Manager:
             return
         if group is None:
             group = "leader" if getattr(runnable, "leader_only", True) else "others"
+            group = getattr(runnable, "group", group)
         self._groups[group].add(runnable, may_end=may_end)
 
     # -- life ----------------------------------------------------------------------------------------------------------
