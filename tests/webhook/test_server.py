@@ -11,6 +11,13 @@ from typing import Any
 import aiohttp
 import pytest
 
+from setpoint.apiserver import ApiServer
+from setpoint.client import Client, InProcessTransport
+from setpoint.controller import Controller
+from setpoint.crd import crd_for
+from setpoint.manager import Manager
+from setpoint.meta import from_wire
+from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.webhook import Admission, MemoryCertificates, Webhooks, WebhookServer
 
 from .mykind import MUTATE, VALIDATE, Mykind, document, encoded, mykind_admission, review
@@ -249,3 +256,32 @@ async def test_an_address_that_is_taken_is_named() -> None:
         second = WebhookServer(Webhooks(mykind_admission()), MemoryCertificates(), host=HOST, port=server.port)
         with pytest.raises(OSError, match=f"the webhook server can't listen on {HOST}:{server.port}"):
             await second.run()
+
+
+async def test_a_manager_has_webhooks_up_before_its_caches_and_until_its_end() -> None:
+    source = MemoryCertificates()
+    server = WebhookServer(Webhooks(mykind_admission()), source, host=HOST, port=0)
+    up: list[bool] = []
+
+    class Asking(InProcessTransport):
+        def send(self, request: Any) -> Any:
+            up.append(server.ready.is_set())
+            return super().send(request)
+
+    async def nothing(_mykind: Mykind, _ctx: Any) -> None: ...
+
+    async with ApiServer() as api, Client(Asking(api.handle)) as client:
+        await client.create(from_wire(CustomResourceDefinition, crd_for(Mykind)))
+        up.clear()
+        manager = Manager(client, controllers=[Controller(Mykind, nothing)])
+        manager.add(server)
+        async with manager:
+            connector = aiohttp.TCPConnector(ssl=trusting(source.bundle))
+            async with (
+                aiohttp.ClientSession(f"https://{HOST}:{server.port}", connector=connector) as session,
+                session.post(VALIDATE, data=BODY, headers=JSON) as answer,
+            ):
+                assert answer.status == 200
+        assert up
+        assert all(up)
+        assert not server.ready.is_set()
