@@ -16,7 +16,7 @@ from setpoint.apiserver import go_words
 from setpoint.apiserver.registry import Served
 from setpoint.meta import GroupVersionKind, MicroTime, Quantity, parse_time
 from setpoint.models import UnknownKindError, kind_for
-from setpoint.schema import OBJECT_META, ErrorType, FieldError, validate
+from setpoint.schema import OBJECT_META, ErrorType, FieldError, Schema, validate
 
 __all__ = ["type_errors"]
 
@@ -31,24 +31,61 @@ def type_errors(served: Served, obj: dict[str, Any], raw: bytes = b"") -> tuple[
     """What Go's decoder would complain about (empty if nothing), and what is missing.
 
     ``raw``: what the object was decoded from; long numbers in it are looked at more closely. Of custom resources only
-    the metadata is looked at, the rest is their schema's.
+    the metadata is looked at, the rest is their schema's. Nulls in lists and maps, which Go takes for empty values, are
+    replaced by such (in place).
     """
     if served.custom:
-        errors = validate(OBJECT_META, obj["metadata"], "metadata")
+        schema, value, path = OBJECT_META, obj["metadata"], "metadata"
     elif _fits(served.resource.gvk, obj) and not _LONG_NUMBER.search(raw):
         return "", []
     else:
-        errors = validate(served.schema, obj)
-    missing = []
+        schema, value, path = served.schema, obj, ""
+    errors = validate(schema, value, path)
     for error in errors:
         if error.type is ErrorType.TYPE_INVALID and error.bad_value != "null":
             return go_words.type_problem(served, obj, error), []
         if error.type is ErrorType.INVALID and "must be of type integer" in error.detail:
             where = error.detail.rpartition(" in ")[2]
             return f"json: cannot unmarshal number into Go struct field {where}: {error.detail}", []
-        if error.type is ErrorType.REQUIRED and _really_required(error.field):
-            missing.append(error)
-    return "", missing
+    if _fill_nulls(schema, value):
+        errors = validate(schema, value, path)
+    return "", [error for error in errors if error.type is ErrorType.REQUIRED and _really_required(error.field)]
+
+
+def _fill_nulls(schema: Schema | None, value: Any) -> bool:
+    """Whether there were any."""
+    found = False
+    if isinstance(value, dict) and schema is not None:
+        for key, item in value.items():
+            if item is None and key not in schema.properties and schema.additional is not None:
+                value[key] = _zero(schema.additional)
+                found = True
+            elif isinstance(item, dict | list):
+                found = _fill_nulls(schema.field(key), item) or found
+    elif isinstance(value, list) and schema is not None and schema.items is not None:
+        for index, item in enumerate(value):
+            if item is None:
+                value[index] = _zero(schema.items)
+                found = found or value[index] is not None
+            elif isinstance(item, dict | list):
+                found = _fill_nulls(schema.items, item) or found
+    return found
+
+
+def _zero(schema: Schema) -> Any:
+    match schema.type:
+        case "object":
+            return {}
+        case "array":
+            return []
+        case "string":
+            return ""
+        case "integer" | "number":
+            return 0
+        case "boolean":
+            return False
+        case _:
+            return None
 
 
 def _really_required(field: str) -> bool:
