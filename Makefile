@@ -43,11 +43,13 @@ types: $(VENV)/.dev ## mypy --strict and basedpyright
 
 models: $(VENV)/.dev ## generate the models again from the pinned schemas
 	$(BIN)/python tools/generate_models.py
+	$(BIN)/python tools/generate_protobuf.py
 	$(BIN)/python tools/generate_clientset.py
 	$(BIN)/python tools/generate_blocking.py
 
 models-check: $(VENV)/.dev ## fail if the models differ from what the generator writes
 	$(BIN)/python tools/generate_models.py --check
+	$(BIN)/python tools/generate_protobuf.py --check
 	$(BIN)/python tools/generate_clientset.py --check
 	$(BIN)/python tools/generate_blocking.py --check
 

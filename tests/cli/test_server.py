@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from aiohttp import web
 
 from setpoint.client import Client, ConfigError
 from setpoint.models.core_v1 import ConfigMap, Pod
@@ -163,3 +164,75 @@ async def test_a_kubeconfig_that_nobody_wrote_is_named(tmp_path: Path) -> None:
         assert str(tmp_path / "none") in line
     with pytest.raises(ConfigError):
         Client.from_kubeconfig(tmp_path / "none")
+
+
+REFUSALS = {
+    401: ("Unauthorized", "Unauthorized"),
+    403: (
+        "Forbidden",
+        'pods is forbidden: User "eve" cannot list resource "pods" in API group "" at the cluster scope',
+    ),
+}
+
+
+@pytest.mark.parametrize("code", REFUSALS)
+async def test_who_is_not_let_in_is_told_in_one_line(tmp_path: Path, code: int) -> None:
+    reason, message = REFUSALS[code]
+
+    async def refuse(_: web.Request) -> web.Response:
+        status = {"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": message}
+        return web.json_response(status, status=code)
+
+    application = web.Application()
+    application.router.add_route("*", "/{path:.*}", refuse)
+    runner = web.AppRunner(application)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    try:
+        kubeconfig = tmp_path / "config"
+        kubeconfig.write_text(
+            json.dumps(
+                {
+                    "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{runner.addresses[0][1]}"}}],
+                    "users": [{"name": "eve", "user": {"token": "s3cret"}}],
+                    "contexts": [{"name": "x", "context": {"cluster": "c", "user": "eve"}}],
+                    "current-context": "x",
+                }
+            )
+        )
+        async with program("-m", "setpoint.apps.chronos", "-k", kubeconfig, home=tmp_path) as chronos:
+            assert await chronos.ended() == 1
+            (line,) = chronos.err
+            assert message in line
+            assert "s3cret" not in line
+    finally:
+        await runner.cleanup()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("-k", "{home}/refused"), "can't be reached"),
+        (("-k", "{home}/refused", "--context", "nowhere"), "context 'nowhere' does not exist"),
+        (("-k", "{home}/refused", "-l", "a=b=c"), "unable to parse requirement: 'a=b=c'"),
+        (("-k", "{home}/rubbish"), "rubbish"),
+    ],
+)
+async def test_what_can_not_work_ends_in_one_line(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
+    (tmp_path / "rubbish").write_text("{a: [")
+    (tmp_path / "refused").write_text(
+        json.dumps(
+            {
+                "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}],
+                "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+                "users": [{"name": "u", "user": {}}],
+                "current-context": "x",
+            }
+        )
+    )
+    options = [word.format(home=tmp_path) for word in words]
+    async with program("-m", "setpoint.apps.chronos", *options, home=tmp_path) as chronos:
+        assert await chronos.ended() == 1
+        (line,) = chronos.err
+        assert said in line

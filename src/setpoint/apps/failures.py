@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from setpoint.meta import DecodeError
+from setpoint.meta import DecodeError, SelectorError
 
 
 @contextmanager
@@ -46,7 +46,8 @@ def explain(problem: BaseException) -> str | None:
         return None if None in sentences else sentences[0]
     (problem,) = parts
     from_client = (CacheSyncError, ApiError, ConfigError, CredentialsError, TransportError)
-    if isinstance(problem, (*from_client, PortTakenError, StorageError, DefinitionError, DecodeError)):
+    from_user = (PortTakenError, StorageError, DefinitionError, DecodeError, SelectorError)
+    if isinstance(problem, (*from_client, *from_user)):
         return str(problem)
     if isinstance(problem, OSError) and problem.errno in (errno.EADDRINUSE, errno.EACCES, errno.ENOENT, errno.ENOSPC):
         where = f": {problem.filename}" if problem.filename else ""

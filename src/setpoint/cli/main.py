@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
+from cyclopts.validators import Number
+
+Port = Annotated[int, Parameter(validator=Number(gte=0, lte=65535))]
 
 app = App(
     name="setpoint",
@@ -20,7 +23,7 @@ app = App(
 def server(
     *,
     host: str = "127.0.0.1",
-    port: int = 6443,
+    port: Port = 6443,
     kubeconfig: Path | None = None,
     data_dir: Path | None = None,
     control_plane: Annotated[bool, Parameter(negative="--no-control-plane")] = True,

@@ -67,7 +67,7 @@ def chronos(
     max_retries
         How often a Pod whose line could not be written is tried again before it is dropped.
     """
-    configure("text", "WARNING")
+    configure("text", "WARNING").addFilter(_NotTwice())
 
     async def work() -> None:
         async with _client(kubeconfig, context, embedded) as client:
@@ -99,8 +99,12 @@ async def watch(
     """Logs the Pods of ``client``'s server to ``stream`` until it is cancelled.
 
     Raises:
-        CacheSyncError: the first list failed for good; it says why in the server's words.
+        ApiError: the server does not let us list Pods; it says why in its own words.
+        TransportError: there is no server.
+        CacheSyncError: the first list failed for good.
     """
+    # Whoever can't be let in learns it at once and not after an informer's patience; later outages are waited out.
+    await client.list(Pod, namespace=namespace, selector=selector, limit=1)
 
     async def write(entry: Entry) -> None:
         stream.write((entry.json() if output == "json" else entry.text()) + "\n")
@@ -127,6 +131,19 @@ async def _client(kubeconfig: Path | None, context: str | None, embedded: bool) 
     async with EmbeddedCluster() as cluster:
         print(f"chronos: watching the embedded API server at {cluster.url}", file=sys.stderr)  # noqa: T201
         yield cluster.client
+
+
+class _NotTwice(logging.Filter):
+    """Lets a message through once, until another one comes: an outage is one line and not one for each attempt."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last = ""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        message = record.getMessage()
+        new, self._last = message != self._last, message
+        return new
 
 
 def main() -> None:
