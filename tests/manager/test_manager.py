@@ -400,6 +400,7 @@ async def test_metrics_have_the_names_that_dashboards_know() -> None:
             'workqueue_adds_total{controller="configmap",name="configmap"} 2.0',
             'workqueue_depth{controller="configmap",name="configmap"} 0.0',
             'leader_election_master_status{name="test"} 1.0',
+            "informer_objects{",
         ):
             assert line in text, f"{line}\n{text}"
 

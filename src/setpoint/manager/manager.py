@@ -94,7 +94,12 @@ class Manager:
                 random=self.random,
             )
         self._leading_client = leading_client
-        self.factory = factory or InformerFactory(client, namespace=namespace, random=self.random)
+        self.factory = factory or InformerFactory(
+            client,
+            namespace=namespace,
+            random=self.random,
+            metrics=self.metrics.informers if self.metrics is not None else None,
+        )
         self.recorder = EventRecorder(client, now=now, random=self.random, instance=instance)
         self.healthz = HealthChecks("healthz")
         self.readyz = HealthChecks("readyz")
@@ -162,12 +167,12 @@ class Manager:
             self.readyz.add(f"controller-{runnable.name}", self._readiness(running))
             if self._state == "running":
                 running.prepare()
-            self._groups[group or ("leader" if leading else "others")].add(running)
+            place: GroupName = "leader" if leading else "others"
+            self._groups[group or place].add(running)
             return
-        if group is None:
-            group = "leader" if getattr(runnable, "leader_only", True) else "others"
-            group = getattr(runnable, "group", group)
-        self._groups[group].add(runnable, may_end=may_end)
+        by_itself: GroupName = "leader" if getattr(runnable, "leader_only", True) else "others"
+        said: GroupName | None = getattr(runnable, "group", None)
+        self._groups[group or said or by_itself].add(runnable, may_end=may_end)
 
     # -- life ----------------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from setpoint.cache import InformerMetrics
 from setpoint.controller import ControllerMetrics
 from setpoint.manager.http_server import Answer
 from setpoint.workqueue import PrometheusQueueMetrics
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ProcessMetrics:
-    """Everything that a manager counts: its controllers, queues, leadership, process. No global registry is used.
+    """Everything that a manager counts: controllers, queues, informers, leadership, process. There is no global registry.
 
     ``registry`` is prometheus_client's; put your own collectors there.
     """
@@ -28,6 +29,8 @@ class ProcessMetrics:
         self.registry = registry or CollectorRegistry()
         self.controllers = ControllerMetrics(self.registry)
         self.queues = PrometheusQueueMetrics(self.registry)
+        self.informers = InformerMetrics()
+        self.registry.register(self.informers)
         self._electors: list[LeaderElector] = []
         self.registry.register(_Leadership(self._electors))
 
