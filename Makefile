@@ -56,6 +56,9 @@ models-check: $(VENV)/.dev ## fail if the models differ from what the generator 
 bench-queue: $(VENV)/.dev ## the work queue beside client-go's
 	$(BIN)/python benchmarks/workqueue.py
 
+bench-informer: $(VENV)/.dev ## informers beside client-go's, controller-runtime's and Python's others
+	$(BIN)/python benchmarks/informer.py --plot docs/informer.svg
+
 check: lint types models-check test demo ## all that CI runs
 
 clean: ## remove the virtual environment and caches

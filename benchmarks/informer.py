@@ -4,9 +4,11 @@
     python benchmarks/informer.py --objects 1000 50000 200000 --systems setpoint client-go --plot docs/informer.svg
 
 One server, one machine, one system after the other. Each system gets a list (or a streamed list) of N pods, then one
-MODIFIED event for each. Measured from outside, in /proc: wall and CPU seconds until synced, the peak of resident memory,
-what it is over the idle process after a collection, and the CPU seconds of the events.
+MODIFIED event for each. Measured from outside, in /proc: wall and CPU seconds until synced, the peak of resident
+memory, what it is over the idle process after a collection, and the CPU seconds of the events.
 """
+
+# ruff: noqa: S310, S603, S607, T201 - it starts what it measures, asks its own server, and prints
 
 from __future__ import annotations
 
@@ -39,8 +41,8 @@ class Systems:
 
     def __init__(self) -> None:
         self.missing: dict[str, str] = {}
-        self._go: Path | None | bool = False
-        self._peers: Path | None | bool = False
+        self._go: Path | bool | None = False
+        self._peers: Path | bool | None = False
 
     def command(self, name: str) -> list[str] | None:
         if name == "setpoint":
@@ -63,7 +65,9 @@ class Systems:
             if shutil.which("go"):
                 BUILD.mkdir(exist_ok=True)
                 binary = BUILD / "informer"
-                subprocess.run(["go", "build", "-o", str(binary), "."], cwd=HERE / "peers" / "go" / "informer", check=True)
+                subprocess.run(
+                    ["go", "build", "-o", str(binary), "."], cwd=HERE / "peers" / "go" / "informer", check=True
+                )
                 self._go = binary
         assert not isinstance(self._go, bool)
         return self._go
@@ -230,6 +234,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=900.0, help="seconds that one system may take")
     parser.add_argument("--output", type=Path, default=HERE / "results" / "informer.json")
     parser.add_argument("--plot", type=Path, help="write the results as an SVG")
+    parser.add_argument("--add", action="store_true", help="keep what the output has of other systems and numbers")
     arguments = parser.parse_args()
     systems, rows = Systems(), []
     for count in arguments.objects:
@@ -244,6 +249,11 @@ def main() -> None:
                 systems.missing[f"{name} at {count:,}, {lists}"] = str(problem)
                 continue
             rows.append(min(runs, key=lambda run: run["sync_cpu_s"] + run["objects"] / run["events_per_cpu_s"]))
+    if arguments.add and arguments.output.exists():
+        measured = {(row["system"], row["lists"], row["objects"]) for row in rows}
+        earlier = json.loads(arguments.output.read_text())
+        rows += [row for row in earlier if (row["system"], row["lists"], row["objects"]) not in measured]
+        rows.sort(key=lambda row: (row["objects"], SYSTEMS.index(row["system"]), row["lists"]))
     print(table(rows))
     for name, why in systems.missing.items():
         print(f"{name}: not measured: {why}")

@@ -45,9 +45,7 @@ def informer_plot(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _panel(title: str, series: dict[str, list[dict[str, Any]]], x: float, y: float) -> list[str]:
-    points = {
-        name: sorted((row["objects"], _panels(row)[title]) for row in rows) for name, rows in series.items()
-    }
+    points = {name: sorted((row["objects"], _panels(row)[title]) for row in rows) for name, rows in series.items()}
     everything = [point for line in points.values() for point in line]
     counts = sorted({count for count, _ in everything})
     low = math.floor(math.log10(min(value for _, value in everything)))

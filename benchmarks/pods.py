@@ -1,4 +1,4 @@
-"""Pods as a busy cluster has them: about 5.4 KB of JSON each, a third of it managedFields, in the order Go writes them."""
+"""Pods as a busy cluster has them: about 5.4 KB of JSON each, a third managedFields, in the order Go writes them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ def pod(number: int, version: int, draw: random.Random) -> dict[str, Any]:
             "resourceVersion": str(version),
             "creationTimestamp": "2026-01-01T00:00:00Z",
             "labels": {"app": app, "tier": "backend", "pod-template-hash": replica_set[-10:]},
-            "annotations": {"prometheus.io/scrape": "true", "checksum/config": hashlib.sha256(app.encode()).hexdigest()},
+            "annotations": {
+                "prometheus.io/scrape": "true",
+                "checksum/config": hashlib.sha256(app.encode()).hexdigest(),
+            },
             "ownerReferences": [
                 {
                     "apiVersion": "apps/v1",
@@ -198,6 +201,4 @@ def pods(count: int, *, round: int = 0) -> list[bytes]:
     """The JSON of ``count`` pods; of a later ``round``, the same pods with other versions and restart counts."""
     draw = random.Random(1)
     first = 1000 + round * count
-    return [
-        json.dumps(pod(number, first + number, draw), separators=(",", ":")).encode() for number in range(count)
-    ]
+    return [json.dumps(pod(number, first + number, draw), separators=(",", ":")).encode() for number in range(count)]

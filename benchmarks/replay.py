@@ -17,6 +17,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from pods import pods
 
+# ruff: noqa: T201 - it says its port
+
 _BARE = b'{"kind":"Pod","apiVersion":"v1",'
 _CHUNKED = (
     b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: keep-alive\r\n\r\n"
@@ -50,9 +52,9 @@ class Replay:
         }
         self.end = chunk(event(b"BOOKMARK", json.dumps(end, separators=(",", ":")).encode()))
         items = b",".join(b"{" + raw.removeprefix(_BARE) for raw in objects)
-        self.list = (
-            b'{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"%d"},"items":[%b]}\n'
-            % (self.last, items)
+        self.list = b'{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"%d"},"items":[%b]}\n' % (
+            self.last,
+            items,
         )
         self.changes = b"".join(chunk(event(b"MODIFIED", raw)) for raw in pods(count, round=1))
         self.go = threading.Event()
@@ -73,7 +75,7 @@ class Replay:
         line = reader.readline()  # type: ignore[attr-defined]
         if not line:
             return False
-        method, target, _ = line.split()
+        _, target, _ = line.split()
         while reader.readline() not in (b"\r\n", b""):  # type: ignore[attr-defined]
             pass
         url = urlsplit(target.decode())

@@ -13,7 +13,7 @@ from protocol import collected, hear, say
 
 
 async def main(server: str, count: int) -> None:
-    client = AsyncClient(config=KubeConfig.from_one(cluster=Cluster(server=server), user=User(token="none")))
+    client = AsyncClient(config=KubeConfig.from_one(cluster=Cluster(server=server), user=User(username="nobody")))
     say("ready")
     hear("sync")
     store = {}

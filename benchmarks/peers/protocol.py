@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import sys
 
+# ruff: noqa: T201 - that is how they speak
+
 
 def say(word: str) -> None:
     print(word, flush=True)
