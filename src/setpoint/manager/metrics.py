@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ProcessMetrics:
-    """Everything that a manager counts: controllers, queues, informers, leadership, process. There is no global registry.
+    """All that a manager counts: controllers, queues, informers, leadership, process. There is no global registry.
 
     ``registry`` is prometheus_client's; put your own collectors there.
     """
