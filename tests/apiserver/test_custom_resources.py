@@ -182,3 +182,25 @@ async def test_fields_of_custom_resources_can_be_selected_by(api: Api) -> None:
     found = (await api.get(MYKINDS, fieldSelector="spec.color=red")).ok()
     assert [item["metadata"]["name"] for item in found["items"]] == ["a"]
     (await api.get(MYKINDS, fieldSelector="spec.numpods=1")).failed(400, "BadRequest", "field label not supported")
+
+
+async def test_objects_of_before_get_the_defaults_of_now(served: Api) -> None:
+    (await served.post(MYKINDS, mykind(spec={}))).ok()
+    start = str(served.revision)
+    (await served.patch(f"{MYKINDS}/one", {"metadata": {"labels": {"a": "b"}}})).ok()
+    definition = (await served.get(CRD)).ok()
+    properties = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    properties["note"] = {"type": "string", "default": "none"}
+    (await served.put(CRD, definition)).ok()
+    before = served.revision
+    wanted = {"numpods": 1, "note": "none"}
+    assert (await served.get(f"{MYKINDS}/one")).ok()["spec"] == wanted
+    assert (await served.get(MYKINDS)).ok()["items"][0]["spec"] == wanted
+    async with served.watch(MYKINDS, resourceVersion=start) as events:
+        type_, changed = await events.next()
+    assert (type_, changed["spec"]) == ("MODIFIED", wanted)
+    assert served.revision == before
+    (await served.patch(f"{MYKINDS}/one", {"metadata": {"labels": {"a": "c"}}})).ok()
+    stored = served.server.storage.get("mykinds.grp.example.com", "default", "one")
+    assert stored is not None
+    assert b'"note":"none"' in stored.value

@@ -199,6 +199,8 @@ class CustomResources:
         exposed = {version["name"] for version in crd["spec"]["versions"] if version.get("served")}
         for served in made:
             served.terminating = terminating
+            served.has_defaults = b'"default":' in msgspec.json.encode(served.schema_document)
+            served.defaults_since = record.revision if served.has_defaults else 0
         self._served[record.name] = made
         for served in made:
             if served.resource.version in exposed:

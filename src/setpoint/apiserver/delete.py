@@ -57,7 +57,7 @@ def delete_collection(call: Call) -> Response:
         current = call.storage.get(served.collection, record.namespace, record.name)
         if current is not None:
             remove(call, served, current, options.copy())
-    values = [view(served, record.value) for record in records]
+    values = [view(served, record) for record in records]
     return shape.document(call, shape.items(call, values, metadata))
 
 

@@ -39,7 +39,7 @@ def get(call: Call) -> Response:
     record = call.storage.get(served.collection, path.namespace, path.name)
     if record is None:
         raise not_found(served.group_resource, path.name)
-    return shape.one(call, record.value)
+    return shape.document(call, shape.item(call, view(served, record)))
 
 
 def list_objects(call: Call, options: ListOptions) -> Response:
@@ -47,10 +47,10 @@ def list_objects(call: Call, options: ListOptions) -> Response:
     shape = Representation.negotiate(call)
     records, metadata = select(call, options)
     served = call.served
-    if served.stored_as is served:
+    if served.stored_as is served and not served.defaults_since:
         values = [record.value for record in records]
     else:
-        values = [view(served, record.value) for record in records]
+        values = [view(served, record) for record in records]
     return shape.document(call, shape.items(call, values, metadata))
 
 

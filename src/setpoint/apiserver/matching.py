@@ -8,7 +8,7 @@ from typing import Any
 from setpoint.apiserver import fields
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.errors import bad_request
-from setpoint.apiserver.objects import decode, labels_of, metadata_of, view
+from setpoint.apiserver.objects import converted, decode, labels_of, metadata_of
 from setpoint.apiserver.options import ListOptions
 from setpoint.apiserver.registry import Served
 from setpoint.meta import FieldSelector, Selector
@@ -56,5 +56,5 @@ class Matcher:
         if not self._decodes:
             metadata = metadata_of(value)
             return {"metadata.name": metadata.name, "metadata.namespace": metadata.namespace}
-        obj: dict[str, Any] = decode(view(served, value))
+        obj: dict[str, Any] = decode(converted(served, value))
         return fields.fields_of(served.resource, obj, served.selectable_fields)

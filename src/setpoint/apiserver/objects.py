@@ -10,8 +10,9 @@ from msgspec import Struct
 from setpoint.apiserver.errors import request_entity_too_large
 from setpoint.apiserver.registry import Served
 from setpoint.apiserver.storage import Record
+from setpoint.schema import apply_defaults
 
-__all__ = ["JsonObject", "decode", "encode", "labels_of", "metadata_of", "record_object", "uid_of", "view"]
+__all__ = ["JsonObject", "converted", "decode", "encode", "labels_of", "metadata_of", "record_object", "uid_of", "view"]
 
 JsonObject = dict[str, Any]
 MAX_STORED: Final = 3 * 1024 * 1024  # what etcd's request limit leaves an object, about; see etcd's --max-request-bytes
@@ -79,8 +80,27 @@ def record_object(record: Record) -> JsonObject:
     return obj
 
 
-def view(served: Served, value: bytes) -> bytes:
-    """Stored bytes as the version that ``served`` is has them."""
+def view(served: Served, record: Record) -> bytes:
+    """What is stored as the version that ``served`` is has it.
+
+    Custom objects that were written before their schema changed get the defaults that it has now, as upstream gives
+    them when it reads from etcd.
+    """
+    stored = served.stored_as
+    if record.revision < stored.defaults_since or (served.has_defaults and stored is not served):
+        obj: JsonObject = decode(record.value)
+        apply_defaults(stored.schema, obj)
+        if stored is not served:
+            obj = stored.convert(obj, served)
+            apply_defaults(served.schema, obj)
+        return encode(served, obj, record.revision)
+    if stored is served:
+        return record.value
+    return converted(served, record.value)
+
+
+def converted(served: Served, value: bytes) -> bytes:
+    """Stored bytes in the version that ``served`` is."""
     stored = served.stored_as
     if stored is served:
         return value

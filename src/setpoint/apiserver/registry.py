@@ -66,6 +66,10 @@ class Served:
         self.scale = scale
         self.warning = warning
         self.terminating = False
+        self.has_defaults = False
+        """Of a custom resource: whether its schema has defaults at all."""
+        self.defaults_since = 0
+        """Objects stored before this revision may lack defaults that the schema has now."""
         self._convert = convert
         self.has_status = "status" in resource.subresources
         self.head = b'{"apiVersion":"%s","kind":"%s",' % (resource.api_version.encode(), resource.kind.encode())

@@ -12,7 +12,6 @@ from setpoint.apiserver.errors import bad_request, conflict, invalid, not_found
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.incoming import read_document, read_object
 from setpoint.apiserver.managing import track
-from setpoint.apiserver.objects import view
 from setpoint.apiserver.options import DeleteOptions, WriteOptions
 from setpoint.apiserver.representation import Representation, respond
 from setpoint.apiserver.reviews import REVIEWS
@@ -117,7 +116,7 @@ def finalize_namespace(call: Call) -> Response:
     if new["metadata"].get("resourceVersion"):
         changed["metadata"]["resourceVersion"] = new["metadata"]["resourceVersion"]
     value = modify(call, call.served, record, live, changed, options, subresource="finalize")
-    return shape.document(call, shape.item(call, view(call.served, value)))
+    return shape.one(call, value)
 
 
 def _record(call: Call) -> Record:

@@ -13,7 +13,7 @@ from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.incoming import dedupe_owners, read_object
 from setpoint.apiserver.managing import track
 from setpoint.apiserver.metadata import clean
-from setpoint.apiserver.objects import decode, encode
+from setpoint.apiserver.objects import decode, encode, view
 from setpoint.apiserver.options import WriteOptions
 from setpoint.apiserver.registry import Served
 from setpoint.apiserver.representation import Representation
@@ -53,8 +53,8 @@ def update(call: Call) -> Response:
 
 def live_object(served: Served, record: Record) -> JsonObject:
     """A fresh copy of what is stored, in the served version."""
-    obj: JsonObject = decode(record.value)
-    return served.stored_as.convert(obj, served)
+    obj: JsonObject = decode(view(served, record))
+    return obj
 
 
 def check_name(call: Call, obj: JsonObject) -> None:
@@ -120,7 +120,7 @@ def store(
     if before is not None:
         old["metadata"]["resourceVersion"] = before
     if same and served is stored:
-        return record.value
+        return view(served, record)
     gone = (
         not metadata.get("finalizers")
         and bool(metadata.get("deletionTimestamp"))

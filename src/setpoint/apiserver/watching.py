@@ -163,7 +163,7 @@ class Watch:
 
     def _line(self, type_: bytes, record: Record) -> bytes:
         served = self._served
-        value = record.value if served.stored_as is served else view(served, record.value)
+        value = view(served, record)
         if self._shape.form != "object":
             value = self._shape.item(self._call, value, headers=self._headers)
             self._headers = False
