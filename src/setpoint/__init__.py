@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from setpoint.controller import done as done
     from setpoint.controller import retry as retry
     from setpoint.crd import Column as Column
+    from setpoint.crd import Conversion as Conversion
     from setpoint.crd import CustomResource as CustomResource
     from setpoint.crd import Field as Field
     from setpoint.crd import Rule as Rule
@@ -46,6 +47,7 @@ _HOMES = {
     "Condition": "meta",
     "Context": "controller",
     "Controller": "controller",
+    "Conversion": "crd",
     "CustomResource": "crd",
     "Field": "crd",
     "Head": "cache",

@@ -152,6 +152,7 @@ def test_several_versions_are_one_definition() -> None:
         CustomResource, group="example.com", version="v1alpha1", kind="Gadget", storage=False, deprecated="use v1"
     ):
         spec: GadgetSpec
+        status: GadgetStatus = GadgetStatus()
 
     versions = crd_for(Gadget, Old)["spec"]["versions"]
     assert [(version["name"], version["storage"]) for version in versions] == [("v1", True), ("v1alpha1", False)]

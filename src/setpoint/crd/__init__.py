@@ -1,15 +1,20 @@
 """Custom resources: Python classes to CustomResourceDefinitions."""
 
+from setpoint.crd.conversion import Conversion
 from setpoint.crd.custom_resource import Column, CustomResource, Definition, Scale
 from setpoint.crd.definition import crd_for
-from setpoint.crd.errors import DefinitionError
+from setpoint.crd.errors import ConversionError, DefinitionError
 from setpoint.crd.field import Field
+from setpoint.crd.proof import verify
 from setpoint.crd.rule import Rule, at_least_one_of, at_most_one_of, exactly_one_of, immutable
 from setpoint.crd.schema import schema_of, schema_of_type
 from setpoint.crd.status import Status
+from setpoint.crd.versions import Versions
 
 __all__ = [
     "Column",
+    "Conversion",
+    "ConversionError",
     "CustomResource",
     "Definition",
     "DefinitionError",
@@ -17,6 +22,7 @@ __all__ = [
     "Rule",
     "Scale",
     "Status",
+    "Versions",
     "at_least_one_of",
     "at_most_one_of",
     "crd_for",
@@ -24,4 +30,5 @@ __all__ = [
     "immutable",
     "schema_of",
     "schema_of_type",
+    "verify",
 ]

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from msgspec import Struct
 
+from setpoint.crd.conversion import Conversion
 from setpoint.crd.errors import DefinitionError
 from setpoint.crd.rule import Rule, rules_of
 from setpoint.crd.schema import check_fields
+from setpoint.crd.versions import check_conversions
 from setpoint.meta import GroupVersionKind, Object, Resource
 from setpoint.meta.model import ModelMeta
 from setpoint.meta.names import dns1035_label, dns1123_subdomain
@@ -54,6 +56,7 @@ class Definition(Struct, frozen=True, kw_only=True):
     has_status: bool = False
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
+    conversions: tuple[Conversion, ...] = ()
 
 
 class CustomResourceMeta(ModelMeta):
@@ -70,6 +73,7 @@ class CustomResourceMeta(ModelMeta):
         made.resource = _resource(made, group, **{word: taken[word] for word in taken if word in _RESOURCE_KEYWORDS})
         made.definition = _definition(made, **{word: taken[word] for word in taken if word in _DEFINITION_KEYWORDS})
         check_fields(made)
+        check_conversions(made)
         return made
 
 
@@ -85,8 +89,9 @@ class CustomResource(Object, metaclass=CustomResourceMeta):
     Class keywords: ``group`` and ``version`` are needed; ``kind`` defaults to the class's name, ``plural`` to its
     lower-case plural, ``scope`` to ``Namespaced``. ``status`` becomes a subresource when the class has one.
     ``deprecated`` is the warning that users of this version get, or True for the server's own words. ``labels`` and
-    ``annotations`` are the CustomResourceDefinition's. ``spec`` and ``status`` may also be dataclasses or pydantic
-    models.
+    ``annotations`` are the CustomResourceDefinition's. ``conversions`` says how objects of older versions become this
+    one's and back (see `Conversion`); one version of a kind is stored, the others have ``storage=False``. ``spec`` and
+    ``status`` may also be dataclasses or pydantic models.
 
     Raises:
         DefinitionError: a name is not valid, a keyword is missing, a field's type or default can't be, or a column
@@ -118,6 +123,7 @@ class CustomResource(Object, metaclass=CustomResourceMeta):
             deprecated: str | bool = ...,
             labels: Mapping[str, str] = ...,
             annotations: Mapping[str, str] = ...,
+            conversions: Sequence[Conversion] = ...,
         ) -> None: ...
 
 
@@ -125,7 +131,10 @@ _RESOURCE_KEYWORDS = frozenset(
     ("version", "kind", "plural", "singular", "list_kind", "scope", "short_names", "categories", "scale")
 )
 _DEFINITION_KEYWORDS = frozenset(
-    ("served", "storage", "columns", "scale", "rules", "selectable_fields", "deprecated", "labels", "annotations")
+    (
+        *("served", "storage", "columns", "scale", "rules", "selectable_fields", "deprecated"),
+        *("labels", "annotations", "conversions"),
+    )
 )
 _KEYWORDS = _RESOURCE_KEYWORDS | _DEFINITION_KEYWORDS
 
@@ -202,6 +211,7 @@ def _definition(
     deprecated: str | bool = False,
     labels: Mapping[str, str] | None = None,
     annotations: Mapping[str, str] | None = None,
+    conversions: Sequence[Conversion] = (),
 ) -> Definition:
     return Definition(
         served=served,
@@ -214,4 +224,5 @@ def _definition(
         has_status="status" in made.__struct_fields__,
         labels=dict(labels or {}),
         annotations=dict(annotations or {}),
+        conversions=tuple(conversions),
     )

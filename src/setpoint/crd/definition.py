@@ -2,42 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from setpoint.crd.conversion import Conversion
 from setpoint.crd.custom_resource import Column, CustomResource, Definition
 from setpoint.crd.errors import DefinitionError
 from setpoint.crd.schema import schema_of
+from setpoint.crd.versions import Versions, agree, covered
 from setpoint.meta import DecodeError, decode, resource_of
 
 
-def crd_for(*classes: type[CustomResource]) -> dict[str, Any]:
+def crd_for(
+    *classes: type[CustomResource], conversion_client_config: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """The ``apiextensions.k8s.io/v1`` CustomResourceDefinition, as plain JSON values, of one kind's classes.
 
-    Several classes of one group and kind become its versions; exactly one of them is stored (``storage=False`` for
-    the others).
+    Several classes of one group and kind become its versions; those that a class's ``conversions`` lead to come with
+    it. Exactly one of them is stored (``storage=False`` for the others).
+
+    ``conversion_client_config`` (``url`` or ``service``, and ``caBundle``) says where the webhook is that converts. It
+    is used if the versions differ in more than their name; without it the definition says nothing about conversion,
+    and whoever installs it has to (see ``Versions.need_webhook``).
 
     Raises:
-        DefinitionError: the classes don't make one definition, or a field has no structural schema.
+        DefinitionError: the classes don't make one definition, a field has no structural schema, or versions differ
+            without a conversion between them.
     """
     if not classes:
         raise DefinitionError("crd_for() needs at least one class")
-    first = resource_of(classes[0])
-    stored = [kind for kind in classes if kind.definition.storage]
+    kinds: list[type[CustomResource]] = []
+    for kind in classes:
+        kinds += [found for found in Versions.of(kind).classes if found not in kinds]
+    agree(kinds)
+    first = resource_of(kinds[0])
+    stored = [kind for kind in kinds if kind.definition.storage]
     if len(stored) != 1:
         found = ", ".join(kind.__name__ for kind in stored) or "none"
         raise DefinitionError(f"{first}: exactly one version must have storage=True, here it is {found}")
-    versions: list[dict[str, Any]] = []
-    for kind in classes:
-        other = resource_of(kind)
-        for part in ("group", "kind", "plural", "singular", "namespaced"):
-            if getattr(other, part) != getattr(first, part):
-                raise DefinitionError(
-                    f"{kind.__name__} has {part}={getattr(other, part)!r} and {classes[0].__name__} has "
-                    f"{getattr(first, part)!r}: versions of one kind must agree on it"
-                )
-        if other.version in [version["name"] for version in versions]:
-            raise DefinitionError(f"{kind.__name__}: version {other.version} of {first} is there twice")
-        versions.append(_version(kind))
+    _check_unconverted(kinds)
+    versions = [_version(kind) for kind in kinds]
     names: dict[str, Any] = {
         "kind": first.kind,
         "listKind": first.list_kind,
@@ -53,17 +57,35 @@ def crd_for(*classes: type[CustomResource]) -> dict[str, Any]:
         said = {key: value for kind in reversed(classes) for key, value in getattr(kind.definition, part).items()}
         if said:
             metadata[part] = said
+    spec: dict[str, Any] = {
+        "group": first.group,
+        "names": names,
+        "scope": "Namespaced" if first.namespaced else "Cluster",
+        "versions": versions,
+    }
+    if conversion_client_config is not None and any(Versions.of(kind).need_webhook for kind in kinds):
+        webhook = {"clientConfig": dict(conversion_client_config), "conversionReviewVersions": ["v1"]}
+        spec["conversion"] = {"strategy": "Webhook", "webhook": webhook}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": metadata,
-        "spec": {
-            "group": first.group,
-            "names": names,
-            "scope": "Namespaced" if first.namespaced else "Cluster",
-            "versions": versions,
-        },
+        "spec": spec,
     }
+
+
+def _check_unconverted(kinds: Sequence[type[CustomResource]]) -> None:
+    """Versions without a conversion between them are converted by changing their name: they must be the same."""
+    newest, *others = kinds
+    known = Versions.of(newest).classes
+    for kind in others:
+        if kind not in known:
+            try:
+                covered(newest, Conversion(kind), schema_of(kind), schema_of(newest))
+            except DefinitionError as problem:
+                raise DefinitionError(
+                    f"{problem}\nGive {newest.__name__} conversions=(Conversion({kind.__name__})...)"
+                ) from None
 
 
 def _version(kind: type[CustomResource]) -> dict[str, Any]:

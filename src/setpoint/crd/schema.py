@@ -77,16 +77,19 @@ def schema_of(kind: type[Object]) -> JSONSchema:
     return _whole(kind, _Walk(kind))
 
 
-def check_fields(kind: type[Object]) -> None:
+def check_fields(kind: type[Object]) -> JSONSchema | None:
     """Finds what `schema_of` would refuse, as far as that can be known when the class is being defined.
+
+    Gives a schema in which built-in types are left open, or None if a type is named that does not exist yet:
+    `schema_of` finds it later, or says so.
 
     Raises:
         DefinitionError: as `schema_of`.
     """
     try:
-        _whole(kind, _Walk(kind, brief=True))
+        return _whole(kind, _Walk(kind, brief=True))
     except _NotYet:
-        return  # a type is named that does not exist yet: crd_for() finds it, or says so
+        return None
 
 
 def schema_of_type(annotation: Any) -> JSONSchema:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .clock import (
@@ -22,6 +23,8 @@ from .clock import (
 
 if TYPE_CHECKING:
     from .clusters import Cluster, cluster
+    from .conversions import check_conversions
+    from .objects import objects_of
 
 __all__ = [
     "EPOCH",
@@ -34,20 +37,27 @@ __all__ = [
     "VirtualTimeError",
     "VirtualTimeLoop",
     "advance",
+    "check_conversions",
     "cluster",
     "now",
+    "objects_of",
     "run",
     "settle",
     "virtual_time",
 ]
 
+_HOMES = {
+    "Cluster": "clusters",
+    "check_conversions": "conversions",
+    "cluster": "clusters",
+    "objects_of": "objects",
+}
+
 
 def __getattr__(name: str) -> Any:
     """A test of a queue does not pay for the server."""
-    if name not in ("Cluster", "cluster"):
+    if name not in _HOMES:
         raise AttributeError(f"module 'setpoint.testing' has no attribute {name!r}")
-    from . import clusters
-
-    found = getattr(clusters, name)
+    found = getattr(import_module(f"setpoint.testing.{_HOMES[name]}"), name)
     globals()[name] = found
     return found

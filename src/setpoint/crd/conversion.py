@@ -1,0 +1,133 @@
+"""Conversions between two versions of a kind, declared as data where they are data.
+
+```python
+class Mykind(CustomResource, group="grp.example.com", version="v1alpha2", conversions=(
+    Conversion(MykindV1alpha1).rename("spec.numpods", "spec.replicas").add("spec.template"),
+)): ...
+```
+
+reads as a changelog: from v1alpha1 to v1alpha2 ``numpods`` became ``replicas``, and ``template`` is new. The way back
+follows from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from setpoint.crd.place import MISSING, Steps, is_many, parse_place
+
+__all__ = ["Conversion", "Function", "Move"]
+
+JSON = Any
+Change = Callable[[Any], Any]
+Whole = Callable[[dict[str, Any], dict[str, Any]], None]
+
+
+class Move(Struct, frozen=True):
+    """One field's way: from ``old`` to ``new``; None where a version does not have it."""
+
+    old: Steps | None
+    new: Steps | None
+    up: Change | None = None
+    down: Change | None = None
+    default: Any = MISSING
+    """What the field gets in the version that alone has it."""
+
+
+class Function(Struct, frozen=True):
+    """Fields that depend on each other."""
+
+    up: Whole
+    down: Whole
+    old: tuple[Steps, ...]
+    new: tuple[Steps, ...]
+
+
+class Conversion(Struct, frozen=True):
+    """How objects of an ``older`` version become objects of the version that lists this conversion, and back.
+
+    Fields are named by their wire names: ``spec.replicas``, ``spec.ports[].number`` (in each item of a list),
+    ``spec.limits.*.value`` (in each value of a map). The first place of a method is the older version's, the second the
+    newer's, whatever else moves around them. Fields that are the same in both need no word; every other field must be
+    spoken of, so that none is forgotten.
+
+    *Guarantees*
+
+    * Both directions lose nothing: what a version can't hold is kept in an annotation of the object and comes back with
+      the way back, unless the field it belongs to was changed in between.
+    * Metadata is left alone, except that annotation.
+    * Works on plain JSON values: fields that neither class knows stay where they are.
+
+    Every method gives a new Conversion.
+    """
+
+    older: Any
+    moves: tuple[Move, ...] = ()
+    functions: tuple[Function, ...] = ()
+
+    def rename(self, old: str, new: str) -> Conversion:
+        """The field ``old`` is called ``new``, or lives there, with everything in it."""
+        return self._with(Move(parse_place(old), parse_place(new)))
+
+    def add(self, new: str, *, default: JSON = MISSING) -> Conversion:
+        """Only the newer version has ``new``. Objects that come from the older one get ``default``, if it is given.
+
+        A default that is only the schema's need not be repeated, unless the field is required.
+        """
+        return self._with(Move(None, parse_place(new), default=default))
+
+    def drop(self, old: str, *, default: JSON = MISSING) -> Conversion:
+        """Only the older version has ``old``; ``default`` is for objects that come from the newer one."""
+        return self._with(Move(parse_place(old), None, default=default))
+
+    def change(self, old: str, new: str, *, up: Change, down: Change) -> Conversion:
+        """The field's value means the same and is written otherwise; ``new`` may be ``old``.
+
+        ``up`` makes the newer value of the older one and ``down`` the other way round; both get and give plain JSON
+        values. Where ``down(up(x))`` is not ``x``, ``x`` is kept.
+        """
+        return self._with(Move(parse_place(old), parse_place(new), up, down))
+
+    def scale(self, old: str, new: str, *, by: int | Fraction) -> Conversion:
+        """The field's unit changed: the newer value is ``by`` times the older. From seconds to milliseconds: 1000.
+
+        Whole numbers stay whole: a value that does not come out even is rounded, and the exact one is kept.
+        """
+        factor = Fraction(by)
+        if not factor:
+            raise ValueError(f"{new}: by=0 would lose every value")
+        return self.change(
+            old, new, up=lambda value: _times(value, factor), down=lambda value: _times(value, 1 / factor)
+        )
+
+    def function(self, *, up: Whole, down: Whole, old: Sequence[str], new: Sequence[str]) -> Conversion:
+        """Fields that become others together. ``old`` and ``new`` name the fields of each version that it is about.
+
+        ``up(source, target)`` reads the older document and completes the newer one, where everything else is in place
+        and the fields ``old`` are gone; ``down`` likewise. Both are plain JSON documents, and the function's own to
+        change. Of metadata only labels and annotations may be changed, as API servers have it.
+        """
+        places = tuple(map(parse_place, old)), tuple(map(parse_place, new))
+        return replace(self, functions=(*self.functions, Function(up, down, *places)))
+
+    def _with(self, move: Move) -> Conversion:
+        if (
+            move.old is not None
+            and move.new is not None
+            and [*filter(is_many, move.old)] != [*filter(is_many, move.new)]
+        ):
+            places = f"{'.'.join(move.old)} and {'.'.join(move.new)}"
+            raise ValueError(f"{places} are in different numbers of lists or maps: use function()")
+        return replace(self, moves=(*self.moves, move))
+
+
+def _times(value: JSON, factor: Fraction) -> JSON:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{value!r} is not a number")
+    exact = Fraction(value) * factor
+    return float(exact) if isinstance(value, float) and exact.denominator != 1 else round(exact)

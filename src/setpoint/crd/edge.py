@@ -1,0 +1,118 @@
+"""One conversion, ready to run in both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from setpoint.crd.conversion import Change, Conversion, Whole
+from setpoint.crd.coverage import written
+from setpoint.crd.errors import ConversionError
+from setpoint.crd.place import MISSING, Draft, Place, Steps
+from setpoint.schema import copy_json
+
+__all__ = ["Way", "ways"]
+
+JSON = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """From one version to another. Pure: the document that is given stays as it is, and parts of it are shared."""
+
+    api_version: str
+    takes: tuple[tuple[Steps, int], ...]
+    """What leaves its place, the deepest first, so that nothing goes along that goes elsewhere."""
+    clears: tuple[Steps, ...]
+    """Objects that the other version doesn't have and that are empty now."""
+    puts: tuple[tuple[Steps, int, Change | None], ...]
+    """Where it goes, the shallowest first."""
+    fills: tuple[tuple[Steps, JSON], ...]
+    functions: tuple[Whole, ...]
+    exact: bool
+    """Whether the way back gives the very same document, whatever is in it."""
+
+    def go(self, document: dict[str, JSON]) -> dict[str, JSON]:
+        """The document in the other version, as far as that can hold it.
+
+        Raises:
+            ConversionError: a user's function failed, or changed metadata.
+        """
+        draft = Draft(document)
+        draft.root["apiVersion"] = self.api_version
+        taken: dict[int, list[tuple[Place, JSON]]] = {}
+        for steps, index in self.takes:
+            taken[index] = draft.pop(steps)
+        for steps in self.clears:
+            draft.pop(steps)
+        for steps, index, change in self.puts:
+            for place, value in taken[index]:
+                draft.put(steps, place, value if change is None or value is None else _changed(change, value, steps))
+        made = draft.root
+        for function in self.functions:
+            made = _completed(function, document, made)
+        if self.fills:
+            draft = Draft(made)
+            for steps, default in self.fills:
+                draft.fill(steps, copy_json(default))
+            made = draft.root
+        return made
+
+
+def ways(
+    conversion: Conversion, old_version: str, new_version: str, old_only: Sequence[Steps], new_only: Sequence[Steps]
+) -> tuple[Way, Way]:
+    """The way up, to the newer version, and the way down."""
+    moves = [(move.old, move.new, move.up, move.default) for move in conversion.moves]
+    back = [(move.new, move.old, move.down, move.default) for move in conversion.moves]
+    calls = conversion.functions
+    up = _way(new_version, moves, old_only, [call.up for call in calls], [call.old for call in calls])
+    down = _way(old_version, back, new_only, [call.down for call in calls], [call.new for call in calls])
+    return up, down
+
+
+def _way(
+    api_version: str,
+    moves: Sequence[tuple[Steps | None, Steps | None, Change | None, JSON]],
+    alone: Sequence[Steps],
+    functions: Sequence[Whole],
+    read: Sequence[tuple[Steps, ...]],
+) -> Way:
+    takes = [(source, index) for index, (source, _, _, _) in enumerate(moves) if source]
+    takes += [(steps, -1) for places in read for steps in places]
+    puts = [(target, index, change) for index, (source, target, change, _) in enumerate(moves) if source and target]
+    fills = [
+        (target, default) for source, target, _, default in moves if target and not source and default is not MISSING
+    ]
+    lossy = any(target is None or change is not None for _, target, change, _ in moves)
+    return Way(
+        api_version=api_version,
+        takes=tuple(sorted(takes, key=lambda take: -len(take[0]))),
+        clears=tuple(sorted(alone, key=lambda steps: -len(steps))),
+        puts=tuple(sorted(puts, key=lambda put: len(put[0]))),
+        fills=tuple(sorted(fills, key=lambda fill: len(fill[0]))),
+        functions=tuple(functions),
+        exact=not (lossy or alone or functions),
+    )
+
+
+def _changed(change: Change, value: JSON, steps: Steps) -> JSON:
+    try:
+        return change(value)
+    except Exception as problem:
+        raise ConversionError(f"{written(steps)}: {value!r}: {type(problem).__name__}: {problem}") from problem
+
+
+def _completed(function: Whole, document: dict[str, JSON], made: dict[str, JSON]) -> dict[str, JSON]:
+    name = getattr(function, "__qualname__", repr(function))
+    made = copy_json(made)
+    try:
+        function(copy_json(document), made)
+    except Exception as problem:
+        raise ConversionError(f"{name}(): {type(problem).__name__}: {problem}") from problem
+    before, after = document.get("metadata", {}), made.get("metadata", {})
+    for key in before.keys() | after.keys():
+        if key not in ("labels", "annotations") and before.get(key, MISSING) != after.get(key, MISSING):
+            raise ConversionError(f"{name}() changed metadata.{key}; only labels and annotations may change")
+    return made

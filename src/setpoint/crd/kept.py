@@ -1,0 +1,136 @@
+"""What a version can't hold, and how it comes back.
+
+``loss(before, after)`` compares an object with what is left of it after going to another version and back, and gives a
+tree of what is gone; ``restore(tree, after)`` puts it back. Every lost value comes with what the way back gives
+instead: if that changed in between, somebody has changed the field, and the kept value is old news. Items of lists are
+found by their keys, or, where they have none, by what is left of them, so that items may come, go and change places.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any, TypeAlias
+
+from setpoint.crd.place import EACH, ENTRY, MISSING, Steps
+from setpoint.schema import Schema, json_equal
+
+__all__ = ["Tree", "loss", "restore"]
+
+JSON = Any
+Tree: TypeAlias = dict[str, Any]
+"""A plain JSON value, because it lives in an annotation:
+
+``{"f": {field: tree}, "r": 1}`` fields of an object; ``r``: the other version has no such object, so make it if need be
+``{"k": [names], "i": [[[values], tree], ...]}`` items of a list with keys
+``{"i": [[left, tree, index], ...]}`` items of a list without keys, by what is left of them and, among equals, by index
+``{"v": value, "w": left}`` a value, and what is left of it; no ``v``: there was none, no ``w``: nothing is left
+"""
+
+
+def loss(before: JSON, after: JSON, schema: Schema | None, others: frozenset[Steps], steps: Steps = ()) -> Tree | None:
+    """What ``after`` lacks of ``before``; None if nothing.
+
+    ``others``: places of objects that the other version does not have.
+    """
+    if before is after or json_equal(before, after):
+        return None
+    if isinstance(before, dict) and isinstance(after, dict):
+        fields = {}
+        for name in before.keys() | after.keys():
+            found = loss(
+                before.get(name, MISSING),
+                after.get(name, MISSING),
+                None if schema is None else schema.field(name),
+                others,
+                (*steps, ENTRY if schema is not None and schema.additional and name not in schema.properties else name),
+            )
+            if found is not None:
+                fields[name] = found
+        return {"f": fields, "r": 1} if steps in others else {"f": fields}
+    if isinstance(before, list) and isinstance(after, list):
+        items = _items_lost(before, after, schema, others, (*steps, EACH))
+        if items is not None:
+            return items
+    leaf: Tree = {}
+    if before is not MISSING:
+        leaf["v"] = before
+    if after is not MISSING:
+        leaf["w"] = _mark(after)
+    return leaf
+
+
+def _items_lost(
+    before: list[JSON], after: list[JSON], schema: Schema | None, others: frozenset[Steps], steps: Steps
+) -> Tree | None:
+    if len(before) != len(after) or not all(isinstance(item, dict) for item in (*before, *after)):
+        return None
+    inner = None if schema is None else schema.items
+    keys = list(schema.list_map_keys) if schema is not None and schema.list_type == "map" else []
+    values = [[item.get(key) for key in keys] for item in after]
+    keyed = bool(keys) and values == [[item.get(key) for key in keys] for item in before]
+    items = []
+    for index, (old, new, value) in enumerate(zip(before, after, values, strict=True)):
+        found = loss(old, new, inner, others, steps)
+        if found is not None:
+            items.append([value, found] if keyed else [_mark(new), found, index])
+    return {"k": keys, "i": items} if keyed else {"i": items}
+
+
+def restore(tree: JSON, after: JSON) -> JSON:
+    """``after`` with what is in the tree; ``after`` itself is not changed. A tree that makes no sense is ignored: an
+    annotation can be edited by anybody, and an object that can't be converted can't even be deleted."""
+    if not isinstance(tree, dict):
+        return after
+    if isinstance(tree.get("f"), dict):
+        if after is MISSING and tree.get("r"):
+            after = {}
+        elif not isinstance(after, dict):
+            return after
+        made = dict(after)
+        for name, inner in tree["f"].items():
+            value = restore(inner, made.get(name, MISSING))
+            if value is MISSING:
+                made.pop(name, None)
+            else:
+                made[name] = value
+        return made
+    if isinstance(tree.get("i"), list):
+        return _with_items(tree, after) if isinstance(after, list) else after
+    if ("w" in tree) == (after is MISSING) or (after is not MISSING and tree.get("w") != _mark(after)):
+        return after
+    return tree.get("v", MISSING)
+
+
+def _with_items(tree: Tree, after: list[JSON]) -> list[JSON]:
+    keys = tree.get("k")
+    marks: list[JSON] = [
+        [item.get(key) for key in keys] if isinstance(keys, list) and isinstance(item, dict) else _mark(item)
+        for item in after
+    ]
+    made = list(after)
+    free = set(range(len(marks)))
+    entries = [entry for entry in tree["i"] if isinstance(entry, list) and len(entry) in (2, 3)]
+    moved = []
+    for mark, inner, *place in entries:
+        index = place[0] if place else None
+        if index in free and marks[index] == mark:
+            made[index] = restore(inner, made[index])
+            free.discard(index)
+        else:
+            moved.append((mark, inner))
+    for mark, inner in moved:
+        for index in sorted(free):
+            if marks[index] == mark:
+                made[index] = restore(inner, made[index])
+                free.discard(index)
+                break
+    return made
+
+
+def _mark(value: JSON) -> JSON:
+    """The value if it is small, a digest in a list if it is not."""
+    if isinstance(value, dict | list):
+        text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+        return [hashlib.sha256(text.encode()).hexdigest()[:16]]
+    return value

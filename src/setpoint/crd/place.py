@@ -1,0 +1,137 @@
+"""Places in an object, such as ``spec.ports[].number``, and a document in which values move between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+__all__ = ["EACH", "ENTRY", "MISSING", "Draft", "Place", "Steps", "is_many", "parse_place"]
+
+JSON = Any
+EACH: Final = "[]"
+"""The step into each item of a list."""
+ENTRY: Final = "*"
+"""The step into each value of a map."""
+Steps = tuple[str, ...]
+Place = tuple[str | int, ...]
+"""The index or key that each `EACH` and `ENTRY` stands for."""
+
+
+class _Missing:
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Final = _Missing()
+"""No value, where None would be JSON's null."""
+
+
+def parse_place(text: str) -> Steps:
+    """``spec.ports[].number`` as steps; ``spec.limits.*.value`` goes into each value of a map.
+
+    Raises:
+        ValueError: the text is not a place below the top of an object, or below what is nobody's to convert.
+    """
+    steps: list[str] = []
+    for name in text.split("."):
+        bare = name
+        while bare.endswith("[]"):
+            bare = bare.removesuffix("[]")
+        if not bare or "[" in bare:
+            raise ValueError(f"{text!r} is not a field's place, such as 'spec.replicas' or 'spec.ports[].number'")
+        steps += [bare, *[EACH] * ((len(name) - len(bare)) // 2)]
+    if steps[0] in ("apiVersion", "kind", "metadata", ENTRY):
+        raise ValueError(f"{text!r}: {steps[0]} is not for conversions to change")
+    return tuple(steps)
+
+
+def is_many(step: str) -> bool:
+    """Whether the step goes into each item of a list, or each value of a map."""
+    return step in (EACH, ENTRY)
+
+
+class Draft:
+    """A document made from another without copying more than what changes; the other stays as it is."""
+
+    __slots__ = ("_own", "root")
+
+    def __init__(self, document: dict[str, JSON]) -> None:
+        self.root = dict(document)
+        self._own: dict[int, JSON] = {id(self.root): self.root}
+
+    def pop(self, steps: Steps) -> list[tuple[Place, JSON]]:
+        """Takes out every value at ``steps``; each comes with the indexes and keys that lead to it."""
+        found: list[tuple[Place, JSON]] = []
+        for parent, indexes in list(self._parents(self.root, steps[:-1], ())):
+            last = steps[-1]
+            if not is_many(last):
+                if isinstance(parent, dict) and last in parent:
+                    found.append((indexes, parent.pop(last)))
+            else:
+                found += [((*indexes, key), parent[key]) for key in _keys(parent)]  # they are put over, one by one
+        return found
+
+    def put(self, steps: Steps, indexes: Place, value: JSON) -> bool:
+        """Sets one value, making the objects above it; False if the list's item or map's entry is not there."""
+        node: JSON = self.root
+        left = iter(indexes)
+        for step in steps[:-1]:
+            key: str | int = next(left) if is_many(step) else step
+            if isinstance(node, dict) and not is_many(step) and not isinstance(node.get(key), dict | list):
+                made: dict[str, JSON] = {}
+                node[key] = made
+                self._own[id(made)] = made
+            if not _has(node, key):
+                return False
+            node = self._child(node, key)
+        last: str | int = next(left) if is_many(steps[-1]) else steps[-1]
+        if isinstance(node, list):
+            if not isinstance(last, int) or last >= len(node):
+                return False
+            node[last] = value
+        elif isinstance(node, dict):
+            node[last] = value
+        return isinstance(node, dict | list)
+
+    def fill(self, steps: Steps, value: JSON) -> None:
+        """Sets the value wherever the object above is there and has none."""
+        for parent, _ in list(self._parents(self.root, steps[:-1], ())):
+            if isinstance(parent, dict):
+                parent.setdefault(steps[-1], value)
+
+    def _parents(self, node: JSON, steps: Steps, indexes: Place) -> Iterator[tuple[JSON, Place]]:
+        """The containers at ``steps``, each of them the draft's own."""
+        if not steps:
+            if isinstance(node, dict | list):
+                yield node, indexes
+            return
+        head, *rest = steps
+        if not is_many(head):
+            if isinstance(node, dict) and isinstance(node.get(head), dict | list):
+                yield from self._parents(self._child(node, head), tuple(rest), indexes)
+            return
+        for key in _keys(node):
+            if isinstance(node[key], dict | list):
+                yield from self._parents(self._child(node, key), tuple(rest), (*indexes, key))
+
+    def _child(self, node: JSON, key: str | int) -> JSON:
+        child = node[key]
+        if id(child) not in self._own:
+            child = child.copy()
+            node[key] = child
+            self._own[id(child)] = child
+        return child
+
+
+def _keys(node: JSON) -> list[Any]:
+    if isinstance(node, list):
+        return list(range(len(node)))
+    return list(node) if isinstance(node, dict) else []
+
+
+def _has(node: JSON, key: str | int) -> bool:
+    if isinstance(node, list):
+        return isinstance(key, int) and key < len(node)
+    return isinstance(node, dict) and isinstance(node.get(str(key)), dict | list)

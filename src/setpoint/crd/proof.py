@@ -1,0 +1,95 @@
+"""Whether conversions keep what they promise, tried on samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from setpoint.crd.errors import ConversionError
+from setpoint.crd.samples import samples_of
+from setpoint.crd.versions import Versions
+from setpoint.meta import Object, to_wire
+from setpoint.schema import copy_json, json_equal, prune, to_aggregate_message, validate
+
+__all__ = ["difference", "round_trip_problems", "verify"]
+
+JSON = Any
+
+
+def verify(versions: Versions, samples: Iterable[Object | Mapping[str, JSON]] = ()) -> None:
+    """Takes each sample, and objects made from the schemas, to every other version and back.
+
+    A manager calls this before it serves conversions.
+
+    Raises:
+        ConversionError: something is lost or changed, metadata is touched, or a converted object is not valid in its
+            version. The message names versions and fields, all of them.
+    """
+    tried: list[dict[str, JSON]] = [to_wire(sample) for sample in samples]
+    for name, schema in versions.schemas.items():
+        tried += samples_of(schema, f"{versions.group_kind.group}/{name}", versions.group_kind.kind)
+    problems = dict.fromkeys(problem for sample in tried for problem in round_trip_problems(versions, sample))
+    if problems:
+        raise ConversionError(f"conversions of {versions.group_kind}:\n  " + "\n  ".join(problems))
+
+
+def round_trip_problems(versions: Versions, document: dict[str, JSON]) -> Iterator[str]:
+    """What goes wrong when ``document`` goes to every other version, is held there as an API server holds it (fields
+    that the version does not have are pruned), and comes back."""
+    start = str(document.get("apiVersion")).rpartition("/")[2]
+    original = copy_json(document)
+    for there in versions.versions:
+        if there == start:
+            continue
+        where = f"{start} to {there}"
+        try:
+            held = copy_json(versions.convert(document, there))
+            prune(versions.schemas[there], held)
+            yield from _state_problems(versions, original, held, there, where)
+            back = versions.convert(held, start)
+        except ConversionError as problem:
+            yield str(problem)
+            continue
+        if not json_equal(document, original):
+            yield f"{where}: the conversion changed the object that it was given, at {difference(original, document)}"
+            return
+        if place := difference(original, back):
+            yield f"{where} and back: {place}"
+
+
+def _state_problems(
+    versions: Versions, original: dict[str, JSON], held: dict[str, JSON], there: str, where: str
+) -> Iterator[str]:
+    if errors := validate(versions.schemas[there], held):
+        yield f"{where}: what comes out is not valid there: {to_aggregate_message(errors)}"
+    metadata = dict(held.get("metadata") or {})
+    annotations = {key: text for key, text in (metadata.get("annotations") or {}).items() if key != versions.annotation}
+    metadata.pop("annotations", None)
+    if annotations:
+        metadata["annotations"] = annotations
+    if place := difference(original.get("metadata") or {}, metadata, "metadata"):
+        yield f"{where}: {place}"
+
+
+def difference(before: JSON, after: JSON, path: str = "") -> str:
+    """The first place where two values differ, with both; ``""`` if they don't."""
+    if json_equal(before, after):
+        return ""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for name in sorted(before.keys() | after.keys()):
+            here = f"{path}.{name}" if path else name
+            if name not in after:
+                return f"{here} is lost: it was {_short(before[name])}"
+            if name not in before:
+                return f"{here} has come from nowhere: {_short(after[name])}"
+            if found := difference(before[name], after[name], here):
+                return found
+    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        pairs = enumerate(zip(before, after, strict=True))
+        return next(found for index, (old, new) in pairs if (found := difference(old, new, f"{path}[{index}]")))
+    return f"{path} was {_short(before)} and is {_short(after)}"
+
+
+def _short(value: JSON) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

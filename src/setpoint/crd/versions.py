@@ -1,0 +1,246 @@
+"""All versions of one kind, and the conversions between them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, TypeVar, cast
+
+from setpoint.crd.conversion import Conversion
+from setpoint.crd.coverage import Coverage
+from setpoint.crd.edge import Way, ways
+from setpoint.crd.errors import ConversionError, DefinitionError
+from setpoint.crd.kept import loss, restore
+from setpoint.crd.place import Steps
+from setpoint.crd.schema import JSONSchema, check_fields, schema_of
+from setpoint.meta import GroupKind, Object, from_wire, resource_of, to_wire
+from setpoint.schema import Schema, structural
+
+__all__ = ["Versions", "family_of"]
+
+JSON = Any
+K = TypeVar("K", bound=Object)
+_TOP = ("apiVersion", "kind", "metadata")
+_AGREED = ("group", "kind", "plural", "singular", "namespaced")
+
+
+def family_of(kind: Any) -> tuple[Any, ...]:
+    """The class and every class that its conversions lead to, the newest first.
+
+    Raises:
+        DefinitionError: they are not versions of one kind, or there are two ways between two of them.
+    """
+    found = [kind]
+    for newer in found:
+        for conversion in newer.definition.conversions:
+            older = conversion.older
+            if older in found:
+                raise DefinitionError(
+                    f"{newer.__name__}: conversions= leads to {older.__name__} a second time; one way is enough"
+                )
+            if not (isinstance(older, type) and issubclass(older, Object) and hasattr(older, "definition")):
+                raise DefinitionError(f"{newer.__name__}: Conversion({older!r}) needs a CustomResource class")
+            found.append(older)
+    agree(found)
+    return tuple(found)
+
+
+def agree(classes: Iterable[Any]) -> None:
+    """Raises `DefinitionError` unless the classes are different versions of one kind."""
+    first, *others = classes
+    resource = resource_of(first)
+    names = [resource.version]
+    for kind in others:
+        other = resource_of(kind)
+        for part in _AGREED:
+            if getattr(other, part) != getattr(resource, part):
+                raise DefinitionError(
+                    f"{kind.__name__} has {part}={getattr(other, part)!r} and {first.__name__} has "
+                    f"{getattr(resource, part)!r}: versions of one kind must agree on it"
+                )
+        if other.version in names:
+            raise DefinitionError(f"{kind.__name__}: version {other.version} of {resource} is there twice")
+        names.append(other.version)
+
+
+def check_conversions(kind: Any) -> None:
+    """Finds what is wrong with a class's conversions, as far as that can be known when the class is being defined.
+
+    Raises:
+        DefinitionError: a conversion forgets a field, or names one that is not there.
+    """
+    family_of(kind)
+    new = check_fields(kind)
+    for conversion in kind.definition.conversions:
+        old = check_fields(conversion.older)
+        if old is not None and new is not None:
+            covered(kind, conversion, old, new)
+
+
+def covered(newer: Any, conversion: Conversion, old: JSONSchema, new: JSONSchema) -> Coverage:
+    """Raises `DefinitionError` unless the conversion speaks of all that the two schemas don't share."""
+    coverage = Coverage(conversion, old, new, resource_of(conversion.older).version, resource_of(newer).version)
+    if coverage.problems:
+        which = f"{newer.__name__}: conversion from {conversion.older.__name__}"
+        raise DefinitionError("\n".join(f"{which}: {problem}" for problem in coverage.problems))
+    return coverage
+
+
+class Versions:
+    """Converts objects of one kind between its versions: any to any, through those that lie between.
+
+    ``Versions.of(Mykind)`` takes the class that lists the conversions, which is the newest. Which version is stored
+    does not matter to it.
+
+    *Guarantees*: see `Conversion`. Pure functions over plain JSON values: no input, no output, no waiting. Converting
+    an object back and forth any number of times gives the object; each conversion is done anew, so a webhook server may
+    be restarted or replicated at any time.
+    """
+
+    def __init__(self, kind: type[Object]) -> None:
+        """Raises `DefinitionError` for conversions that forget a field or name one that is not there."""
+        self.classes: tuple[Any, ...] = family_of(kind)
+        """The class of each version, the newest first."""
+        resource = resource_of(kind)
+        self.group_kind = GroupKind(resource.group, resource.kind)
+        self.annotation = f"{resource.group}/conversion"
+        """Where an object keeps what its version can't hold."""
+        self.by_name: Mapping[str, type[Object]] = {resource_of(each).version: each for each in self.classes}
+        definitions = {name: schema_of(each) for name, each in self.by_name.items()}
+        self.schemas: Mapping[str, Schema] = {name: structural.load(each) for name, each in definitions.items()}
+        self._ways: dict[str, dict[str, Way]] = {name: {} for name in self.by_name}
+        self._alone: dict[tuple[str, str], frozenset[Steps]] = {}
+        for newer in self.classes:
+            for conversion in cast("Any", newer).definition.conversions:
+                self._connect(newer, conversion, definitions)
+        self._same = all(
+            way.exact and not way.takes and not way.fills for found in self._ways.values() for way in found.values()
+        )
+
+    @staticmethod
+    def of(kind: type[Object]) -> Versions:
+        """The versions of a kind, by the class that lists its conversions; made once per class.
+
+        Raises:
+            DefinitionError: the conversions forget a field, or name one that is not there.
+        """
+        return _versions(cast("Any", kind))
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """The versions' names, the newest first."""
+        return tuple(self.by_name)
+
+    @property
+    def need_webhook(self) -> bool:
+        """Whether the versions differ in more than their name, so that an API server has to ask somebody."""
+        return not self._same
+
+    def convert(self, document: dict[str, JSON], to_version: str) -> dict[str, JSON]:
+        """``document`` in that version. It stays as it is; the answer may share parts with it.
+
+        Raises:
+            ConversionError: it is no object of this kind, there is no such version, or a user's function failed.
+        """
+        group, _, version = str(document.get("apiVersion")).rpartition("/")
+        if group != self.group_kind.group or document.get("kind") != self.group_kind.kind:
+            found = f"{document.get('kind')} of {document.get('apiVersion')}"
+            raise ConversionError(f"{found} is not a {self.group_kind}")
+        for name in (version, to_version):
+            if name not in self.by_name:
+                known = ", ".join(sorted(self.by_name))
+                raise ConversionError(f"there is no version {name!r} of {self.group_kind}, only {known}")
+        for step in self._route(version, to_version):
+            try:
+                document = self._hop(document, version, step)
+            except ConversionError as problem:
+                raise ConversionError(f"{_described(document)}: {version} to {step}: {problem}") from problem.__cause__
+            version = step
+        return document
+
+    def read(self, kind: type[K], document: dict[str, JSON]) -> K:
+        """The document, whatever its version, as an instance of one of the classes.
+
+        Raises:
+            ConversionError: as `convert`.
+            DecodeError: it does not fit the class.
+        """
+        return from_wire(kind, self.convert(document, resource_of(kind).version))
+
+    def convert_object(self, obj: Object, kind: type[K]) -> K:
+        """An instance of one version's class as an instance of another's. Unknown fields stay behind."""
+        return self.read(kind, to_wire(obj))
+
+    def _connect(self, newer: type[Object], conversion: Any, definitions: Mapping[str, Any]) -> None:
+        old, new = resource_of(conversion.older).version, resource_of(newer).version
+        coverage = covered(newer, conversion, definitions[old], definitions[new])
+        group = self.group_kind.group
+        up, down = ways(conversion, f"{group}/{old}", f"{group}/{new}", coverage.old_only, coverage.new_only)
+        self._ways[old][new], self._ways[new][old] = up, down
+        self._alone[old, new] = frozenset(coverage.old_only)
+        self._alone[new, old] = frozenset(coverage.new_only)
+
+    def _route(self, start: str, end: str) -> tuple[str, ...]:
+        """The versions on the way, without the first. There is one way: conversions form a tree."""
+        routes: dict[str, tuple[str, ...]] = {start: ()}
+        waiting = [start]
+        for here in waiting:
+            for there in self._ways[here]:
+                if there not in routes:
+                    routes[there] = (*routes[here], there)
+                    waiting.append(there)
+        return routes[end]
+
+    def _hop(self, document: dict[str, JSON], start: str, end: str) -> dict[str, JSON]:
+        way, back = self._ways[start][end], self._ways[end][start]
+        source, kept = self._without_kept(document)
+        made = way.go(source)
+        returning = kept.pop(end, None)
+        if returning is not None:
+            content = restore(returning, _content(made))
+            made = {**{key: made[key] for key in _TOP if key in made}, **content}
+        kept.pop(start, None)
+        if not way.exact:
+            left = _content(back.go(made))
+            lost = loss(_content(source), left, self.schemas[start], self._alone[start, end])
+            if lost is not None:
+                kept[start] = lost
+        return self._with_kept(made, kept) if kept else made
+
+    def _without_kept(self, document: dict[str, JSON]) -> tuple[dict[str, JSON], dict[str, JSON]]:
+        metadata = document.get("metadata")
+        annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+        if not isinstance(annotations, dict) or self.annotation not in annotations:
+            return document, {}
+        others = {key: value for key, value in annotations.items() if key != self.annotation}
+        cleaned = {key: value for key, value in metadata.items() if key != "annotations"} if metadata else {}
+        if others:
+            cleaned["annotations"] = others
+        try:
+            kept = json.loads(annotations[self.annotation])
+        except (TypeError, ValueError):
+            kept = None
+        # What somebody has written there by hand is no reason to make an object unreadable.
+        return {**document, "metadata": cleaned}, dict(kept) if isinstance(kept, dict) else {}
+
+    def _with_kept(self, document: dict[str, JSON], kept: dict[str, JSON]) -> dict[str, JSON]:
+        metadata = document.get("metadata") or {}
+        text = json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        annotations = {**(metadata.get("annotations") or {}), self.annotation: text}
+        return {**document, "metadata": {**metadata, "annotations": annotations}}
+
+
+@cache
+def _versions(kind: Any) -> Versions:
+    return Versions(kind)
+
+
+def _content(document: dict[str, JSON]) -> dict[str, JSON]:
+    return {key: value for key, value in document.items() if key not in _TOP}
+
+
+def _described(document: dict[str, JSON]) -> str:
+    metadata = document.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    return "/".join(filter(None, (metadata.get("namespace"), metadata.get("name")))) or str(document.get("kind"))

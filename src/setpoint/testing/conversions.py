@@ -1,0 +1,73 @@
+"""Proving by property that conversions lose nothing (needs hypothesis)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from setpoint.crd import Versions, verify
+from setpoint.crd.proof import difference, round_trip_problems
+from setpoint.meta import Object
+from setpoint.schema import copy_json, prune
+from setpoint.testing.objects import objects_of
+
+__all__ = ["check_conversions"]
+
+JSON = Any
+
+
+def check_conversions(
+    kind: type[Object], *, samples: Iterable[Object | Mapping[str, JSON]] = (), max_examples: int = 100
+) -> None:
+    """Checks that every version of a kind survives the way through every other, and that metadata is left alone.
+
+    Objects are made from the schemas: ``max_examples`` of each version. Each goes to every other version, is held there
+    as an API server holds it, and comes back; then it goes through several versions in a row. ``samples`` are tried
+    first. ``kind`` is the class that lists the conversions.
+
+    The same objects are tried every time, so that the test passes or fails for good.
+
+    Raises:
+        AssertionError: something is lost or changed; the message has the versions, the field and the object.
+        ConversionError: it is so for one of the samples.
+        DefinitionError: the conversions forget a field.
+        ModuleNotFoundError: hypothesis is not installed.
+    """
+    try:
+        from hypothesis import HealthCheck, Phase, given, settings
+        from hypothesis import strategies as st
+    except ModuleNotFoundError as problem:
+        raise ModuleNotFoundError("check_conversions() needs hypothesis: pip install hypothesis") from problem
+
+    versions = Versions.of(kind)
+    verify(versions, samples)
+    for each in versions.classes:
+        routes = st.lists(st.sampled_from(versions.versions), max_size=5)
+
+        @settings(
+            max_examples=max_examples,
+            deadline=None,
+            database=None,
+            derandomize=True,
+            suppress_health_check=(HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much),
+            phases=(Phase.generate, Phase.shrink),
+        )
+        @given(document=objects_of(each), route=routes)
+        def survives(document: dict[str, JSON], route: list[str]) -> None:
+            problems = list(round_trip_problems(versions, document))
+            if not problems:
+                problems = _walk_problems(versions, document, route)
+            if problems:
+                raise AssertionError("\n".join([*problems, f"the object was {document!r}"]))
+
+        survives()
+
+
+def _walk_problems(versions: Versions, document: dict[str, JSON], route: list[str]) -> list[str]:
+    start = document["apiVersion"].rpartition("/")[2]
+    held = copy_json(document)
+    for version in (*route, start):
+        held = copy_json(versions.convert(held, version))
+        prune(versions.schemas[version], held)
+    place = difference(document, held)
+    return [f"{' to '.join((start, *route, start))}: {place}"] if place else []
