@@ -56,6 +56,9 @@ models-check: $(VENV)/.dev ## fail if the models differ from what the generator 
 bench-queue: $(VENV)/.dev ## the work queue beside client-go's
 	$(BIN)/python benchmarks/workqueue.py
 
+bench-client: $(VENV)/.dev ## requests and lists beside other Python clients
+	$(BIN)/python benchmarks/client.py
+
 bench-informer: $(VENV)/.dev ## informers beside client-go's, controller-runtime's and Python's others
 	$(BIN)/python benchmarks/informer.py --plot docs/informer.svg
 

@@ -100,7 +100,7 @@ def without_nothing(value: Any) -> Any:
     return value
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(documents(), edits)
 def test_the_servers_result_is_the_edit_applied_to_the_original(document: dict[str, Any], steps: list[str]) -> None:
     raw = json.dumps(document).encode()
@@ -123,7 +123,7 @@ def test_the_servers_result_is_the_edit_applied_to_the_original(document: dict[s
 plain = st.dictionaries(st.sampled_from("abc"), unknown, max_size=3)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(plain, plain)
 def test_a_patch_leads_from_one_document_to_the_other(original: dict[str, Any], modified: dict[str, Any]) -> None:
     kind, patch = patch_between(original, modified)
@@ -131,7 +131,7 @@ def test_a_patch_leads_from_one_document_to_the_other(original: dict[str, Any], 
     assert apply(original, patch) == modified
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(plain, plain)
 def test_an_edit_of_what_is_wholly_known_is_the_new_document(before: dict[str, Any], after: dict[str, Any]) -> None:
     assert edited(before, before, after) == after
@@ -152,7 +152,7 @@ def test_dropping_the_resource_version_drops_the_precondition() -> None:
     assert json.loads(change[1]) == {"metadata": {"resourceVersion": None, "labels": {"a": "b"}}}
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(st.lists(st.binary(max_size=6).map(lambda text: text.replace(b"\n", b"")), max_size=8), st.data())
 def test_lines_are_the_same_however_the_chunks_fall(lines: list[bytes], data: st.DataObject) -> None:
     text = b"".join(line + b"\n" for line in lines) + b"rest"

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 from setpoint import client as _asynchronous
 from setpoint.blocking.portal import Portal
 from setpoint.blocking.streams import Response, Watch
-from setpoint.client import ClientConfig
+from setpoint.client import ClientConfig, CommandResult
 from setpoint.client.collection import ObjectList
 from setpoint.client.options import (
     AnyFieldSelector,
@@ -495,6 +495,21 @@ class Client:
             )
         ) as response:
             yield Response(response, self._portal)
+
+    def exec(
+        self,
+        pod: Pod | str,
+        command: Sequence[str],
+        *,
+        namespace: str | None = None,
+        container: str = "",
+        stdin: bytes | None = None,
+        timeout: float | None = 60.0,
+    ) -> CommandResult:
+        """See `setpoint.client.Client.exec`."""
+        return self._portal.run(
+            self._client.exec(pod, command, namespace=namespace, container=container, stdin=stdin, timeout=timeout)
+        )
 
     def request(
         self,

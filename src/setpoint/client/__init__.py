@@ -42,6 +42,7 @@ from setpoint.client.retry import DEFAULT_BACKOFF, DEFAULT_RETRY, Backoff, Retry
 from setpoint.client.tls import ClientCertificate
 from setpoint.client.transport import Request, Response, Transport, TransportError
 from setpoint.client.watch import EventType, Watch, WatchEvent
+from setpoint.client.websocket import CommandResult, CommandStream, PortStream, WebSocketTransport
 
 __all__ = [
     "DEFAULT_BACKOFF",
@@ -56,6 +57,8 @@ __all__ = [
     "Client",
     "ClientCertificate",
     "ClientConfig",
+    "CommandResult",
+    "CommandStream",
     "ConfigError",
     "Conflict",
     "Credentials",
@@ -80,6 +83,7 @@ __all__ = [
     "ObjectList",
     "PartialObjectMetadata",
     "PatchType",
+    "PortStream",
     "Propagation",
     "Request",
     "RequestEntityTooLarge",
@@ -98,6 +102,7 @@ __all__ = [
     "UnsupportedMediaType",
     "Watch",
     "WatchEvent",
+    "WebSocketTransport",
     "WriteObserver",
     "dynamic",
     "error_from",

@@ -23,13 +23,14 @@ from setpoint.client.rest_mapper import RestMapper
 from setpoint.client.retry import RetryPolicy
 from setpoint.client.subresources import Subresources
 from setpoint.client.transport import DEFAULT_TIMEOUT, Response, Transport
+from setpoint.client.websocket import PodConnections
 from setpoint.client.writing import Writing
 from setpoint.meta import Resource
 
 __all__ = ["Client", "WriteObserver"]
 
 
-class Client(Reading, Writing, Subresources, Groups):
+class Client(Reading, Writing, Subresources, PodConnections, Groups):
     """An API server, as one user.
 
         async with Client.from_kubeconfig() as client:

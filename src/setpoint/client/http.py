@@ -7,14 +7,14 @@ import base64
 import logging
 import re
 import ssl
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from setpoint.client.config import ClientConfig, redacted
-from setpoint.client.errors import ConfigError
+from setpoint.client.errors import ConfigError, error_from
 from setpoint.client.tls import ClientCertificate
 from setpoint.client.transport import MAX_BODY, Request, Response, TransportError, too_long
 from setpoint.client.waits import Wait, Waits
@@ -32,6 +32,8 @@ KEEP_ALIVE = 90.0
 """Seconds that an idle connection is kept."""
 RELOAD_PERIOD = 10.0
 """Seconds between two looks at the certificates' files."""
+HEARTBEAT = 30.0
+"""Seconds between pings on a WebSocket; one without a pong has it closed."""
 READ_BUFFER = 1 << 18
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9/._~:@!$&'()*+,;=-]*")
 
@@ -83,6 +85,57 @@ class HttpTransport:
 
     def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
         return _Exchange(self, request)
+
+    @asynccontextmanager
+    async def connect(self, request: Request, protocols: Sequence[str]) -> AsyncIterator[_HttpSocket]:
+        """A WebSocket, with this transport's credentials; see `setpoint.client.websocket.WebSocketTransport`."""
+        async with self._waits.until(None, _late(self, request)) as wait:
+            pool, socket = await self._upgrade(request, protocols, wait)
+        try:
+            yield _HttpSocket(self, request, socket)
+        finally:
+            pool.users -= 1
+            await socket.close()
+
+    async def _upgrade(
+        self, request: Request, protocols: Sequence[str], wait: Wait
+    ) -> tuple[_Pool, aiohttp.ClientWebSocketResponse]:
+        import aiohttp
+
+        credentials = self._config.credentials
+        url = self._base + url_of(request.path, request.query)
+        again = True
+        while True:
+            authorization = await credentials.authorization()
+            _begin(wait, request)
+            pool = await self._current()
+            headers = [*self._headers, *request.headers.items()]
+            if authorization:
+                headers.append(("authorization", authorization))
+            pool.users += 1
+            try:
+                socket = await pool.session.ws_connect(
+                    pool.url(url, encoded=True),
+                    protocols=protocols,
+                    headers=headers,
+                    heartbeat=HEARTBEAT,
+                    max_msg_size=0,
+                    **pool.options,
+                )
+            except aiohttp.WSServerHandshakeError as problem:
+                pool.users -= 1
+                if problem.status == 401 and again and await credentials.rejected(authorization):
+                    again = False
+                    wait.move(None)
+                    continue
+                text = problem.message.encode()
+                raise error_from(problem.status, text, verb="connect", resource=request.path) from None
+            except BaseException as problem:
+                pool.users -= 1
+                if isinstance(problem, Exception):
+                    raise self._explained(problem, request) from problem
+                raise
+            return pool, socket
 
     async def close(self) -> None:
         self._waits.close()
@@ -259,6 +312,39 @@ class _Pool:
         self.options = options
         self.url = url
         self.users = 0
+
+
+class _HttpSocket:
+    __slots__ = ("_request", "_socket", "_transport", "protocol")
+
+    def __init__(self, transport: HttpTransport, request: Request, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self._transport = transport
+        self._request = request
+        self._socket = socket
+        self.protocol = socket.protocol or ""
+
+    async def send(self, data: bytes) -> None:
+        try:
+            await self._socket.send_bytes(data)
+        except Exception as problem:
+            raise self._transport._explained(problem, self._request) from problem
+
+    async def receive(self) -> bytes | None:
+        import aiohttp
+
+        asked = f"{self._request.method} {self._request.path}"
+        async with self._transport._waits.until(None, asked):
+            message = await self._socket.receive()
+        match message.type:
+            case aiohttp.WSMsgType.BINARY:
+                data: bytes = message.data
+                return data
+            case aiohttp.WSMsgType.TEXT:
+                return str(message.data).encode()
+            case aiohttp.WSMsgType.ERROR:
+                raise TransportError(f"{asked}: the connection broke: {message.data}", sent=True, reset=True)
+            case _:
+                return None
 
 
 class _Exchange:

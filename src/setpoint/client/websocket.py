@@ -1,0 +1,249 @@
+"""WebSockets to pods: running commands in them, and connections to their ports (KEP-4006)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+import msgspec
+
+from setpoint.client.base import ClientBase, named
+from setpoint.client.errors import error_from_status
+from setpoint.client.transport import Request, TransportError
+from setpoint.meta import ObjectKey, Resource, Status
+
+if TYPE_CHECKING:
+    from setpoint.models.core_v1 import Pod
+
+__all__ = ["CommandResult", "CommandStream", "PodConnections", "PortStream", "WebSocket", "WebSocketTransport"]
+
+_POD = Resource(group="", version="v1", kind="Pod", plural="pods")
+_STDIN, _STDOUT, _STDERR, _ERROR, _RESIZE, _CLOSE = b"\0", 1, 2, 3, b"\4", b"\xff"
+_COMMAND_PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
+_PORT_PROTOCOLS = ("v4.channel.k8s.io",)
+
+
+class WebSocket(Protocol):
+    """An open WebSocket; ``protocol`` is the subprotocol that the server chose."""
+
+    protocol: str
+
+    async def send(self, data: bytes) -> None: ...
+
+    async def receive(self) -> bytes | None:
+        """The next message, None when the other side has closed.
+
+        Raises:
+            TransportError: the connection broke.
+        """
+        ...
+
+
+@runtime_checkable
+class WebSocketTransport(Protocol):
+    """A transport that can open WebSockets too."""
+
+    def connect(self, request: Request, protocols: Sequence[str]) -> AbstractAsyncContextManager[WebSocket]:
+        """Raises:
+        ApiError: the server refused.
+        TransportError: there was no answer.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CommandResult:
+    """How a command ended, and what it wrote."""
+
+    exit_code: int
+    stdout: bytes
+    stderr: bytes
+
+
+class CommandStream:
+    """A command that runs in a container. Iterate for what it writes: ``("stdout" | "stderr", bytes)``.
+
+    `exit_code` is known when the iteration has ended.
+    """
+
+    def __init__(self, socket: WebSocket, key: ObjectKey) -> None:
+        self._socket = socket
+        self._key = key
+        self.exit_code: int | None = None
+
+    async def __aiter__(self) -> AsyncIterator[tuple[str, bytes]]:
+        while self.exit_code is None:
+            message = await self._socket.receive()
+            if message is None:
+                raise TransportError(f"exec {self._key}: the connection ended before the command did", sent=True)
+            if not message:
+                continue
+            channel, data = message[0], message[1:]
+            if channel == _ERROR:
+                self.exit_code = self._exit_code_of(data)
+            elif data and channel in (_STDOUT, _STDERR):
+                yield ("stdout" if channel == _STDOUT else "stderr"), data
+
+    async def write(self, data: bytes) -> None:
+        """Writes to the command's standard input."""
+        await self._socket.send(_STDIN + data)
+
+    async def close_stdin(self) -> None:
+        """Ends the command's standard input.
+
+        Raises:
+            TransportError: the server speaks version 4 of the protocol (before Kubernetes 1.30), which can't say so.
+        """
+        if self._socket.protocol != _COMMAND_PROTOCOLS[0]:
+            raise TransportError(
+                "this server can't end a command's standard input; it takes Kubernetes 1.30", sent=True
+            )
+        await self._socket.send(_CLOSE + _STDIN)
+
+    async def resize(self, columns: int, rows: int) -> None:
+        """Says how big the terminal is, where the command has one."""
+        await self._socket.send(_RESIZE + msgspec.json.encode({"Width": columns, "Height": rows}))
+
+    def _exit_code_of(self, data: bytes) -> int:
+        try:
+            status = msgspec.json.decode(data, type=Status)
+        except msgspec.DecodeError:
+            text = data.decode("utf-8", "replace")
+            raise TransportError(f"exec {self._key}: {text}", sent=True) from None
+        if status.status == "Success":
+            return 0
+        if status.reason == "NonZeroExitCode" and status.details is not None:
+            for cause in status.details.causes:
+                if cause.reason == "ExitCode" and cause.message.isdigit():
+                    return int(cause.message)
+        raise error_from_status(status, verb="exec", resource="pods", key=self._key)
+
+
+class PortStream:
+    """A connection to a port in a pod."""
+
+    def __init__(self, socket: WebSocket, key: ObjectKey, port: int) -> None:
+        self._socket = socket
+        self._shown = f"port {port} of pod {key}"
+        self._named = [False, False]
+
+    async def read(self) -> bytes:
+        """The next bytes, ``b""`` at the end.
+
+        Raises:
+            TransportError: nothing listens there, or the connection broke.
+        """
+        while (message := await self._socket.receive()) is not None:
+            if len(message) < 2 or message[0] > 1:
+                continue
+            channel, data = message[0], message[1:]
+            if not self._named[channel]:  # the first message on each channel repeats the port
+                self._named[channel] = True
+                data = data[2:]
+            if data and channel == 1:
+                raise TransportError(f"{self._shown}: {data.decode('utf-8', 'replace').strip()}", sent=True)
+            if data:
+                return data
+        return b""
+
+    async def write(self, data: bytes) -> None:
+        await self._socket.send(b"\0" + data)
+
+
+class PodConnections(ClientBase):
+    """Commands and ports of pods; a part of `setpoint.client.Client`."""
+
+    async def exec(
+        self,
+        pod: Pod | str,
+        command: Sequence[str],
+        *,
+        namespace: str | None = None,
+        container: str = "",
+        stdin: bytes | None = None,
+        timeout: float | None = 60.0,
+    ) -> CommandResult:
+        """Runs a command in a container and waits for its end, for at most ``timeout`` seconds.
+
+        Raises:
+            ApiError: the pod, the container or the command does not exist, or it is not allowed.
+            TransportError: the connection broke, or the command took too long; it may go on running.
+        """
+        written: dict[str, list[bytes]] = {"stdout": [], "stderr": []}
+        limit = asyncio.timeout(timeout)
+        try:
+            async with (
+                limit,
+                self.exec_stream(
+                    pod, command, namespace=namespace, container=container, stdin=stdin is not None
+                ) as running,
+            ):
+                if stdin is not None:
+                    await running.write(stdin)
+                    await running.close_stdin()
+                async for name, data in running:
+                    written[name].append(data)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise TransportError(f"the command took longer than {timeout} s", sent=True, timed_out=True) from None
+        assert running.exit_code is not None
+        return CommandResult(running.exit_code, b"".join(written["stdout"]), b"".join(written["stderr"]))
+
+    @asynccontextmanager
+    async def exec_stream(
+        self,
+        pod: Pod | str,
+        command: Sequence[str],
+        *,
+        namespace: str | None = None,
+        container: str = "",
+        stdin: bool = False,
+        tty: bool = False,
+    ) -> AsyncIterator[CommandStream]:
+        """Runs a command in a container, to talk with while it runs. Leaving the context ends the connection.
+
+        Raises:
+            ApiError: it is not allowed, or there is no such pod.
+            ValueError: ``command`` is empty.
+        """
+        if not command or isinstance(command, str):
+            raise ValueError("the command must be a list of words, such as ['sh', '-c', 'date']")
+        key = self._pod_key(pod, namespace)
+        query = [("command", word) for word in command]
+        query += [("container", container)] if container else []
+        query += [("stdout", "true")] + ([] if tty else [("stderr", "true")])
+        query += [(name, "true") for name, wanted in (("stdin", stdin), ("tty", tty)) if wanted]
+        async with self._connect(key, "exec", query, _COMMAND_PROTOCOLS) as socket:
+            yield CommandStream(socket, key)
+
+    @asynccontextmanager
+    async def port_forward(
+        self, pod: Pod | str, port: int, *, namespace: str | None = None
+    ) -> AsyncIterator[PortStream]:
+        """Opens one connection to a port in a pod. Leaving the context closes it.
+
+        Raises:
+            ApiError: it is not allowed, or there is no such pod.
+        """
+        key = self._pod_key(pod, namespace)
+        async with self._connect(key, "portforward", [("ports", str(port))], _PORT_PROTOCOLS) as socket:
+            yield PortStream(socket, key, port)
+
+    def _connect(
+        self, key: ObjectKey, subresource: str, query: Sequence[tuple[str, str]], protocols: Sequence[str]
+    ) -> AbstractAsyncContextManager[WebSocket]:
+        transport = self.transport
+        if not isinstance(transport, WebSocketTransport):
+            shown = named(_POD, subresource)
+            raise TransportError(f"{shown}: {type(transport).__name__} has no WebSockets", sent=False)
+        path = _POD.path(namespace=key.namespace, name=key.name, subresource=subresource)
+        return transport.connect(Request("GET", path, tuple(query)), protocols)
+
+    def _pod_key(self, pod: Pod | str, namespace: str | None) -> ObjectKey:
+        if isinstance(pod, str):
+            return self._key(_POD, namespace, pod)
+        return self._key(_POD, namespace or pod.namespace, pod.name)
