@@ -443,3 +443,11 @@ async def test_a_template_must_match_its_selector(api: Api) -> None:
     (await api.post(DEPLOYMENTS, wrong)).failed(
         422, "Invalid", "spec.template.metadata.labels", "`selector` does not match template `labels`"
     )
+
+
+@pytest.mark.parametrize("missing", [{}, {"spec": None}, {"spec": {"selector": None, "template": None}}])
+async def test_what_is_null_is_missing(api: Api, missing: dict[str, Any]) -> None:
+    for kind in ("deployments", "statefulsets", "daemonsets", "replicasets"):
+        path = f"/apis/apps/v1/namespaces/default/{kind}"
+        (await api.post(path, {"metadata": {"name": "x"}, **missing})).failed(422, "Invalid", "spec.selector: Required")
+    (await api.post(CRDS, crd() | missing if missing else {"metadata": {"name": "x"}})).failed(422, "Invalid", "spec")

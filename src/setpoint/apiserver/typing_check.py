@@ -16,7 +16,7 @@ from setpoint.apiserver import go_words
 from setpoint.apiserver.registry import Served
 from setpoint.meta import GroupVersionKind, MicroTime, Quantity, parse_time
 from setpoint.models import UnknownKindError, kind_for
-from setpoint.schema import OBJECT_META, ErrorType, FieldError, Schema, validate
+from setpoint.schema import OBJECT_META, ErrorType, FieldError, Schema, drop_nulls, validate
 
 __all__ = ["type_errors"]
 
@@ -36,10 +36,13 @@ def type_errors(served: Served, obj: dict[str, Any], raw: bytes = b"") -> tuple[
     """
     if served.custom:
         schema, value, path = OBJECT_META, obj["metadata"], "metadata"
-    elif _fits(served.resource.gvk, obj) and not _LONG_NUMBER.search(raw):
-        return "", []
     else:
         schema, value, path = served.schema, obj, ""
+        spec = schema.properties.get("spec")
+        if spec is not None and spec.required and obj.get("spec") is None:
+            obj["spec"] = {}
+        if _fits(served.resource.gvk, obj) and not _LONG_NUMBER.search(raw):
+            return "", []
     errors = validate(schema, value, path)
     for error in errors:
         if error.type is ErrorType.TYPE_INVALID and error.bad_value != "null":
@@ -47,29 +50,26 @@ def type_errors(served: Served, obj: dict[str, Any], raw: bytes = b"") -> tuple[
         if error.type is ErrorType.INVALID and "must be of type integer" in error.detail:
             where = error.detail.rpartition(" in ")[2]
             return f"json: cannot unmarshal number into Go struct field {where}: {error.detail}", []
-    if _fill_nulls(schema, value):
+    if any(error.bad_value == "null" for error in errors):
+        _fill_nulls(schema, value)
+        drop_nulls(schema, value)
         errors = validate(schema, value, path)
     return "", [error for error in errors if error.type is ErrorType.REQUIRED and _really_required(error.field)]
 
 
-def _fill_nulls(schema: Schema | None, value: Any) -> bool:
-    """Whether there were any."""
-    found = False
+def _fill_nulls(schema: Schema | None, value: Any) -> None:
     if isinstance(value, dict) and schema is not None:
         for key, item in value.items():
             if item is None and key not in schema.properties and schema.additional is not None:
                 value[key] = _zero(schema.additional)
-                found = True
             elif isinstance(item, dict | list):
-                found = _fill_nulls(schema.field(key), item) or found
+                _fill_nulls(schema.field(key), item)
     elif isinstance(value, list) and schema is not None and schema.items is not None:
         for index, item in enumerate(value):
             if item is None:
                 value[index] = _zero(schema.items)
-                found = found or value[index] is not None
             elif isinstance(item, dict | list):
-                found = _fill_nulls(schema.items, item) or found
-    return found
+                _fill_nulls(schema.items, item)
 
 
 def _zero(schema: Schema) -> Any:
