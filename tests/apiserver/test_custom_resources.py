@@ -109,6 +109,10 @@ async def test_versions_differ_in_name_and_schema_only(api: Api) -> None:
         (await api.patch(f"{MYKINDS}/one", {"spec": {"numpods": 3}})).ok()
         _, changed = await events.next()
     assert (changed["apiVersion"], changed["spec"]["numpods"]) == ("grp.example.com/v2", 3)
+    before = api.revision
+    (await api.put(f"{newer}/one", (await api.get(f"{newer}/one")).ok())).ok()
+    (await api.patch(f"{newer}/one", {"spec": {"numpods": 3}})).ok()
+    assert api.revision == before  # changes that change nothing are not stored in any version
     (await api.get(MYKINDS.replace("/v1/", "/v0/"))).failed(404, "NotFound")
     by_new = (await api.post(newer, mykind("two", "v2", spec={"note": "x"}))).ok()
     assert by_new["apiVersion"] == "grp.example.com/v2"

@@ -264,6 +264,21 @@ def test_a_directory_has_one_server_at_a_time(tmp_path: Path) -> None:
     SqliteStorage(tmp_path).close()
 
 
+def test_a_directory_that_can_not_be_used_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match=f"data directory {tmp_path / 'file'} can't be used"):
+        SqliteStorage(tmp_path / "file")
+
+
+def test_writing_to_a_closed_storage_says_so(tmp_path: Path) -> None:
+    storage = SqliteStorage(tmp_path)
+    storage.close()
+    storage.close()
+    with pytest.raises(StorageError, match="can't write"):
+        fill(storage, 1)
+    assert storage.scan("pods") == []
+
+
 def test_a_later_format_is_refused_and_left_alone(tmp_path: Path) -> None:
     import sqlite3
 

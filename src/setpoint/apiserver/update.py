@@ -119,8 +119,8 @@ def store(
     same = new == old and json_equal(new, old)
     if before is not None:
         old["metadata"]["resourceVersion"] = before
-    if same and served is stored:
-        return view(served, record)
+    if same:
+        return view(stored, record)
     gone = (
         not metadata.get("finalizers")
         and bool(metadata.get("deletionTimestamp"))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import sqlite3
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from setpoint.apiserver.storage.interface import Change, Record, StorageError
 from setpoint.apiserver.storage.memory import MAX_BYTES, MAX_EVENTS, MemoryStorage
@@ -58,21 +56,21 @@ class SqliteStorage(MemoryStorage):
         self._directory = Path(directory)
         self._obsolete: list[tuple[int]] = []
         self._horizon = 0
-        self._lock = _lock(self._directory)
+        self._closed = False
+        self._connection = _connect(self._directory, power_safe)
         try:
-            self._connection = _connect(self._directory / "setpoint.db", power_safe)
             self._load()
         except BaseException:
-            self._lock.close()
+            self._connection.close()
             raise
 
     def close(self) -> None:
         """Flushes and unlocks. Writing afterwards raises `StorageError`."""
-        if self._lock.closed:
+        if self._closed:
             return
         self._clean()
+        self._closed = True
         self._connection.close()
-        self._lock.close()
 
     def _write(self, resource: str, change: Change) -> None:
         if len(self._obsolete) >= _BATCH:
@@ -129,37 +127,40 @@ class SqliteStorage(MemoryStorage):
                 self._obsolete.append((previous.revision,))
 
 
-def _lock(directory: Path) -> IO[str]:
+def _connect(directory: Path, power_safe: bool) -> sqlite3.Connection:
+    path = directory / "setpoint.db"
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        file = (directory / "lock").open("a+")
+        connection = sqlite3.connect(path, isolation_level=None, timeout=0)
     except OSError as problem:
         raise StorageError(f"data directory {directory} can't be used: {problem.strerror}") from problem
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        file.seek(0)
-        holder = file.read().strip()
-        file.close()
-        by = f" (process {holder})" if holder else ""
-        raise StorageError(f"data directory {directory} is in use by another server{by}") from None
-    file.truncate(0)
-    file.write(str(os.getpid()))
-    file.flush()
-    return file
-
-
-def _connect(path: Path, power_safe: bool) -> sqlite3.Connection:
-    try:
-        connection = sqlite3.connect(path, isolation_level=None)
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute(f"PRAGMA synchronous={'FULL' if power_safe else 'NORMAL'}")
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version > FORMAT:
-            connection.close()
-            raise StorageError(f"{path} is of format {version}; this version of setpoint knows formats up to {FORMAT}")
-        connection.executescript(_SCHEMA)
-        connection.execute(f"PRAGMA user_version={FORMAT}")
     except sqlite3.Error as problem:
         raise StorageError(f"{path} can't be used: {problem}") from problem
+    try:
+        _set_up(connection, directory, power_safe)
+    except BaseException:
+        connection.close()
+        raise
     return connection
+
+
+def _set_up(connection: sqlite3.Connection, directory: Path, power_safe: bool) -> None:
+    try:
+        connection.execute("PRAGMA locking_mode=EXCLUSIVE")  # held until the connection is closed, or the process ends
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("BEGIN EXCLUSIVE")
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        connection.execute("COMMIT")
+        if version > FORMAT:
+            raise StorageError(
+                f"data directory {directory} is of format {version}; this setpoint knows formats up to {FORMAT}"
+            )
+        connection.execute(f"PRAGMA synchronous={'FULL' if power_safe else 'NORMAL'}")
+        connection.executescript(_SCHEMA)
+        connection.execute(f"PRAGMA user_version={FORMAT}")
+    except sqlite3.OperationalError as problem:
+        if "locked" in str(problem):
+            raise StorageError(f"data directory {directory} is in use by another server") from None
+        raise StorageError(f"data directory {directory} can't be used: {problem}") from problem
+    except sqlite3.Error as problem:
+        raise StorageError(f"data directory {directory} can't be used: {problem}") from problem
