@@ -103,6 +103,9 @@ def serve(pipe: Connection) -> None:
     bodies = {
         b"else": small_pod(),
         b"/api/v1/pods": listed,
+        b"/api/v1/namespaces/default/pods": b'{"kind":"PodList","apiVersion":"v1","metadata":{},"items":['
+        + small_pod()
+        + b"]}",  # how kr8s gets one pod
         b"/api": json.dumps({"kind": "APIVersions", "versions": ["v1"]}).encode(),
         b"/apis": json.dumps({"kind": "APIGroupList", "apiVersion": "v1", "groups": []}).encode(),
         b"/api/v1": json.dumps(_DISCOVERED).encode(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from collections.abc import AsyncIterator
 
@@ -339,3 +340,17 @@ async def test_errors_say_what_was_asked_of_whom(connect: Connect) -> None:
         with pytest.raises(NotFound, match=r"^watch things ns/: "):
             async for _ in client.watch(Thing, namespace="ns"):
                 pass
+
+
+async def test_a_long_list_leaves_the_garbage_collector_as_it_was(connect: Connect) -> None:
+    document = {"metadata": {}, "items": [THING] * 150}
+    async with connect(lambda request: answer(document)) as (client, _):
+        for collecting in (True, False):
+            try:
+                if not collecting:
+                    gc.disable()
+                assert len(await client.list(Thing)) == 150
+                assert gc.isenabled() is collecting
+                assert gc.get_freeze_count() == 0
+            finally:
+                gc.enable()
