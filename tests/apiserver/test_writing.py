@@ -46,6 +46,24 @@ async def test_a_pod_gets_the_defaults_that_kubectl_users_see(api: Api) -> None:
     assert container["ports"][0]["protocol"] == "TCP"
 
 
+async def test_quantities_have_one_form_and_requests_default_to_limits(api: Api) -> None:
+    resources = {"limits": {"cpu": 0.5, "memory": "1024Mi"}, "requests": {"memory": "0.5Gi"}}
+    sent = pod(spec={"containers": [{"name": "a", "image": "b", "resources": resources}]})
+    made = (await api.post(PODS, sent)).ok()
+    assert made["spec"]["containers"][0]["resources"] == {
+        "limits": {"cpu": "500m", "memory": "1Gi"},
+        "requests": {"cpu": "500m", "memory": "512Mi"},
+    }
+    assert made["status"]["qosClass"] == "Burstable"
+    for amount, words in (
+        ("1Gx", "quantities must match"),
+        ("-1", "greater than or equal to 0"),
+        ("2Gi", "limit of 1Gi"),
+    ):
+        resources["requests"]["memory"] = amount
+        (await api.post(PODS, sent)).failed(422, "Invalid", "spec.containers[0].resources.requests", words)
+
+
 async def test_a_deployment_gets_its_defaults(api: Api) -> None:
     spec = (await api.post(DEPLOYMENTS, deployment())).ok()["spec"]
     assert (spec["replicas"], spec["revisionHistoryLimit"], spec["progressDeadlineSeconds"]) == (1, 10, 600)

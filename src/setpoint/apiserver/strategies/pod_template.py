@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from setpoint.apiserver.strategies.strategy import JsonObject
+from setpoint.meta import Quantity
 from setpoint.meta.names import dns1123_label
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, invalid, not_found, not_supported, required
@@ -15,6 +16,8 @@ __all__ = ["default_pod_spec", "default_template", "pod_spec_errors", "template_
 _MODE: Final = 420  # 0644
 _RESTART: Final = ("Always", "OnFailure", "Never")
 _PULL: Final = ("Always", "IfNotPresent", "Never")
+_QUANTITY: Final = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+_NOTHING: Final = Quantity("0")
 _DNS: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 
 
@@ -62,6 +65,10 @@ def _default_container(container: JsonObject, *, pod: bool) -> None:
     container.setdefault("terminationMessagePath", "/dev/termination-log")
     container.setdefault("terminationMessagePolicy", "File")
     resources = container.setdefault("resources", {})
+    for key in ("limits", "requests"):
+        amounts = resources.get(key)
+        for name, amount in (amounts or {}).items():
+            amounts[name] = _canonical(amount)
     if pod and isinstance(resources, dict):
         limits = resources.get("limits")
         if limits:
@@ -80,6 +87,14 @@ def _default_container(container: JsonObject, *, pod: bool) -> None:
     for hook in (container.get("lifecycle") or {}).values():
         if isinstance(hook, dict):
             _default_action(hook)
+
+
+def _canonical(amount: Any) -> Any:
+    """``0.5`` as ``500m``: every quantity is stored in one form. What is none is left for validation."""
+    try:
+        return str(Quantity(amount))
+    except ValueError:
+        return amount
 
 
 def _default_probe(probe: JsonObject) -> None:
@@ -181,7 +196,27 @@ def _container_errors(container: JsonObject, path: str, names: set[str], volumes
             errors.append(invalid(f"{where}.containerPort", number, "must be between 1 and 65535, inclusive"))
         if port.get("protocol") not in ("TCP", "UDP", "SCTP"):
             errors.append(not_supported(f"{where}.protocol", port.get("protocol"), ("SCTP", "TCP", "UDP")))
+    errors += _resource_errors(container.get("resources") or {}, f"{path}.resources")
     for index, mount in enumerate(container.get("volumeMounts") or ()):
         if mount.get("name") and mount["name"] not in volumes:
             errors.append(not_found(f"{path}.volumeMounts[{index}].name", mount["name"]))
+    return errors
+
+
+def _resource_errors(resources: JsonObject, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    amounts: dict[tuple[str, str], Quantity] = {}
+    for key in ("limits", "requests"):
+        for name, text in (resources.get(key) or {}).items():
+            where = f"{path}.{key}[{name}]"
+            try:
+                amount = amounts[key, name] = Quantity(text)
+            except ValueError:
+                errors.append(invalid(where, text, _QUANTITY))
+                continue
+            if amount < _NOTHING:
+                errors.append(invalid(where, text, "must be greater than or equal to 0"))
+            limit = amounts.get(("limits", name))
+            if key == "requests" and limit is not None and limit < amount:
+                errors.append(invalid(f"{path}.{key}", text, f"must be less than or equal to {name} limit of {limit}"))
     return errors
