@@ -48,6 +48,10 @@ def server(
     serve(host=host, port=port, kubeconfig=kubeconfig, data_dir=data_dir, control_plane=control_plane)
 
 
+app.command("setpoint.cli.webhook:command", name="webhook", help="Serve admission and conversion webhooks.")
+app.command("setpoint.cli.crd:crd_app", name="crd", help="Compare CustomResourceDefinitions; migrate stored objects.")
+
+
 def main() -> None:
     """Entry point of the console script."""
     from setpoint.apps.failures import reported
