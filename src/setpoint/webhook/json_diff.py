@@ -33,11 +33,10 @@ def _compare(original: Any, modified: Any, path: str, operations: list[Operation
             if key not in modified:
                 operations.append({"op": "remove", "path": f"{path}/{_escaped(key)}"})
         for key, value in modified.items():
-            place = f"{path}/{_escaped(key)}"
-            if key in original:
-                _compare(original[key], value, place, operations)
-            else:
-                operations.append({"op": "add", "path": place, "value": value})
+            if key not in original:
+                operations.append({"op": "add", "path": f"{path}/{_escaped(key)}", "value": value})
+            elif original[key] is not value:  # most of a document is shared, and needs no path
+                _compare(original[key], value, f"{path}/{_escaped(key)}", operations)
     elif isinstance(original, list) and isinstance(modified, list):
         _compare_lists(original, modified, path, operations)
     elif not json_equal(original, modified):

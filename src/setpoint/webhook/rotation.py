@@ -97,10 +97,11 @@ def _signer(authorities: list[Pair], serving: Pair, rotation: Rotation, now: dat
         for authority in authorities:
             if now - facts_of(authority.certificate).made >= rotation.overlap:
                 return authority
-    for authority in authorities:
+    lasting = [each for each in authorities if facts_of(each.certificate).not_after - now > rotation.overlap]
+    for authority in lasting:
         if signed_by(serving.certificate, authority.certificate):
             return authority
-    return authorities[-1]
+    return lasting[-1]
 
 
 def _sound(kept: Kept) -> bool:

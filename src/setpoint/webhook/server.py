@@ -214,7 +214,8 @@ class WebhookServer:
         return answer
 
     async def _answer(self, request: web.BaseRequest) -> Reply:
-        path = request.rel_url.raw_path
+        target = request.raw_path
+        path = target.partition("?")[0]
         if request.method != "POST":
             return self._get(request.method, path)
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -223,14 +224,19 @@ class WebhookServer:
         if encoding := request.headers.get("content-encoding"):
             return failed(415, "UnsupportedMediaType", f"content-encoding is {encoding[:100]!r}, want none")
         limit = self.max_conversion_body if path == "/convert" else self.max_body
-        try:
-            async with asyncio.timeout(self.read_timeout):
-                body = await _read(request, limit)
-        except TimeoutError:
-            return failed(408, "Timeout", f"the body did not come within {self.read_timeout:g} s")
+        content = request.content
+        body: bytes | None
+        if content.is_eof() and content.total_bytes <= limit:
+            body = content.read_nowait()  # it came with the head, as nearly all do
+        else:
+            try:
+                async with asyncio.timeout(self.read_timeout):
+                    body = await _read(request, limit)
+            except TimeoutError:
+                return failed(408, "Timeout", f"the body did not come within {self.read_timeout:g} s")
         if body is None:
             return failed(413, "RequestEntityTooLarge", f"the body is larger than {limit} bytes")
-        return await self.webhooks.handle_review(request.rel_url.raw_path_qs, body)
+        return await self.webhooks.handle_review(target, body)
 
     def _get(self, method: str, path: str) -> Reply:
         if path in ("/healthz", "/readyz"):

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 import msgspec
@@ -260,6 +261,7 @@ def _request(decoder: msgspec.json.Decoder[Any], body: bytes, kind: str, api_ver
     return request
 
 
+@lru_cache(maxsize=64)
 def _timeout_of(query: str, default: float) -> float:
     """Seconds of ``timeout=`` in a query, as Go prints durations; ``default`` without one that makes sense."""
     for part in query.split("&"):

@@ -1,0 +1,307 @@
+"""Webhook servers compared: requests per second, latency, and how long a list takes to convert.
+
+    python benchmarks/webhook.py [--seconds 4] [--systems setpoint controller-runtime kopf]
+
+One machine, one system after the other, all asked by the same client over TLS with connections that are kept open, as
+API servers do: a defaulting and a validating webhook on an object of 5 KB at concurrency 1 and 16, and a
+ConversionReview of 1,000 such objects. Client and server are two processes; CPU seconds are the server's own. Prints a
+table and writes benchmarks/results/webhook.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import shutil
+import ssl
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from setpoint.webhook.authority import issue, make_authority
+
+HERE = Path(__file__).resolve().parent
+BUILD = HERE / ".build"
+HOST = "127.0.0.1"
+TICK = os.sysconf("SC_CLK_TCK")
+SYSTEMS = ("setpoint", "controller-runtime", "kopf")
+PATHS = {
+    "default": "/mutate-bench-example-com-v1alpha2-mykind",
+    "validate": "/validate-bench-example-com-v1alpha2-mykind",
+    "convert": "/convert",
+}
+KOPF_PATHS = {"default": "/default", "validate": "/validate"}
+
+
+def mykind(version: str, name: str = "sample") -> dict[str, Any]:
+    """An object of 5 KB: two containers with environment, resources, probes and mounts."""
+    containers = [
+        {
+            "name": f"c{number}",
+            "image": f"registry.example.com/team/app-{number}:1.2.3",
+            "command": ["/bin/app", "--verbose", "--config=/etc/app/config.yaml"],
+            "ports": [{"name": "http", "containerPort": 8080 + number, "protocol": "TCP"}],
+            "env": [{"name": f"SETTING_{index}", "value": f"value-of-setting-{index}"} for index in range(26)],
+            "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}, "limits": {"memory": "128Mi"}},
+            "livenessProbe": {"httpGet": {"path": "/healthz", "port": 8080 + number}, "periodSeconds": 10},
+            "volumeMounts": [{"name": "config", "mountPath": "/etc/app"}, {"name": "data", "mountPath": "/var/data"}],
+        }
+        for number in range(2)
+    ]
+    template = {
+        "metadata": {"labels": {"app": name}},
+        "spec": {
+            "containers": containers,
+            "volumes": [{"name": "config", "configMap": {"name": "app"}}, {"name": "data", "emptyDir": {}}],
+        },
+    }
+    return {
+        "apiVersion": f"bench.example.com/{version}",
+        "kind": "Mykind",
+        "metadata": {
+            "name": name,
+            "namespace": "default",
+            "uid": f"uid-{name}",
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+            "annotations": {"note": "x" * 600},
+        },
+        "spec": {("numpods" if version == "v1alpha1" else "replicas"): 3, "template": template},
+    }
+
+
+def admission_review() -> bytes:
+    kind = {"group": "bench.example.com", "version": "v1alpha2", "kind": "Mykind"}
+    resource = {"group": "bench.example.com", "version": "v1alpha2", "resource": "mykinds"}
+    request = {
+        "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
+        "kind": kind,
+        "resource": resource,
+        "requestKind": kind,
+        "requestResource": resource,
+        "name": "sample",
+        "namespace": "default",
+        "operation": "CREATE",
+        "userInfo": {"username": "jane", "groups": ["system:authenticated"]},
+        "object": mykind("v1alpha2"),
+        "oldObject": None,
+        "dryRun": False,
+        "options": {"apiVersion": "meta.k8s.io/v1", "kind": "CreateOptions"},
+    }
+    review = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
+    return json.dumps(review, separators=(",", ":")).encode()
+
+
+def conversion_review(objects: int) -> bytes:
+    request = {
+        "uid": "705ab4f5-6393-11e8-b7cc-42010a800003",
+        "desiredAPIVersion": "bench.example.com/v1alpha2",
+        "objects": [mykind("v1alpha1", f"sample-{number}") for number in range(objects)],
+    }
+    review = {"kind": "ConversionReview", "apiVersion": "apiextensions.k8s.io/v1", "request": request}
+    return json.dumps(review, separators=(",", ":")).encode()
+
+
+class Connection:
+    """HTTP/1.1 by hand: the client must cost as little as it can, since it runs on the same cores."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self.writer = writer
+
+    @classmethod
+    async def open(cls, port: int, context: ssl.SSLContext) -> Connection:
+        return cls(*await asyncio.open_connection(HOST, port, ssl=context, limit=1 << 26))
+
+    async def post(self, path: str, body: bytes) -> bytes:
+        head = (
+            f"POST {path}?timeout=30s HTTP/1.1\r\nhost: {HOST}\r\ncontent-type: application/json\r\n"
+            f"content-length: {len(body)}\r\n\r\n"
+        )
+        self.writer.write(head.encode() + body)
+        await self.writer.drain()
+        answer = (await self.reader.readuntil(b"\r\n\r\n")).lower()
+        if not answer.startswith(b"http/1.1 200"):
+            raise RuntimeError(answer.decode())
+        _, found, length = answer.partition(b"content-length:")
+        if found:
+            return await self.reader.readexactly(int(length.partition(b"\r\n")[0]))
+        chunks = []
+        while size := int((await self.reader.readline()).strip(), 16):
+            chunks.append(await self.reader.readexactly(size))
+            await self.reader.readline()
+        await self.reader.readline()
+        return b"".join(chunks)
+
+
+class Server:
+    def __init__(self, command: list[str]) -> None:
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, stderr=subprocess.DEVNULL)
+        assert self.process.stdout is not None
+        self.port = int(self.process.stdout.readline())
+
+    def cpu(self) -> float:
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / TICK
+
+    def memory(self) -> float:
+        """The peak of resident memory in MiB."""
+        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM"):
+                return int(line.split()[1]) / 1024
+        return 0.0
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+def command(system: str, certificates: Path) -> list[str] | str:
+    """How to start it, or why that is not possible."""
+    if system == "setpoint":
+        return [sys.executable, str(HERE / "peers" / "setpoint_webhook.py"), str(certificates)]
+    if system == "controller-runtime":
+        if not shutil.which("go"):
+            return "Go is not installed"
+        BUILD.mkdir(exist_ok=True)
+        binary = BUILD / "webhook"
+        subprocess.run(["go", "build", "-o", str(binary), "."], cwd=HERE / "peers" / "go" / "webhook", check=True)
+        return [str(binary), str(certificates)]
+    python = BUILD / "peers" / "bin" / "python"
+    if not python.exists():
+        venv.create(BUILD / "peers", with_pip=True)
+    if subprocess.run([python, "-c", "import kopf"], check=False, capture_output=True).returncode:
+        installed = subprocess.run([python, "-m", "pip", "install", "-q", "kopf"], check=False)
+        if installed.returncode:
+            return "kopf can't be installed"
+    return [str(python), str(HERE / "peers" / "kopf_webhook.py"), str(certificates)]
+
+
+async def load(server: Server, context: ssl.SSLContext, path: str, body: bytes, many: int, seconds: float) -> Any:
+    connections = [await Connection.open(server.port, context) for _ in range(many)]
+    for connection in connections:
+        await connection.post(path, body)
+    latencies: list[float] = []
+    cpu = server.cpu()
+    start = time.perf_counter()
+    end = start + seconds
+
+    async def work(connection: Connection) -> None:
+        while True:
+            before = time.perf_counter()
+            if before >= end:
+                return
+            await connection.post(path, body)
+            latencies.append(time.perf_counter() - before)
+
+    await asyncio.gather(*map(work, connections))
+    elapsed = time.perf_counter() - start
+    used = server.cpu() - cpu
+    for connection in connections:
+        connection.writer.close()
+    return {
+        "requests_per_second": round(len(latencies) / elapsed, 1),
+        "median_ms": round(statistics.median(latencies) * 1000, 3),
+        "p99_ms": round(sorted(latencies)[int(len(latencies) * 0.99)] * 1000, 3),
+        "cpu_us_per_request": round(used / len(latencies) * 1e6, 1),
+    }
+
+
+async def convert(server: Server, context: ssl.SSLContext, body: bytes, rounds: int = 7) -> Any:
+    connection = await Connection.open(server.port, context)
+    times = []
+    cpu = server.cpu()
+    for _ in range(rounds):
+        before = time.perf_counter()
+        answer = await connection.post(PATHS["convert"], body)
+        times.append(time.perf_counter() - before)
+        response = json.loads(answer)["response"]
+        assert response["result"]["status"] == "Success", response["result"]
+        assert response["convertedObjects"][-1]["spec"]["replicas"] == 3
+    connection.writer.close()
+    return {
+        "median_ms": round(statistics.median(times) * 1000, 1),
+        "cpu_ms": round((server.cpu() - cpu) / rounds * 1000, 1),
+    }
+
+
+async def measure(system: str, server: Server, context: ssl.SSLContext, seconds: float) -> dict[str, Any]:
+    review = admission_review()
+    paths = KOPF_PATHS if system == "kopf" else PATHS
+    connection = await Connection.open(server.port, context)
+    defaulted = json.loads(await connection.post(paths["default"], review))["response"]
+    assert defaulted["allowed"], defaulted
+    assert defaulted["patchType"] == "JSONPatch", defaulted
+    assert json.loads(await connection.post(paths["validate"], review))["response"]["allowed"]
+    connection.writer.close()
+    found: dict[str, Any] = {}
+    for what in ("default", "validate"):
+        for many in (1, 16):
+            found[f"{what}_{many}"] = await load(server, context, paths[what], review, many, seconds)
+    if "convert" in paths:
+        found["convert_1000"] = await convert(server, context, conversion_review(1000))
+    found["peak_mib"] = round(server.memory(), 1)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=4.0, help="of each load")
+    parser.add_argument("--systems", nargs="+", default=SYSTEMS, choices=SYSTEMS)
+    parser.add_argument("--output", type=Path, default=HERE / "results" / "webhook.json")
+    options = parser.parse_args()
+    now = datetime.now(UTC)
+    authority = make_authority("benchmark", now=now, lifetime=timedelta(days=1))
+    pair = issue(authority, [HOST, "localhost"], now=now, lifetime=timedelta(hours=12))
+    context = ssl.create_default_context(cadata=authority.certificate.decode())
+    context.set_alpn_protocols(["http/1.1"])
+    systems: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as directory:
+        certificates = Path(directory)
+        (certificates / "tls.crt").write_bytes(pair.certificate)
+        (certificates / "tls.key").write_bytes(pair.key)
+        for system in options.systems:
+            how = command(system, certificates)
+            if isinstance(how, str):
+                print(f"{system}: left out: {how}")
+                continue
+            server = Server(how)
+            try:
+                systems[system] = asyncio.run(measure(system, server, context, options.seconds))
+            finally:
+                server.stop()
+    show(systems)
+    result = {
+        "object_bytes": len(json.dumps(mykind("v1alpha2"), separators=(",", ":"))),
+        "machine": {"cores": os.cpu_count(), "python": platform.python_version(), "system": platform.platform()},
+        "systems": systems,
+    }
+    options.output.parent.mkdir(exist_ok=True)
+    options.output.write_text(json.dumps(result, indent=2) + "\n")
+
+
+def show(systems: dict[str, Any]) -> None:
+    table = Table("", *systems)
+    for row in ("default_1", "default_16", "validate_1", "validate_16"):
+        for figure in ("requests_per_second", "median_ms", "p99_ms", "cpu_us_per_request"):
+            table.add_row(f"{row} {figure}", *(str(found[row][figure]) for found in systems.values()))
+    for figure in ("median_ms", "cpu_ms"):
+        shown = (str(found["convert_1000"][figure]) if "convert_1000" in found else "-" for found in systems.values())
+        table.add_row(f"convert_1000 {figure}", *shown)
+    table.add_row("peak MiB", *(str(found["peak_mib"]) for found in systems.values()))
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
