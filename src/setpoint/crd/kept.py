@@ -9,8 +9,9 @@ found by their keys, or, where they have none, by what is left of them, so that 
 from __future__ import annotations
 
 import hashlib
-import json
 from typing import Any, TypeAlias
+
+import msgspec
 
 from setpoint.crd.place import EACH, ENTRY, MISSING, Steps
 from setpoint.schema import Schema, json_equal
@@ -131,6 +132,5 @@ def _with_items(tree: Tree, after: list[JSON]) -> list[JSON]:
 def _mark(value: JSON) -> JSON:
     """The value if it is small, a digest in a list if it is not."""
     if isinstance(value, dict | list):
-        text = json.dumps(value, sort_keys=True, separators=(",", ":"))
-        return [hashlib.sha256(text.encode()).hexdigest()[:16]]
+        return [hashlib.sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()[:16]]
     return value

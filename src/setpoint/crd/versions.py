@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, TypeVar, cast
+
+import msgspec
 
 from setpoint.crd.conversion import Conversion
 from setpoint.crd.coverage import Coverage
@@ -218,15 +219,15 @@ class Versions:
         if others:
             cleaned["annotations"] = others
         try:
-            kept = json.loads(annotations[self.annotation])
-        except (TypeError, ValueError):
+            kept = msgspec.json.decode(annotations[self.annotation])
+        except (TypeError, msgspec.DecodeError):
             kept = None
         # What somebody has written there by hand is no reason to make an object unreadable.
         return {**document, "metadata": cleaned}, dict(kept) if isinstance(kept, dict) else {}
 
     def _with_kept(self, document: dict[str, JSON], kept: dict[str, JSON]) -> dict[str, JSON]:
         metadata = document.get("metadata") or {}
-        text = json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        text = msgspec.json.encode(kept, order="deterministic").decode()
         annotations = {**(metadata.get("annotations") or {}), self.annotation: text}
         return {**document, "metadata": {**metadata, "annotations": annotations}}
 

@@ -1,0 +1,174 @@
+"""``setpoint crd``: custom resources over time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import App, Parameter
+
+if TYPE_CHECKING:
+    from setpoint.crd.change import Change
+
+__all__ = ["crd_app"]
+
+crd_app = App(name="crd", help="Custom resources over time: what a change breaks, and moving stored objects.")
+_BREAKS, _TROUBLE = 1, 2
+_WORDS = {"breaks": "BREAKS", "may": "MAY BREAK", "": "fine"}
+
+
+@crd_app.command
+def diff(
+    old: str,
+    new: str,
+    /,
+    *,
+    strict: Annotated[bool, Parameter(negative="")] = False,
+    output: Annotated[Literal["text", "json"], Parameter(name=["--output", "-o"])] = "text",
+    kubeconfig: Annotated[Path | None, Parameter(name=["--kubeconfig", "-k"])] = None,
+    context: str | None = None,
+) -> None:
+    """Say of each change whether stored objects, writers or readers break.
+
+    OLD and NEW are each a YAML or JSON file, a folder, - for standard input, cluster for what is installed, or classes:
+    app.py, app.py:Mykind, package.module:Mykind.
+
+    Ends with 0 if nothing breaks, 1 if something does, 2 if it can't be told.
+
+    Parameters
+    ----------
+    strict
+        Also end with 1 if something may break, depending on what writers and readers do.
+    output
+        text, or json for one list of changes.
+    kubeconfig
+        The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
+    context
+        The kubeconfig's context to use.
+    """
+    with _trouble("setpoint crd diff"):
+        changes = asyncio.run(_changes(old, new, kubeconfig, context))
+    if output == "json":
+        sys.stdout.write(json.dumps([_document(change) for change in changes], indent=2) + "\n")
+    else:
+        _print(changes)
+    failing = ("breaks", "may") if strict else ("breaks",)
+    if any(change.severity in failing for change in changes):
+        raise SystemExit(_BREAKS)
+
+
+@crd_app.command
+def migrate(
+    name: str,
+    /,
+    *,
+    state: Path | None = None,
+    kubeconfig: Annotated[Path | None, Parameter(name=["--kubeconfig", "-k"])] = None,
+    context: str | None = None,
+) -> None:
+    """Rewrite stored objects to the storage version, then clean status.storedVersions.
+
+    NAME is the definition's name, such as mykinds.grp.example.com. Stop it at any time: run again it goes on.
+    Objects that others write meanwhile are fine as they are.
+
+    Parameters
+    ----------
+    state
+        Where to remember how far it came; default: setpoint in XDG_STATE_HOME (~/.local/state).
+    kubeconfig
+        The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
+    context
+        The kubeconfig's context to use.
+    """
+    from setpoint.cli.crd_migrate import migrate as work
+
+    with _trouble("setpoint crd migrate"):
+        asyncio.run(_with_client(kubeconfig, context, lambda client: work(client, name, state)))
+
+
+async def _changes(old: str, new: str, kubeconfig: Path | None, context: str | None) -> list[Change]:
+    from setpoint.cli.definitions import CLUSTER, SourceError, from_cluster
+    from setpoint.crd.diff import compare_all
+
+    if old == new == CLUSTER:
+        raise SourceError("OLD and NEW are both the cluster: compare it with files or classes")
+    given = {source: _local(source) for source in (old, new) if source != CLUSTER}
+    if CLUSTER in (old, new):
+        (known,) = given.values()
+        names = [str(document["metadata"]["name"]) for document in known]
+        given[CLUSTER] = await _with_client(kubeconfig, context, lambda client: from_cluster(client, names))
+    return compare_all(given[old], given[new])
+
+
+def _local(source: str) -> list[dict[str, Any]]:
+    from setpoint.cli.definitions import from_classes, from_files
+
+    files = source == "-" or (Path(source).exists() and not source.endswith(".py"))
+    return from_files(source) if files or source.endswith((".yaml", ".yml", ".json")) else from_classes(source)
+
+
+async def _with_client(kubeconfig: Path | None, context: str | None, work: Any) -> Any:
+    from setpoint.client import Client
+
+    async with Client.from_environment(kubeconfig, context=context) as client:
+        found: Coroutine[Any, Any, Any] = work(client)
+        return await found
+
+
+@contextmanager
+def _trouble(command: str) -> Iterator[None]:
+    """Failures that a user can mend end with 2, as diff's do: 1 says that something breaks."""
+    from setpoint.apps.failures import explain
+    from setpoint.cli.definitions import SourceError
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    except Exception as problem:
+        sentence = str(problem) if isinstance(problem, SourceError | ValueError) else explain(problem)
+        if sentence is None:
+            raise
+        print(f"{command}: {sentence}", file=sys.stderr)  # noqa: T201 - this is the user's terminal
+        raise SystemExit(_TROUBLE) from None
+
+
+def _document(change: Change) -> dict[str, str]:
+    import msgspec
+
+    found: dict[str, str] = msgspec.to_builtins(change)
+    return found | {"severity": change.severity}
+
+
+def _print(changes: list[Change]) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False, soft_wrap=True)
+    styles = {"breaks": "bold red", "may": "yellow", "": "green"}
+    order = ("breaks", "may", "")
+    for change in sorted(changes, key=lambda change: order.index(change.severity)):
+        line = Text.assemble(
+            (f"{_WORDS[change.severity]:9}", styles[change.severity]), f" {change.place}: {change.text}"
+        )
+        if hurt := _hurt(change):
+            line.append(f" [{hurt}]", style="dim")
+        console.print(line)
+    counts = [sum(change.severity == severity for change in changes) for severity in order]
+    console.print(f"{len(changes)} changes: {counts[0]} break, {counts[1]} may break, {counts[2]} are fine")
+
+
+def _hurt(change: Change) -> str:
+    """``stored objects and writers break, readers may``."""
+    named = (("stored objects", change.stored), ("writers", change.writers), ("readers", change.readers))
+    parts = [
+        f"{' and '.join(words)} {verb}"
+        for severity, verb in (("breaks", "break"), ("may", "may break"))
+        if (words := [word for word, found in named if found == severity])
+    ]
+    return ", ".join(parts)

@@ -1,0 +1,241 @@
+"""What changed between two schemas of one version."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from setpoint.crd.change import Change, Severity
+from setpoint.schema import json_equal
+
+__all__ = ["schema_changes"]
+
+JSON = Any
+JSONSchema = Mapping[str, Any]
+_PRESERVE = "x-kubernetes-preserve-unknown-fields"
+_RULES = "x-kubernetes-validations"
+_IMPLIED = ("apiVersion", "kind", "metadata")
+# keyword, what it is called, whether a greater value is tighter
+_BOUNDS = (
+    ("minimum", "minimum", True),
+    ("maximum", "maximum", False),
+    ("minLength", "least length", True),
+    ("maxLength", "greatest length", False),
+    ("minItems", "least number of items", True),
+    ("maxItems", "greatest number of items", False),
+    ("minProperties", "least number of entries", True),
+    ("maxProperties", "greatest number of entries", False),
+)
+_EXCLUSIVE = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
+_WIDER = {("integer", "number"), ("integer", "int-or-string"), ("string", "int-or-string")}
+
+
+def schema_changes(old: JSONSchema, new: JSONSchema, definition: str, version: str) -> Iterator[Change]:
+    """Every change between ``openAPIV3Schema`` ``old`` and ``new``, the outer fields first."""
+    yield from _Comparison(definition, version).compare(old, new, "")
+
+
+class _Comparison:
+    def __init__(self, definition: str, version: str) -> None:
+        self._definition = definition
+        self._version = version
+
+    def _change(
+        self, field: str, what: str, text: str, stored: Severity = "", writers: Severity = "", readers: Severity = ""
+    ) -> Change:
+        return Change(
+            definition=self._definition,
+            version=self._version,
+            field=field,
+            what=what,
+            text=text,
+            stored=stored,
+            writers=writers,
+            readers=readers,
+        )
+
+    def _tighter(self, field: str, what: str, text: str) -> Change:
+        text += "; objects that don't keep to it can't be written any more"
+        return self._change(field, what, text, stored="breaks", writers="breaks")
+
+    def _looser(self, field: str, what: str, text: str) -> Change:
+        return self._change(field, what, f"{text}; readers may meet values that they don't expect", readers="may")
+
+    def compare(self, old: JSONSchema, new: JSONSchema, path: str) -> Iterator[Change]:
+        before, after = _type(old), _type(new)
+        if before != after:
+            yield self._retyped(before, after, path)
+            if (before, after) not in _WIDER:
+                return
+        yield from self._bounds(old, new, path)
+        yield from self._texts(old, new, path)
+        yield from self._values(old, new, path)
+        yield from self._merging(old, new, path)
+        yield from self._rules(old, new, path)
+        yield from self._fields(old, new, path)
+        for keyword, suffix in (("items", "[]"), ("additionalProperties", ".*")):
+            inner = old.get(keyword), new.get(keyword)
+            if isinstance(inner[0], Mapping) and isinstance(inner[1], Mapping):
+                yield from self.compare(inner[0], inner[1], path + suffix)
+
+    def _retyped(self, before: str, after: str, path: str) -> Change:
+        text = f"was {before} and is {after}"
+        if (before, after) in _WIDER:
+            return self._looser(path, "type-widened", text)
+        text += ": what is stored, written and read as the one is not the other; make a new version and convert"
+        return self._change(path, "type-changed", text, "breaks", "breaks", "breaks")
+
+    def _bounds(self, old: JSONSchema, new: JSONSchema, path: str) -> Iterator[Change]:
+        for keyword, name, upward in _BOUNDS:
+            before, after = old.get(keyword), new.get(keyword)
+            flag = _EXCLUSIVE.get(keyword, "")
+            strict = bool(old.get(flag)), bool(new.get(flag))
+            if (before, strict[0] and before is not None) == (after, strict[1] and after is not None):
+                continue
+            said = f"{'above' if upward else 'below'} " if strict[1] else ""
+            if after is None:
+                yield self._looser(path, f"{_code(keyword)}-removed", f"the {name} {before} is gone")
+            elif before is None:
+                yield self._tighter(path, f"{_code(keyword)}-added", f"has a {name} now: {said}{after}")
+            else:
+                tighter = (after > before) == upward if after != before else strict[1]
+                word = "raised" if after > before or (after == before and strict[1] == upward) else "lowered"
+                text = f"the {name} went from {before} to {said}{after}"
+                yield (self._tighter if tighter else self._looser)(path, f"{_code(keyword)}-{word}", text)
+
+    def _texts(self, old: JSONSchema, new: JSONSchema, path: str) -> Iterator[Change]:
+        for keyword in ("pattern", "format", "multipleOf"):
+            before, after = old.get(keyword), new.get(keyword)
+            if before == after:
+                continue
+            if after is None:
+                yield self._looser(path, f"{_code(keyword)}-removed", f"{keyword} {before!r} is gone")
+            elif before is None:
+                yield self._tighter(path, f"{_code(keyword)}-added", f"has a {keyword} now: {after!r}")
+            else:
+                text = f"{keyword} was {before!r} and is {after!r}"
+                yield self._tighter(path, f"{_code(keyword)}-changed", text)
+
+    def _values(self, old: JSONSchema, new: JSONSchema, path: str) -> Iterator[Change]:
+        before, after = old.get("enum"), new.get("enum")
+        if before is None and after is not None:
+            yield self._tighter(path, "enum-added", f"only {_list(after)} are allowed now")
+        elif after is None and before is not None:
+            yield self._looser(path, "enum-removed", f"anything is allowed now, not only {_list(before)}")
+        elif before is not None and after is not None:
+            if gone := [value for value in before if value not in after]:
+                yield self._tighter(path, "enum-value-removed", f"{_list(gone)} is not allowed any more")
+            if come := [value for value in after if value not in before]:
+                yield self._looser(path, "enum-value-added", f"{_list(come)} is allowed now")
+        if bool(old.get("nullable")) != bool(new.get("nullable")):
+            if new.get("nullable"):
+                yield self._looser(path, "nullable-added", "may be null now")
+            else:
+                yield self._change(path, "nullable-removed", "null counts as absent now", "may", "may", "may")
+        yield from self._default(old, new, path)
+
+    def _default(self, old: JSONSchema, new: JSONSchema, path: str) -> Iterator[Change]:
+        before, after = old.get("default"), new.get("default")
+        if json_equal(before, after):
+            return
+        if before is None:
+            text = f"has the default {_show(after)} now, which objects without it get when they are read"
+            yield self._change(path, "default-added", text, "may", "may", "may")
+        elif after is None:
+            text = f"has no default any more (it was {_show(before)}); new objects may be without it"
+            yield self._change(path, "default-removed", text, "", "may", "may")
+        else:
+            text = (
+                f"the default went from {_show(before)} to {_show(after)}: who left it out gets another value, and so"
+            )
+            text += " do stored objects that don't have it"
+            yield self._change(path, "default-changed", text, "may", "may", "may")
+
+    def _merging(self, old: JSONSchema, new: JSONSchema, path: str) -> Iterator[Change]:
+        for keyword, usual in (("x-kubernetes-list-type", "atomic"), ("x-kubernetes-map-type", "granular")):
+            before, after = old.get(keyword) or usual, new.get(keyword) or usual
+            if before == after:
+                continue
+            text = f"merged as {before} and merges as {after}; appliers may take over or lose items"
+            unique = after in ("set", "map")
+            text += ", and duplicates are refused" if unique else ""
+            yield self._change(path, f"{keyword[13:]}-changed", text, "may" if unique else "", "may")
+        keys = old.get("x-kubernetes-list-map-keys"), new.get("x-kubernetes-list-map-keys")
+        if keys[0] and keys[1] and keys[0] != keys[1]:
+            text = f"the keys of its items were {_list(keys[0])} and are {_list(keys[1])}"
+            yield self._change(path, "list-map-keys-changed", text, "may", "may")
+        if old.get(_PRESERVE) and not new.get(_PRESERVE):
+            text = "unknown fields are not kept any more: what stored objects have there is lost with their next write"
+            yield self._change(path, "preserve-unknown-removed", text, "breaks", "breaks", "breaks")
+        elif new.get(_PRESERVE) and not old.get(_PRESERVE):
+            yield self._change(path, "preserve-unknown-added", "unknown fields are kept now")
+
+    def _rules(self, old: JSONSchema, new: JSONSchema, path: str) -> Iterator[Change]:
+        before = {rule.get("rule"): rule for rule in old.get(_RULES) or ()}
+        after = {rule.get("rule"): rule for rule in new.get(_RULES) or ()}
+        for text in sorted(after.keys() - before.keys()):
+            if "oldSelf" in text:
+                yield self._change(path, "rule-added", f"updates must keep a new rule: {text}", writers="breaks")
+            else:
+                yield self._tighter(path, "rule-added", f"has a new rule: {text}")
+        for text in sorted(before.keys() - after.keys()):
+            yield self._looser(path, "rule-removed", f"a rule is gone: {text}")
+
+    def _fields(self, old: JSONSchema, new: JSONSchema, path: str) -> Iterator[Change]:
+        before: Mapping[str, JSONSchema] = old.get("properties") or {}
+        after: Mapping[str, JSONSchema] = new.get("properties") or {}
+        needed, needs = set(old.get("required") or ()), set(new.get("required") or ())
+        for name in (*before, *(name for name in after if name not in before)):
+            if not path and name in _IMPLIED:
+                continue
+            here = f"{path}.{name}" if path else name
+            if name not in after:
+                yield self._removed(here, new)
+                continue
+            sure = "default" in after[name]
+            if name not in before:
+                yield self._added(here, required=name in needs and not sure, free=bool(old.get(_PRESERVE)))
+                continue
+            if name in needs and name not in needed and not sure:
+                yield self._tighter(here, "required-added", "must be there now")
+            elif name in needed and name not in needs and "default" not in after[name]:
+                text = "may be left out now; readers may not find it"
+                yield self._change(here, "required-removed", text, readers="may")
+            yield from self.compare(before[name], after[name], here)
+
+    def _removed(self, here: str, parent: JSONSchema) -> Change:
+        if parent.get(_PRESERVE) or isinstance(parent.get("additionalProperties"), Mapping):
+            return self._change(here, "field-undeclared", "is not declared any more, but kept", "", "may", "may")
+        text = "is gone: writers are refused or ignored, and stored objects lose it with their next write"
+        return self._change(here, "field-removed", text, "breaks", "breaks", "breaks")
+
+    def _added(self, here: str, *, required: bool, free: bool) -> Change:
+        if required:
+            return self._tighter(here, "required-field-added", "is new, and must be there")
+        if free:
+            text = "is declared now; what was kept there before must keep to it"
+            return self._change(here, "field-declared", text, "may", "may")
+        return self._change(here, "field-added", "is new")
+
+
+def _type(schema: JSONSchema) -> str:
+    if schema.get("x-kubernetes-int-or-string"):
+        return "int-or-string"
+    kind = schema.get("type") or "anything"
+    if kind == "object" and isinstance(schema.get("additionalProperties"), Mapping):
+        return "map"
+    return str(kind)
+
+
+def _code(keyword: str) -> str:
+    return "".join(f"-{char.lower()}" if char.isupper() else char for char in keyword)
+
+
+def _show(value: JSON) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _list(values: Any) -> str:
+    return ", ".join(map(_show, values))
