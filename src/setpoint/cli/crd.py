@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 __all__ = ["crd_app"]
 
 crd_app = App(name="crd", help="Custom resources over time: what a change breaks, and moving stored objects.")
+Source = Annotated[str, Parameter(allow_leading_hyphen=True)]
 _BREAKS, _TROUBLE = 1, 2
 _WORDS = {"breaks": "BREAKS", "may": "MAY BREAK", "": "fine"}
 
 
 @crd_app.command
 def diff(
-    old: str,
-    new: str,
+    old: Source,
+    new: Source,
     /,
     *,
     strict: Annotated[bool, Parameter(negative="")] = False,
@@ -124,6 +125,7 @@ async def _with_client(kubeconfig: Path | None, context: str | None, work: Any) 
 def _trouble(command: str) -> Iterator[None]:
     """Failures that a user can mend end with 2, as diff's do: 1 says that something breaks."""
     from setpoint.apps.failures import explain
+    from setpoint.apps.storage_migration import MigrationError
     from setpoint.cli.definitions import SourceError
 
     try:
@@ -131,7 +133,7 @@ def _trouble(command: str) -> Iterator[None]:
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     except Exception as problem:
-        sentence = str(problem) if isinstance(problem, SourceError | ValueError) else explain(problem)
+        sentence = str(problem) if isinstance(problem, SourceError | MigrationError | ValueError) else explain(problem)
         if sentence is None:
             raise
         print(f"{command}: {sentence}", file=sys.stderr)  # noqa: T201 - this is the user's terminal

@@ -1,0 +1,174 @@
+"""Rewriting stored objects to their kind's storage version.
+
+When a CustomResourceDefinition changes its storage version, objects stay stored as they are until somebody writes them,
+and the old version has to stay in the definition for as long: ``status.storedVersions`` says so. A migration writes
+each object once without changing it (a patch of nothing), and then takes the old versions off that list.
+
+https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#upgrade-existing-objects-to-a-new-stored-version
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from msgspec import Struct
+
+from setpoint.client import ApiError, Client, Conflict, NotFound
+from setpoint.client.partial import PartialObjectMetadata, metadata_only
+from setpoint.meta import Resource
+from setpoint.models.apiextensions_v1 import CustomResourceDefinition
+
+__all__ = ["MigrationError", "Progress", "StorageMigration"]
+
+_ATTEMPTS = 5
+
+
+class Progress(Struct, frozen=True):
+    """How far a migration came. It holds for one state of one definition: another one starts anew."""
+
+    uid: str = ""
+    generation: int = 0
+    storage: str = ""
+    after: str = ""
+    """The last key, in the server's order, up to which every object is done."""
+
+
+class MigrationError(Exception):
+    """The migration can't be done, or not to its end; the message says why and what to do."""
+
+
+@dataclass
+class StorageMigration:
+    """Rewrites the objects of one CustomResourceDefinition to its storage version, then cleans ``storedVersions``.
+
+    *Guarantees*
+
+    * Crash: ``on_progress`` gets what to give as ``progress`` the next time. Without it, everything is written again,
+      which does no harm.
+    * Conflict: an object that somebody writes meanwhile is fine as it is, for any write stores it in the storage
+      version; so is one that is deleted. Nothing is ever overwritten.
+    * ``storedVersions`` is cleaned only if every object was written, and the definition is still the one that the
+      migration began with.
+
+    Args:
+        name: the definition's name, ``mykinds.grp.example.com``.
+        workers: requests under way at a time.
+        on_progress: called after each page with what is done, how many objects that is, and how many are still to come.
+    """
+
+    client: Client
+    name: str
+    progress: Progress = field(default_factory=Progress)
+    page: int = 500
+    workers: int = 8
+    on_progress: Callable[[Progress, int, int], None] | None = None
+
+    async def run(self) -> int:
+        """The number of objects that were written; 0 if there was nothing to do.
+
+        Raises:
+            MigrationError: objects could not be written, or the definition was changed meanwhile.
+            ApiError: the definition is not there, or may not be read.
+        """
+        definition = await self.client.get(CustomResourceDefinition, self.name)
+        storage = _storage_version(definition)
+        if definition.status.stored_versions == [storage]:
+            return 0
+        begun = Progress(definition.uid, definition.metadata.generation, storage)
+        if (self.progress.uid, self.progress.generation, self.progress.storage) != (
+            begun.uid,
+            begun.generation,
+            begun.storage,
+        ):
+            self.progress = begun
+        written = await self._write_all(metadata_only(_resource(definition, storage)))
+        await self._clean(begun)
+        return written
+
+    async def _write_all(self, kind: type[PartialObjectMetadata]) -> int:
+        written, token = 0, ""
+        failures: list[str] = []
+        while True:
+            page = await self.client.list(kind, limit=self.page, continue_=token)
+            todo = [obj for obj in page if _order(obj) > self.progress.after]
+            failed = await self._write(kind, todo)
+            written += len(todo) - len(failed)
+            failures += failed
+            if page.items and not failures:
+                last = max(_order(page.items[-1]), self.progress.after)
+                self.progress = Progress(self.progress.uid, self.progress.generation, self.progress.storage, last)
+            if self.on_progress is not None:
+                self.on_progress(self.progress, written, page.metadata.remaining_item_count or 0)
+            token = page.metadata.continue_
+            if not token:
+                break
+        if failures:
+            shown = "\n  ".join(failures[:10]) + (f"\n  and {len(failures) - 10} more" if len(failures) > 10 else "")
+            raise MigrationError(
+                f"{len(failures)} objects of {self.name} can't be written; mend them and run again:\n  {shown}"
+            )
+        return written
+
+    async def _write(self, kind: type[PartialObjectMetadata], objects: list[PartialObjectMetadata]) -> list[str]:
+        """Writes objects as they are; what is said of those that can't be."""
+        failed: list[str] = []
+        slots = asyncio.Semaphore(self.workers)
+
+        async def write(obj: PartialObjectMetadata) -> None:
+            same = {"metadata": {"uid": obj.uid, "resourceVersion": obj.metadata.resource_version}}
+            async with slots:
+                try:
+                    await self.client.patch(kind, obj.name, same, namespace=obj.namespace or None)
+                except (Conflict, NotFound):
+                    pass  # somebody else has written it, or it is gone
+                except ApiError as problem:
+                    if problem.code in (401, 403) or problem.code >= 500:
+                        raise
+                    failed.append(f"{obj.key}: {problem.message}")
+
+        async with asyncio.TaskGroup() as tasks:
+            for obj in objects:
+                tasks.create_task(write(obj))
+        return sorted(failed)
+
+    async def _clean(self, begun: Progress) -> None:
+        for _ in range(_ATTEMPTS):
+            definition = await self.client.get(CustomResourceDefinition, self.name)
+            now = Progress(definition.uid, definition.metadata.generation, _storage_version(definition))
+            if now != begun:
+                raise MigrationError(f"{self.name} was changed meanwhile; run again, to be sure of every object")
+            patch = {
+                "metadata": {"resourceVersion": definition.metadata.resource_version},
+                "status": {"storedVersions": [begun.storage]},
+            }
+            try:
+                await self.client.patch(CustomResourceDefinition, self.name, patch, subresource="status")
+            except Conflict:
+                continue
+            return
+        raise MigrationError(f"{self.name}: its status changes all the time; run again to clean status.storedVersions")
+
+
+def _storage_version(definition: CustomResourceDefinition) -> str:
+    return next(version.name for version in definition.spec.versions if version.storage)
+
+
+def _resource(definition: CustomResourceDefinition, storage: str) -> Resource:
+    """The resource by any version that is served: what is stored does not depend on it."""
+    served = [version.name for version in definition.spec.versions if version.served]
+    if not served:
+        raise MigrationError(f"{definition.name} serves no version, so its objects can't be written")
+    return Resource(
+        group=definition.spec.group,
+        version=storage if storage in served else served[0],
+        kind=definition.spec.names.kind,
+        plural=definition.spec.names.plural,
+        namespaced=definition.spec.scope == "Namespaced",
+    )
+
+
+def _order(obj: PartialObjectMetadata) -> str:
+    """What servers sort lists by."""
+    return f"{obj.namespace}/{obj.name}"

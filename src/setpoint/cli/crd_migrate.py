@@ -1,0 +1,56 @@
+"""``setpoint crd migrate``: the progress bar, and the memory of how far it came."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
+
+from setpoint.apps.storage_migration import Progress, StorageMigration
+from setpoint.client import Client
+from setpoint.models.apiextensions_v1 import CustomResourceDefinition
+
+__all__ = ["migrate"]
+
+
+async def migrate(client: Client, name: str, state: Path | None) -> None:
+    """Runs the migration, showing how far it is. The state's file goes when all is done.
+
+    Raises:
+        MigrationError: see `StorageMigration.run`.
+    """
+    console = Console(stderr=True, highlight=False)
+    definition = await client.get(CustomResourceDefinition, name)
+    file = state or _state_folder() / f"crd-migrate-{definition.uid}.json"
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Bar(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(name, total=None)
+
+        def show(progress: Progress, written: int, remaining: int) -> None:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            new = file.with_name(f".{file.name}.{os.getpid()}")
+            new.write_bytes(msgspec.json.encode(progress))
+            new.replace(file)
+            bar.update(task, completed=written, total=written + remaining)
+
+        migration = StorageMigration(client, name, progress=_remembered(file), on_progress=show)
+        written = await migration.run()
+    file.unlink(missing_ok=True)
+    definition = await client.get(CustomResourceDefinition, name)
+    console.print(f"{name}: {written} objects written, stored versions: {', '.join(definition.status.stored_versions)}")
+
+
+def _remembered(file: Path) -> Progress:
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Progress)
+    except (FileNotFoundError, msgspec.DecodeError):
+        return Progress()  # never begun, or not ours: writing an object twice does no harm
+
+
+def _state_folder() -> Path:
+    home = os.environ.get("XDG_STATE_HOME")
+    return (Path(home) if home else Path.home() / ".local" / "state") / "setpoint"

@@ -1,0 +1,96 @@
+"""``setpoint crd diff`` takes files, folders, standard input and classes, and ends as CI wants it."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from setpoint.cli.crd import crd_app
+from setpoint.crd import crd_for
+
+from .test_conversions import Mykind, MykindV1alpha1
+
+APP = """
+import setpoint as sp
+
+
+class Spec(sp.Model):
+    replicas: int
+
+
+class Mykind(sp.CustomResource, group="grp.example.com", version="v1alpha2"):
+    spec: Spec
+"""
+
+
+def run(*arguments: str) -> int:
+    try:
+        crd_app(["diff", *arguments], result_action="return_value")
+    except SystemExit as end:
+        return int(str(end.code))
+    return 0
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    file = tmp_path / "old.yaml"
+    file.write_text("kind: ClusterRole\n---\n" + yaml.safe_dump(crd_for(Mykind)))
+    return file
+
+
+def test_the_same_is_fine(old: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(str(old), str(old)) == 0
+    assert "0 changes" in capsys.readouterr().out
+
+
+def test_a_break_is_named_and_ends_with_1(old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    app = tmp_path / "grown.py"
+    app.write_text(APP)
+    assert run(str(old), f"{app}:Mykind") == 1
+    out = capsys.readouterr().out
+    assert "BREAKS    mykinds.grp.example.com v1alpha2 spec.replicas: must be there now" in out
+    assert "[stored objects and writers break]" in out
+    assert run(str(old), str(app), "-o", "json") == 1
+    assert {"version-removed", "field-removed"} <= {change["what"] for change in json.loads(capsys.readouterr().out)}
+
+
+def test_what_may_break_counts_only_if_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, after = crd_for(Mykind), crd_for(Mykind)
+    before["spec"]["names"]["shortNames"] = ["mk"]
+    (tmp_path / "crds").mkdir()
+    (tmp_path / "crds" / "mykind.json").write_text(json.dumps({"kind": "List", "items": [before]}))
+    monkeypatch.setattr("sys.stdin", io.StringIO(yaml.safe_dump(after)))
+    assert run(str(tmp_path / "crds"), "-") == 0
+    monkeypatch.setattr("sys.stdin", io.StringIO(yaml.safe_dump(after)))
+    assert run(str(tmp_path / "crds"), "-", "--strict") == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("missing.yaml", "missing.yaml: "),
+        ("no.such.module:Mykind", "no file, and no module that can be imported"),
+        ("setpoint.crd:Nothing", "Nothing of setpoint.crd is no CustomResource class"),
+        ("json", "json: no CustomResource class in it"),
+    ],
+)
+def test_what_can_not_be_told_ends_with_2(
+    source: str, said: str, old: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(str(old), source) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_broken_yaml_is_named(old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("a: [")
+    assert run(str(old), str(broken)) == 2
+    assert "broken.yaml: not YAML" in capsys.readouterr().err
+
+
+def test_versions_are_one_definition_however_they_are_named() -> None:
+    assert crd_for(Mykind) == crd_for(Mykind, MykindV1alpha1)
