@@ -97,6 +97,12 @@ STREAMERS = ("setpoint", "client-go", "controller-runtime")
 """Those that ask for streamed lists (``sendInitialEvents``) where the server has them."""
 
 
+def cpu_of(pid: int) -> float:
+    """Seconds of CPU time that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICK
+
+
 class Process:
     """A system under test, spoken to by words and looked at in /proc."""
 
@@ -124,8 +130,7 @@ class Process:
         time.sleep(0.2)
 
     def cpu(self) -> float:
-        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / TICK
+        return cpu_of(self._process.pid)
 
     def memory_mb(self, name: str) -> float:
         for line in Path(f"/proc/{self._process.pid}/status").read_text().splitlines():

@@ -162,21 +162,24 @@ async def names(client: Client) -> dict[str, int]:
 
 @virtual_time
 async def test_the_clients_own_writes_are_awaited() -> None:
-    async with ApiServer(now=now, random=Random(1)) as server, Client(InProcessTransport(server.handle)) as client:
-        async with InformerFactory(client, random=Random(2)) as factory:
-            maps = factory.informer(ConfigMap)
-            await factory.wait_for_cache_sync()
-            made = await client.create(ConfigMap.named("a", "default", data={"n": "1"}))
-            assert await factory.caught_up(ConfigMap, made.key)
-            assert maps.lister.get(made.key).data == {"n": "1"}
-            made.data["n"] = "2"
-            changed = await client.update(made)
-            assert await factory.observed(ConfigMap, changed.key, changed.metadata.resource_version)
-            cached = maps.lister.get(made.key)
-            assert cached.data == {"n": "2"}
-            cached.data["n"] = "3"
-            await client.update(cached)
-            assert await factory.caught_up(ConfigMap, made.key)
-            await client.delete(maps.lister.get(made.key))
-            assert await factory.caught_up(ConfigMap, made.key)
-            assert maps.lister.try_get(made.key) is None
+    async with (
+        ApiServer(now=now, random=Random(1)) as server,
+        Client(InProcessTransport(server.handle)) as client,
+        InformerFactory(client, random=Random(2)) as factory,
+    ):
+        maps = factory.informer(ConfigMap)
+        await factory.wait_for_cache_sync()
+        made = await client.create(ConfigMap.named("a", "default", data={"n": "1"}))
+        assert await factory.caught_up(ConfigMap, made.key)
+        assert maps.lister.get(made.key).data == {"n": "1"}
+        made.data["n"] = "2"
+        changed = await client.update(made)
+        assert await factory.observed(ConfigMap, changed.key, changed.metadata.resource_version)
+        cached = maps.lister.get(made.key)
+        assert cached.data == {"n": "2"}
+        cached.data["n"] = "3"
+        await client.update(cached)
+        assert await factory.caught_up(ConfigMap, made.key)
+        await client.delete(maps.lister.get(made.key))
+        assert await factory.caught_up(ConfigMap, made.key)
+        assert maps.lister.try_get(made.key) is None
