@@ -10,7 +10,7 @@ from typing import Any
 from protocol import say
 
 from setpoint.crd import CustomResource
-from setpoint.meta import Model, Resource, resource_of
+from setpoint.meta import GroupKind, Model
 from setpoint.models.core_v1 import PodTemplateSpec
 from setpoint.webhook import Admission, CertificateFiles, Review, Webhooks, WebhookServer
 
@@ -41,7 +41,8 @@ def check(mykind: Mykind, review: Review[Mykind]) -> None:
 
 
 class Conversion:
-    resource: Resource = resource_of(Mykind)
+    group_kind = GroupKind("bench.example.com", "Mykind")
+    classes = (Mykind,)
     versions = ("v1alpha1", "v1alpha2")
 
     def convert(self, document: dict[str, Any], to_version: str) -> dict[str, Any]:

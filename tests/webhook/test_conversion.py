@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setpoint.meta import Resource, resource_of
+from setpoint.crd import Conversion, ConversionError, CustomResource, Versions
+from setpoint.meta import GroupKind, Model
 from setpoint.webhook import Webhooks
+from setpoint.webhook.serving import served_by
 
 from .mykind import Mykind, encoded, mykind_admission
 
@@ -21,7 +23,8 @@ GROUP = "grp.example.com"
 class Renames:
     """``numpods`` of v1alpha1 is ``replicas`` of v1alpha2; what some tests do is wrong on purpose."""
 
-    resource: Resource = resource_of(Mykind)
+    group_kind = GroupKind("grp.example.com", "Mykind")
+    classes = (Mykind,)
     versions = ("v1alpha1", "v1alpha2")
 
     def convert(self, document: dict[str, Any], to_version: str) -> dict[str, Any]:
@@ -152,3 +155,77 @@ def test_no_body_whatever_raises(data: st.DataObject) -> None:
     assert reply.status in (200, 400)
     assert webhooks.metrics.panics == 0
     json.loads(reply.body)
+
+
+class OldSpec(Model):
+    numpods: int = 1
+
+
+class NewSpec(Model):
+    replicas: int = 1
+    pool: str = ""
+
+
+class Old(CustomResource, group="v.example.com", version="v1alpha1", kind="Versioned", storage=False):
+    spec: OldSpec = OldSpec()
+
+
+class New(
+    CustomResource,
+    group="v.example.com",
+    version="v1alpha2",
+    kind="Versioned",
+    conversions=(Conversion(Old).rename("spec.numpods", "spec.replicas").add("spec.pool"),),
+):
+    spec: NewSpec = NewSpec()
+
+
+async def test_the_versions_of_a_class_are_served() -> None:
+    webhooks = Webhooks(Versions.of(New))
+    metadata = {"name": "m", "namespace": "default", "uid": "u"}
+    new = {
+        "apiVersion": "v.example.com/v1alpha2",
+        "kind": "Versioned",
+        "metadata": metadata,
+        "spec": {"replicas": 3, "pool": "a"},
+    }
+
+    async def converted(document: Any, version: str) -> Any:
+        request = {"uid": "1", "desiredAPIVersion": f"v.example.com/{version}", "objects": [document]}
+        review = {"kind": "ConversionReview", "apiVersion": "apiextensions.k8s.io/v1", "request": request}
+        reply = await webhooks.handle_review("/convert", encoded(review))
+        return json.loads(reply.body)["response"]
+
+    old = (await converted(new, "v1alpha1"))["convertedObjects"][0]
+    assert old["spec"] == {"numpods": 3}
+    assert (await converted(old, "v1alpha2"))["convertedObjects"] == [new]
+    refused = await converted({**new, "apiVersion": "v.example.com/v9"}, "v1alpha1")
+    assert "there is no version v9" in refused["result"]["message"]
+    assert webhooks.metrics.conversion_panics == 0
+
+
+def test_a_conversion_that_loses_something_is_not_served() -> None:
+    class Older(CustomResource, group="lossy.example.com", version="v1alpha1", kind="Lossy", storage=False):
+        spec: OldSpec = OldSpec()
+
+    def forget(source: dict[str, Any], target: dict[str, Any]) -> None:
+        target["metadata"]["name"] = "other"
+
+    lossy = Conversion(Older).function(up=forget, down=forget, old=["spec.numpods"], new=["spec.replicas"])
+
+    class Newer(
+        CustomResource,
+        group="lossy.example.com",
+        version="v1alpha2",
+        kind="Lossy",
+        conversions=(lossy.add("spec.pool"),),
+    ):
+        spec: NewSpec = NewSpec()
+
+    with pytest.raises(ConversionError, match="metadata"):
+        Webhooks(Versions.of(Newer))
+
+
+def test_a_program_serves_the_conversions_of_its_classes() -> None:
+    assert served_by({"Old": Old, "New": New, "same": New}) == [Versions.of(New)]
+    assert served_by({"Old": Old}) == []

@@ -16,7 +16,7 @@ from setpoint.apiserver import ApiServer
 from setpoint.apiserver.http_types import Response
 from setpoint.client import Client, InProcessTransport, NotFound
 from setpoint.crd import crd_for
-from setpoint.meta import ObjectMeta, Resource, from_wire, resource_of, to_wire
+from setpoint.meta import GroupKind, ObjectMeta, from_wire, to_wire
 from setpoint.models.admissionregistration_v1 import MutatingWebhookConfiguration, ValidatingWebhookConfiguration
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.models.core_v1 import Namespace, Pod
@@ -44,7 +44,8 @@ SERVICE = ServiceTarget("mykind-webhook", "system")
 
 class MykindConverter:
     versions = ("v1alpha1", "v1alpha2")
-    resource: Resource = resource_of(Mykind)
+    group_kind = GroupKind("grp.example.com", "Mykind")
+    classes = (Mykind,)
 
     def convert(self, document: dict[str, Any], to_version: str) -> dict[str, Any]:
         return {**document, "apiVersion": f"grp.example.com/{to_version}"}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
-from setpoint.meta import GroupKind, Resource, Status
+from setpoint.crd import ConversionError
+from setpoint.meta import GroupKind, Object, Status
 from setpoint.webhook.messages import CONVERSION_V1
 
 __all__ = ["CONVERT_PATH", "ConversionFailed", "Conversions", "Converter"]
@@ -20,11 +21,14 @@ _FIXED = ("name", "namespace", "uid", "generateName", "creationTimestamp", "dele
 
 
 class Converter(Protocol):
-    """Converts the objects of one kind between its versions. Pure functions; they never wait."""
+    """Converts the objects of one kind between its versions: `setpoint.crd.Versions`. Pure functions; never waits."""
 
     @property
-    def resource(self) -> Resource:
-        """The kind, of whatever version."""
+    def group_kind(self) -> GroupKind: ...
+
+    @property
+    def classes(self) -> Sequence[type[Object]]:
+        """The class of each version."""
         ...
 
     @property
@@ -33,7 +37,11 @@ class Converter(Protocol):
         ...
 
     def convert(self, document: dict[str, Any], to_version: str) -> dict[str, Any]:
-        """``document``, plain JSON values, in that version. May change and return what it is given."""
+        """``document``, plain JSON values, in that version. May change and return what it is given.
+
+        Raises:
+            ConversionError: this object can't be converted.
+        """
         ...
 
 
@@ -60,10 +68,9 @@ class Conversions:
 
     def add(self, converter: Converter) -> None:
         """Raises `ValueError` if the kind has a converter already."""
-        kind = GroupKind(converter.resource.group, converter.resource.kind)
-        if kind in self._converters:
-            raise ValueError(f"there are two converters for {kind}")
-        self._converters[kind] = converter
+        if converter.group_kind in self._converters:
+            raise ValueError(f"there are two converters for {converter.group_kind}")
+        self._converters[converter.group_kind] = converter
 
     async def convert_all(self, objects: list[Any], desired: str) -> list[dict[str, Any]]:
         """Every object in the API version ``desired``.
@@ -105,6 +112,8 @@ class Conversions:
             result = converter.convert(document, desired_version)
         except RecursionError:
             raise ConversionFailed(f"{where}: nested too deeply") from None
+        except ConversionError as problem:
+            raise ConversionFailed(f"{where}: {problem}", defect=problem.__cause__ is not None) from problem.__cause__
         except Exception as problem:  # whatever it is, it is about this object, and the answer must name it
             raise ConversionFailed(
                 f"{where}: {api_version} to {desired}: {type(problem).__name__}: {problem}", defect=True

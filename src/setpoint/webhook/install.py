@@ -63,7 +63,7 @@ async def install(
         patch = {"spec": {"conversion": wanted}}
         await client.patch(
             CustomResourceDefinition,
-            definition_name(converter.resource),
+            definition_name(converter),
             patch,
             type=PatchType.MERGE,
             field_manager=FIELD_MANAGER,
@@ -91,7 +91,7 @@ async def uninstall(client: Client, served: Iterable[Admission[Any] | Converter]
         except NotFound:
             continue
     for converter in converters_of(served):
-        await _end_conversion(client, definition_name(converter.resource))
+        await _end_conversion(client, definition_name(converter))
     logger.info("webhooks are not registered any more", extra={"fields": {"name": name}})
 
 

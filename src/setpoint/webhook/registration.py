@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from setpoint.meta import Resource
+from setpoint.meta import Resource, resource_of
 from setpoint.meta.names import dns1035_label, dns1123_label, dns1123_subdomain
 from setpoint.webhook.admission import Admission, Role
 from setpoint.webhook.conversion import CONVERT_PATH, Converter
@@ -108,7 +108,10 @@ def configurations(
 
 
 def conversion(target: Target, *, bundle: bytes = b"") -> Document:
-    """``spec.conversion`` of a CustomResourceDefinition whose versions the webhooks convert."""
+    """``spec.conversion`` of a CustomResourceDefinition whose versions the webhooks convert.
+
+    Its ``clientConfig`` is also what `setpoint.crd.crd_for` takes.
+    """
     return {
         "strategy": "Webhook",
         "webhook": {
@@ -125,7 +128,7 @@ def trusting(served: Iterable[Admission[Any] | Converter], name: str) -> list[Tr
     found: list[Trusting] = [
         (kind, name) for role, kind in _KINDS.items() if any(admission.functions(role) for admission in admissions)
     ]
-    found += [("CustomResourceDefinition", definition_name(it.resource)) for it in converters_of(each)]
+    found += [("CustomResourceDefinition", definition_name(it)) for it in converters_of(each)]
     return found
 
 
@@ -133,8 +136,9 @@ def converters_of(served: Iterable[Admission[Any] | Converter]) -> list[Converte
     return [each for each in served if not isinstance(each, Admission)]
 
 
-def definition_name(resource: Resource) -> str:
-    """The name of the CustomResourceDefinition of ``resource``."""
+def definition_name(converter: Converter) -> str:
+    """The name of the CustomResourceDefinition whose versions are converted."""
+    resource = resource_of(converter.classes[0])
     return f"{resource.plural}.{resource.group}"
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from setpoint.cache import InformerFactory
+from setpoint.crd import CustomResource, Definition, Versions
 from setpoint.webhook.admission import Admission
 from setpoint.webhook.conversion import Converter
 from setpoint.webhook.server import WebhookServer
@@ -63,15 +64,21 @@ async def _entered(factory: InformerFactory) -> None:
 
 
 def served_by(namespace: dict[str, Any]) -> list[Admission[Any] | Converter]:
-    """The admissions and converters among a module's global names, each once, in the order of their definition."""
+    """What a module's global names say is to be served, each once, in the order of their definition.
+
+    Admissions, conversions, and classes that list conversions which need a webhook.
+    """
     found: list[Admission[Any] | Converter] = []
     for value in namespace.values():
-        if not isinstance(value, Admission) and (
-            isinstance(value, type) or not all(hasattr(value, name) for name in ("convert", "versions", "resource"))
-        ):
-            continue
-        if not any(value is each for each in found):
-            found.append(value)
+        each: Any = value
+        if isinstance(value, type):
+            if not issubclass(value, CustomResource) or not getattr(value, "definition", Definition()).conversions:
+                continue
+            each = Versions.of(value)
+            if not each.need_webhook:
+                continue
+        if isinstance(each, Admission | Versions) and not any(each is other for other in found):
+            found.append(each)
     return found
 
 
@@ -92,7 +99,7 @@ def load_served(path: Path) -> list[Admission[Any] | Converter]:
     found = served_by(vars(module))
     if not found:
         raise ValueError(
-            f"{path} defines nothing to serve: it needs an Admission or conversions in a global name, such as "
-            "admission = Admission(Mykind).validates(check)"
+            f"{path} defines nothing to serve: it needs an Admission, or a class with conversions, in a global name, "
+            "such as admission = Admission(Mykind).validates(check)"
         )
     return found

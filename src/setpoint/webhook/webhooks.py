@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 import msgspec
 
 from setpoint.cache import Informer, InformerFactory, Lister
+from setpoint.crd import Versions, verify
 from setpoint.meta import Object, Status, to_wire
 from setpoint.webhook.admission import Admission, Role
 from setpoint.webhook.conversion import CONVERT_PATH, ConversionFailed, Conversions, Converter, failure, review_of
@@ -65,15 +66,16 @@ class Webhooks:
     """Admissions and conversions behind their paths.
 
     ```python
-    webhooks = Webhooks(Admission(Mykind).defaults(fill_in).validates(check), conversions)
+    webhooks = Webhooks(Admission(Mykind).defaults(fill_in).validates(check), Versions.of(Mykind))
     status, headers, body = await webhooks.handle_review("/mutate-grp-example-com-v1-mykind?timeout=10s", review)
     ```
 
     Args:
-        served: `Admission`\\ s and converters.
+        served: `Admission`\\ s and conversions: ``Versions.of(Mykind)``.
         factory: informers for what admissions declare with ``reads``. It is the caller's to run; requests that read
             wait for it within their deadline, all others never notice.
         timeout: seconds for a request that doesn't say how long its caller waits.
+        samples: objects that conversions are tried on before they are served, beside those made from the schemas.
 
     *Guarantees*
 
@@ -86,6 +88,7 @@ class Webhooks:
 
     Raises:
         ValueError: two of the same path (give one of them a ``name``) or two converters of one kind.
+        ConversionError: an object does not survive its way to another version and back; it names the fields.
         TypeError: an admission without functions, or one that reads without a ``factory``.
     """
 
@@ -95,6 +98,7 @@ class Webhooks:
         factory: InformerFactory | None = None,
         timeout: float = MAX_TIMEOUT,
         metrics: WebhookMetrics | None = None,
+        samples: Sequence[Object] = (),
     ) -> None:
         self.served = served
         self.conversions = Conversions()
@@ -106,6 +110,8 @@ class Webhooks:
                 self._admit_at(each, factory)
             else:
                 self.conversions.add(each)
+                if isinstance(each, Versions):
+                    verify(each, [sample for sample in samples if isinstance(sample, tuple(each.classes))])
                 self._routes[CONVERT_PATH] = _Route(self._convert)
         for path in self._routes:
             self.metrics.at(path)
