@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar
@@ -192,3 +193,13 @@ def test_a_struct_that_belongs_to_the_class_stays_with_the_class() -> None:
         resource: ClassVar[Resource] = Resource(group="", version="v1", kind="Held", plural="helds")
 
     assert Held().kind == "Held"
+
+
+def test_managed_fields_come_back_as_they_were() -> None:
+    entry = {"manager": "m", "operation": "Apply", "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {"f:ports": {}}}}
+    raw = json.dumps({"metadata": {"name": "g", "managedFields": [entry]}}).encode()
+    assert to_wire(decode(Gadget, raw))["metadata"]["managedFields"] == [entry]
+    assert from_wire(Gadget, {"metadata": {"managedFields": None}}).metadata.managed_fields == []
+    repaired = decode(Gadget, raw[:-1] + b',"spec":{"ports":null}}')
+    assert to_wire(repaired)["metadata"]["managedFields"] == [entry]
+    assert copy.deepcopy(repaired) == repaired

@@ -36,6 +36,7 @@ def decode(kind: type[M], raw: bytes | memoryview | msgspec.Raw) -> M:
     Raises:
         DecodeError: not JSON, or a value can't be what its field says.
     """
+    raw = bytes(raw)  # its own copy: an object must not keep alive the whole list that it came in
     made: M
     try:
         made = _decoder(cast("Hashable", kind)).decode(raw)
@@ -44,7 +45,7 @@ def decode(kind: type[M], raw: bytes | memoryview | msgspec.Raw) -> M:
     except msgspec.DecodeError as problem:
         raise DecodeError(f"not a {kind.__name__} but malformed JSON: {problem}") from None
     if isinstance(made, Object):
-        vars(made)[_RAW] = bytes(raw)
+        vars(made)[_RAW] = raw
     return made
 
 
@@ -141,6 +142,8 @@ def _encode_hook(value: Any) -> Any:
         return format_micro_time(value)
     if isinstance(value, Quantity):
         return str(value)
+    if isinstance(value, msgspec.Raw):
+        return msgspec.json.decode(value)
     if is_foreign(type(value)):
         return to_wire(value)
     raise NotImplementedError(f"{type(value).__name__} has no JSON form")
@@ -158,8 +161,11 @@ def _decode_hook(kind: type, value: Any) -> Any:
 
 @cache
 def _decoder(kind: Hashable) -> msgspec.json.Decoder[Any] | _ForeignDecoder:
-    if has_foreign(kind):
-        return _ForeignDecoder(kind)
+    return _ForeignDecoder(kind) if has_foreign(kind) else _native(kind)
+
+
+@cache
+def _native(kind: Hashable) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(cast("Any", kind), dec_hook=_decode_hook)
 
 
@@ -174,13 +180,14 @@ class _ForeignDecoder:
 
 
 def _convert(value: Any, kind: Any) -> Any:
-    return msgspec.convert(value, kind, dec_hook=_decode_hook)
+    # by way of JSON again, because msgspec.convert can't make a Raw
+    return _native(cast("Hashable", kind)).decode(msgspec.json.encode(value))
 
 
 # -- the slow attempt -------------------------------------------------------------------------------------------------
 
 
-def _repaired(kind: type[M], raw: bytes | memoryview | msgspec.Raw, problem: msgspec.ValidationError) -> M:
+def _repaired(kind: type[M], raw: bytes, problem: msgspec.ValidationError) -> M:
     document = msgspec.json.decode(raw)
     try:
         return cast("M", _convert(prepare(kind, _repair(kind, document)), kind))
@@ -207,6 +214,8 @@ def _repair(annotation: Any, value: Any) -> Any:
     if len(concrete) != 1:
         return value
     target = concrete[0]
+    if target is msgspec.Raw:
+        return msgspec.Raw(msgspec.json.encode(value))
     origin = get_origin(target) or target
     if is_record(origin) and isinstance(value, dict):
         return _repair_struct(origin, value)
