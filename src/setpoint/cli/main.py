@@ -52,6 +52,29 @@ app.command("setpoint.cli.webhook:command", name="webhook", help="Serve admissio
 app.command("setpoint.cli.crd:crd_app", name="crd", help="Compare CustomResourceDefinitions; migrate stored objects.")
 
 
+@app.command
+def explain(
+    kind: str,
+    key: str,
+    *,
+    address: Annotated[list[str] | None, Parameter(name=["--address", "-a"], negative_iterable="")] = None,
+) -> None:
+    """Ask a running controller why an object does not move: its state, its last reconciles, and what is next.
+
+    Parameters
+    ----------
+    kind
+        The kind (pod, pods, po), or the name of a controller.
+    key
+        NAMESPACE/NAME, or NAME alone for kinds without namespaces.
+    address
+        Where the controller's process serves its metrics, default http://127.0.0.1:8080; once for every replica.
+    """
+    from setpoint.cli.explain import explain as ask
+
+    ask(kind=kind, key=key, addresses=address or ["http://127.0.0.1:8080"])
+
+
 def main() -> None:
     """Entry point of the console script."""
     from setpoint.apps.failures import reported

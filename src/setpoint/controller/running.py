@@ -23,8 +23,9 @@ from setpoint.controller.handlers import itself
 from setpoint.controller.hotloop import HotLoopDetector
 from setpoint.controller.log import BoundLogger
 from setpoint.controller.metrics import ControllerMetrics, LoopMetrics
-from setpoint.controller.predicates import Test
+from setpoint.controller.predicates import name_of
 from setpoint.controller.reconciler import Reconciler
+from setpoint.controller.seen import Seen
 from setpoint.controller.timeline import Attempt, Timeline, Write
 from setpoint.controller.work_loop import End, WorkLoop
 from setpoint.meta import GroupVersionResource, Object, ObjectKey, Resource, resource_of
@@ -76,6 +77,7 @@ class RunningController(Generic[K]):
         self.scopes: dict[GroupVersionResource, str] = {}
         self.causes = CauseLog()
         self.timeline = Timeline()
+        self.seen = Seen()
         self.barriers = Barriers(self.informers)
         self.hot = HotLoopDetector(self.log, self._read_document)
         self.echoes: dict[ObjectKey, tuple[str, ...]] = {}
@@ -232,18 +234,21 @@ class RunningController(Generic[K]):
             return
         kind = resource_of(watch.kind).kind
         informer = self.informers[resource_of(watch.kind).gvr]
-        test = _conjunction(watch.predicates)
+        predicates, owns = watch.predicates, watch.role == "owns"
         primary = handler is itself
-        causes, queue, metrics, echoes = self.causes, self.queue, self.metrics, self.echoes
+        causes, queue, metrics, echoes, seen = self.causes, self.queue, self.metrics, self.echoes, self.seen
 
         def deliver(old: Head | None, new: Head | None, change: str, version: str, priority: int) -> None:
-            if test is not None and not test(old, new):
-                metrics.filtered += 1
-                return
             head = new if new is not None else old
             assert head is not None
             changed = head.key
             cause = Cause(change, kind, changed, version)  # type: ignore[arg-type]
+            for test in predicates:
+                if not test(old, new):
+                    metrics.filtered += 1
+                    for key in (changed,) if primary else handler(old, new) if owns else ():
+                        seen.filtered(key, name_of(test), cause)
+                    return
             if primary:
                 causes.add(changed, cause)
                 queue.add(changed, priority=priority)
@@ -271,6 +276,8 @@ class RunningController(Generic[K]):
             deliver(old, new, "update", version, 0)
 
         def on_delete(head: Head, final_state_unknown: bool) -> None:
+            if primary:
+                seen.deleted(head.key)
             deliver(head, None, "delete", head.resource_version, 0)
 
         self._registrations.append(
@@ -371,30 +378,14 @@ class RunningController(Generic[K]):
 
     def _ended(self, key: ObjectKey, end: End) -> None:
         context = self.running.pop(key, None)
-        if context is None:
+        if context is not None:
+            at = context.object.metadata
+            looked_at = (context.causes, at.resource_version, at.generation, tuple(context.writes))
+        elif end.result == "error":
+            looked_at = ((), "", 0, ())  # it failed before there was an object to look at
+        else:
             return
-        metadata = context.object.metadata
-        self.timeline.add(
-            key,
-            Attempt(
-                end.started,
-                end.duration,
-                context.causes,
-                metadata.resource_version,
-                metadata.generation,
-                tuple(context.writes),
-                end.result,
-                end.detail,
-                end.next_in,
-            ),
-        )
+        attempt = Attempt(end.started, end.duration, *looked_at, end.result, end.detail, end.next_in)
+        self.timeline.add(key, attempt)
         if end.next_in is not None:
             self.causes.add(key, Cause("after" if end.result == "requeue_after" else "retry"))
-
-
-def _conjunction(predicates: tuple[Test, ...]) -> Test | None:
-    if not predicates:
-        return None
-    if len(predicates) == 1:
-        return predicates[0]
-    return lambda old, new: all(test(old, new) for test in predicates)

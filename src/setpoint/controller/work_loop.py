@@ -69,6 +69,8 @@ class WorkLoop(Generic[Key]):
         self.log = log or BoundLogger(logging.getLogger("setpoint.controller"), {"controller": name})
         self.rate_limiter: RateLimiter[Key] = rate_limiter or ItemExponentialFailureRateLimiter()
         self.queue: RateLimitingQueue[Key] = RateLimitingQueue(self.rate_limiter, name=name, metrics=queue_metrics)
+        self.started: dict[Key, float] = {}
+        """The keys whose attempts are under way, and the loop times at which those began."""
         self._handle = handle
         self._on_end = on_end
         self._stopping = False
@@ -103,6 +105,7 @@ class WorkLoop(Generic[Key]):
                 try:
                     await self._attempt(key)
                 finally:
+                    self.started.pop(key, None)
                     self.metrics.active_workers -= 1
             finally:
                 queue.done(key)
@@ -113,7 +116,7 @@ class WorkLoop(Generic[Key]):
 
     async def _attempt(self, key: Key) -> None:
         clock = asyncio.get_running_loop().time
-        started = clock()
+        started = self.started[key] = clock()
         outcome: Outcome | None
         next_in: float | None = None
         detail = ""

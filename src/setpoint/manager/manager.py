@@ -14,6 +14,7 @@ from setpoint.cache import InformerFactory
 from setpoint.client import Client
 from setpoint.controller import BoundLogger, Controller, RunningController
 from setpoint.controller.events import EventRecorder
+from setpoint.manager.debugging import PATH, ControllersPage
 from setpoint.manager.group import Group, Runnable
 from setpoint.manager.health import HealthChecks
 from setpoint.manager.http_server import Answer, HttpServer
@@ -46,7 +47,7 @@ class Manager:
         client: for everything. The manager doesn't close it.
         controllers: declarations; one that is not ``leader_only`` runs without election, too.
         leader_election: None to run without.
-        metrics_bind_address: ``:8080``; ``"0"`` is off.
+        metrics_bind_address: ``:8080`` for ``/metrics`` and ``/debug/controllers``; ``"0"`` is off.
         health_probe_bind_address: ``:8081`` for ``/healthz`` and ``/readyz``; ``"0"`` is off.
         shutdown_timeout: seconds that everything together may take to stop before it is cancelled; None for ever.
         namespace: limits all caches to one namespace.
@@ -125,6 +126,8 @@ class Manager:
         if self.health_server is not None:
             for checks in (self.healthz, self.readyz):
                 self.health_server.add(f"/{checks.name}", _health_handler(checks))
+        if (page_server := self.metrics_server or self.health_server) is not None:
+            page_server.add(PATH, ControllersPage(self.controllers).answer)
         if self.elector is not None:
             elector = self.elector
             self.healthz.add("leader-election", lambda: elector.check(20.0))

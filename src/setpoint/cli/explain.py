@@ -1,0 +1,123 @@
+"""``setpoint explain``: asks a running controller why an object does not move."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlencode
+
+import msgspec
+
+from setpoint.controller.explain import Explanation, Moment
+from setpoint.manager.debugging import PATH
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+TIMEOUT: Final = 10.0
+_COLOURS: Final = {
+    "idle": "green", "deleted": "green", "running": "cyan", "queued": "cyan", "waiting": "cyan", "standby": "blue",
+    "not in this shard": "blue", "filtered": "yellow", "being deleted": "yellow", "unknown": "yellow",
+    "not synced": "yellow",
+}  # fmt: skip
+_RESULTS: Final = {"success": "green", "requeue_after": "cyan", "requeue": "yellow"}
+
+
+def explain(*, kind: str, key: str, addresses: Sequence[str]) -> None:
+    """Asks every process and prints what each says.
+
+    Raises:
+        SystemExit: no process could be asked, or none has such a controller; the message says why.
+    """
+    answered, problems = asyncio.run(_ask(kind, key, addresses))
+    found = [(address, explanation) for address, explanations in answered for explanation in explanations]
+    for number, (address, explanation) in enumerate(found):
+        if number:
+            print()  # noqa: T201 - this is the user's terminal
+        show(explanation, address if len(addresses) > 1 else "")
+    for problem in problems:
+        print(f"setpoint explain: {problem}", file=sys.stderr)  # noqa: T201
+    if not answered:
+        raise SystemExit(1)
+
+
+def show(explanation: Explanation, address: str = "") -> None:
+    """Prints a verdict and its timeline; in colours on a terminal, plain into a pipe."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False, soft_wrap=True)
+    title = Text(f"{explanation.kind} {explanation.key}", "bold")
+    title.append(f"  controller {explanation.controller}", "dim")
+    if address:
+        title.append(f"  at {address}", "dim")
+    console.print(title)
+    line = Text()
+    line.append(explanation.state, f"bold {_COLOURS.get(explanation.state, 'red')}")
+    line.append(f": {explanation.text}")
+    if explanation.until is not None:
+        line.append(f" (at {_clock(explanation.until)})", "dim")
+    console.print(line)
+    if explanation.resource_version:
+        generation = f"generation {explanation.generation}, " if explanation.generation else ""
+        console.print(Text(f"object: {generation}version {explanation.resource_version}", "dim"))
+    for cause in explanation.pending:
+        console.print(Text(f"pending: {cause}", "dim"))
+    for moment in explanation.timeline:
+        console.print(_line(moment))
+        for write in moment.writes:
+            console.print(Text(f"    wrote: {write}"))
+
+
+def _line(moment: Moment) -> Text:
+    from rich.text import Text
+
+    line = Text(f"  {_clock(moment.at)}  {moment.seconds * 1000:8.1f} ms  ")
+    line.append(f"{moment.result:<13}", _RESULTS.get(moment.result, "red"))
+    at = f"generation {moment.generation}" if moment.generation else f"version {moment.resource_version}"
+    line.append(f"  {at if moment.resource_version else 'no object'}")
+    if moment.causes:
+        more = f" and {len(moment.causes) - 1} more" if len(moment.causes) > 1 else ""
+        line.append(f"  because of {moment.causes[-1]}{more}")
+    if moment.detail:
+        line.append(f"  {moment.detail}", "yellow")
+    if moment.next is not None:
+        line.append(f"  next at {_clock(moment.next)}", "dim")
+    return line
+
+
+def _clock(moment: datetime) -> str:
+    return f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d}"
+
+
+async def _ask(kind: str, key: str, addresses: Sequence[str]) -> tuple[list[tuple[str, list[Explanation]]], list[str]]:
+    import aiohttp
+
+    answered: list[tuple[str, list[Explanation]]] = []
+    problems: list[str] = []
+    query = urlencode({"kind": kind, "key": key})
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=TIMEOUT)) as session:
+        for address in addresses:
+            base = address if "://" in address else f"http://{address}"
+            try:
+                async with session.get(f"{base.rstrip('/')}{PATH}?{query}") as answer:
+                    body = await answer.read()
+                    if answer.status == 200:
+                        answered.append((address, msgspec.json.decode(body, type=list[Explanation])))
+                    else:
+                        problems.append(f"{address}: {_refusal(body, answer.status)}")
+            except (aiohttp.ClientError, TimeoutError, ValueError) as problem:
+                problems.append(
+                    f"{address}: {problem or 'no answer in time'}; is a manager with --metrics-bind-address there?"
+                )
+    return answered, problems
+
+
+def _refusal(body: bytes, status: int) -> str:
+    try:
+        return msgspec.json.decode(body, type=dict[str, str])["error"]
+    except (msgspec.DecodeError, KeyError):
+        return f"it answered {status}, and is no manager of this version"

@@ -1,0 +1,350 @@
+"""Explain: why a key is where it is, in one word, one sentence, and a timeline.
+
+`facts_of` collects what a running controller knows about a key; `verdict` decides, and looks at nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal, NamedTuple
+
+import msgspec
+
+from setpoint.controller.cause import Cause
+from setpoint.controller.running import RunningController
+from setpoint.controller.seen import Filtered
+from setpoint.controller.timeline import Attempt
+from setpoint.meta import ObjectKey
+
+State = Literal[
+    "running", "stopped", "standby", "not synced", "not in this shard", "queued", "slowed down", "waiting",
+    "backing off", "unknown", "deleted", "being deleted", "failed", "filtered", "idle",
+]  # fmt: skip
+
+STATES: Final[dict[State, str]] = {
+    "running": "a worker is at it",
+    "stopped": "the controller has ended",
+    "standby": "the controller has not been started here: another process leads",
+    "not synced": "a cache is not complete yet, so no worker has started",
+    "not in this shard": "the key is another process's",
+    "queued": "it waits for a worker",
+    "slowed down": "it goes in circles and is held back",
+    "waiting": "its last reconcile made an appointment",
+    "backing off": "its last reconcile failed, or asked for a retry",
+    "unknown": "there is no such object in the cache",
+    "deleted": "the object is gone",
+    "being deleted": "finalizers of others hold it",
+    "failed": "a terminal error: nothing happens until something changes",
+    "filtered": "the last change was kept out by a predicate",
+    "idle": "all done, as far as this controller knows",
+}
+"""Every verdict and what it means, the first that holds being the one that is given."""
+
+
+class Known(NamedTuple):
+    """What the cache says about the object; ``held_by`` are its finalizers without the controller's own."""
+
+    generation: int
+    resource_version: str
+    deleting: bool
+    held_by: tuple[str, ...]
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a verdict is made of. Times are seconds of the loop's clock."""
+
+    key: ObjectKey
+    now: float
+    phase: str = "running"
+    problem: str = ""
+    unsynced: tuple[str, ...] = ()
+    elsewhere: str = ""
+    scope: str = ""
+    known: Known | None = None
+    queue: str | None = None
+    ahead: int = 0
+    ready_at: float | None = None
+    failures: int = 0
+    running_since: float | None = None
+    settling: bool = False
+    slowed: str = ""
+    causes: tuple[Cause, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    filtered: Filtered | None = None
+    deleted_at: float | None = None
+    cleans_up: bool = False
+
+
+class Verdict(NamedTuple):
+    """``since`` and ``until`` are seconds of the loop's clock, where there is such a moment."""
+
+    state: State
+    text: str
+    since: float | None = None
+    until: float | None = None
+
+
+def verdict(facts: Facts) -> Verdict:
+    """What is the matter with the key; the states are `STATES`, tried in that order."""
+    last = facts.attempts[-1] if facts.attempts else None
+    if facts.running_since is not None:
+        return _running(facts, facts.running_since)
+    if facts.phase == "stopped":
+        return Verdict("stopped", f"the controller has stopped: {facts.problem or 'it was asked to'}")
+    if facts.phase == "new":
+        return Verdict("standby", "the controller has not been started: this process does not lead, or not yet")
+    if facts.phase == "syncing":
+        why = "; ".join(facts.unsynced) or "handlers have not seen all that was there at the start"
+        return Verdict("not synced", f"no worker has started: {why}")
+    if facts.elsewhere:
+        return Verdict("not in this shard", facts.elsewhere)
+    if facts.queue == "ready":
+        others = f", {facts.ahead} keys are ready" if facts.ahead > 1 else ""
+        return Verdict("queued", f"ready for the next worker{others}; because of {_causes(facts.causes)}")
+    if facts.queue == "delayed":
+        return _delayed(facts, last)
+    if facts.known is None:
+        if facts.deleted_at is not None:
+            return Verdict("deleted", "the object is gone", since=facts.deleted_at)
+        return Verdict("unknown", f"there is no such object in the cache{facts.scope}")
+    if facts.known.deleting and not facts.cleans_up:
+        held = ", ".join(facts.known.held_by)
+        text = f"waits for the finalizers {held}" if held else "waits for the server to remove it"
+        return Verdict("being deleted", f"a deletion was asked for; it {text}")
+    if last is not None and last.result == "error" and last.next_in is None:
+        text = f"terminal error, no retry until something changes: {last.detail}"
+        return Verdict("failed", text, since=last.started + last.duration)
+    return _idle(facts, facts.known, last)
+
+
+def _running(facts: Facts, since: float) -> Verdict:
+    text = f"for {facts.now - since:.3g} s; because of {_causes(facts.causes)}"
+    if facts.settling:
+        text = f"waits for {facts.now - since:.3g} s until the caches show what its last reconcile wrote"
+    if facts.queue in ("processing+dirty", "processing+delayed"):
+        text += "; once more after that" if facts.queue == "processing+dirty" else "; again later"
+    if facts.elsewhere:
+        text += f"; its last run here: {facts.elsewhere}"
+    return Verdict("running", text, since=since)
+
+
+def _delayed(facts: Facts, last: Attempt | None) -> Verdict:
+    until = facts.ready_at
+    left = f"{max((until or facts.now) - facts.now, 0.0):.3g} s"
+    if facts.slowed:
+        return Verdict("slowed down", f"{facts.slowed}; next in {left}", until=until)
+    since = None if last is None else last.started + last.duration
+    if last is None:
+        return Verdict("waiting", f"next in {left}", until=until)
+    if last.result == "requeue_after":
+        reason = f": {last.detail}" if last.detail else ""
+        return Verdict("waiting", f"next in {left}, as its last reconcile asked for{reason}", since=since, until=until)
+    times = f" ({facts.failures} times in a row)" if facts.failures > 1 else ""
+    after = f"after {last.detail}" if last.detail else "as its last reconcile asked for a retry"
+    return Verdict("backing off", f"next in {left}, {after}{times}", since=since, until=until)
+
+
+def _idle(facts: Facts, known: Known, last: Attempt | None) -> Verdict:
+    filtered = facts.filtered
+    if filtered is not None and last is not None and filtered.at < last.started:
+        filtered = None
+    what = ""
+    if filtered is not None:
+        what = f"the last change ({filtered.cause}) was kept out by the predicate {filtered.predicate}"
+        if last is None:
+            return Verdict("filtered", f"never reconciled that is remembered; {what}", since=filtered.at)
+        same = known.generation == last.generation if known.generation else False
+        if not same and known.resource_version != last.resource_version:
+            return Verdict("filtered", f"{what}; last reconciled at version {last.resource_version}", since=filtered.at)
+    if last is None:
+        return Verdict("idle", "nothing to do; its last reconcile is not remembered any more")
+    ended = last.started + last.duration
+    at = f"generation {last.generation}" if last.generation else f"version {last.resource_version}"
+    text = f"nothing to do since {at}, reconciled {facts.now - ended:.3g} s ago"
+    return Verdict("idle", f"{text}; {what}" if what else text, since=ended)
+
+
+def _causes(causes: tuple[Cause, ...]) -> str:
+    if not causes:
+        return "causes that are not remembered"
+    shown = ", ".join(map(str, causes[-3:]))
+    return shown if len(causes) <= 3 else f"{shown} and {len(causes) - 3} more"
+
+
+def facts_of(run: RunningController[Any], key: ObjectKey) -> Facts:
+    """What the controller knows about the key, now."""
+    watch = run.controller.watched[0]
+    informer = run.informers.get(run.controller.resource.gvr)
+    head = informer.store.head(key) if informer is not None else None
+    known = None
+    own = run.controller.finalizer
+    if head is not None:
+        held = tuple(name for name in head.finalizers if name != own)
+        known = Known(head.generation, head.resource_version, head.deletion_timestamp is not None, held)
+    limits = [
+        f"{name} {value}"
+        for name, value in (
+            ("namespace", watch.namespace),
+            ("selector", watch.selector),
+            ("field selector", watch.field_selector),
+        )
+        if value
+    ]
+    context = run.running.get(key)
+    slow = run.hot.slowed.get(key)
+    since = run.loop.started.get(key)
+    return Facts(
+        key=key,
+        now=asyncio.get_running_loop().time(),
+        phase=run.state,
+        problem=run.problem,
+        unsynced=tuple(unsynced(run)),
+        scope=f", which is limited to {', '.join(limits)}" if limits else "",
+        known=known,
+        queue=run.queue.state(key),
+        ahead=len(run.queue),
+        ready_at=run.queue.ready_at(key),
+        failures=run.queue.num_requeues(key),
+        running_since=since,
+        settling=since is not None and context is None and run.barriers.pending(key),
+        slowed=f"it changes {slow.resource.kind} {slow.written} again and again" if slow is not None else "",
+        causes=context.causes if context is not None else run.causes.peek(key),
+        attempts=tuple(run.timeline.of(key)),
+        filtered=run.seen.last_filtered(key),
+        deleted_at=run.seen.deleted_at(key),
+        cleans_up=run.controller.reconcile_deleting or (head is not None and bool(own) and own in head.finalizers),
+    )
+
+
+def unsynced(run: RunningController[Any]) -> list[str]:
+    """The caches that are not complete yet, each with the server's last answer."""
+    return [
+        f"the cache of {gvr.resource} is not synced: {informer.last_error or 'the server has not answered yet'}"
+        for gvr, informer in run.informers.items()
+        if not informer.has_synced
+    ]
+
+
+# -- for people and programs -------------------------------------------------------------------------------------------
+
+
+class Moment(msgspec.Struct, rename="camel", kw_only=True):
+    """One attempt, in wall-clock time."""
+
+    at: datetime
+    seconds: float
+    causes: list[str]
+    generation: int
+    resource_version: str
+    result: str
+    detail: str
+    writes: list[str]
+    next: datetime | None
+
+
+class Explanation(msgspec.Struct, rename="camel", kw_only=True):
+    """A key's verdict and timeline, in wall-clock time; what ``/debug/controllers`` answers in JSON."""
+
+    controller: str
+    kind: str
+    key: str
+    state: str
+    text: str
+    now: datetime
+    since: datetime | None
+    until: datetime | None
+    failures: int
+    generation: int
+    resource_version: str
+    pending: list[str]
+    timeline: list[Moment]
+
+
+def explain(run: RunningController[Any], key: ObjectKey | str) -> Explanation:
+    """Why the object does not move. Needs the running loop; changes nothing."""
+    facts = facts_of(run, ObjectKey(key))
+    found = verdict(facts)
+    wall = run.now()
+
+    def clock(seconds: float | None) -> datetime | None:
+        return None if seconds is None else wall + timedelta(seconds=seconds - facts.now)
+
+    def moment(attempt: Attempt) -> Moment:
+        ended = attempt.started + attempt.duration
+        return Moment(
+            at=wall + timedelta(seconds=attempt.started - facts.now),
+            seconds=attempt.duration,
+            causes=[str(cause) for cause in attempt.causes],
+            generation=attempt.generation,
+            resource_version=attempt.resource_version,
+            result=attempt.result,
+            detail=attempt.detail,
+            writes=[" ".join(filter(None, map(str, write))) for write in attempt.writes],
+            next=None if attempt.next_in is None else clock(ended + attempt.next_in),
+        )
+
+    return Explanation(
+        controller=run.name,
+        kind=run.controller.resource.kind,
+        key=str(facts.key),
+        state=found.state,
+        text=found.text,
+        now=wall,
+        since=clock(found.since),
+        until=clock(found.until),
+        failures=facts.failures,
+        generation=facts.known.generation if facts.known is not None else 0,
+        resource_version=facts.known.resource_version if facts.known is not None else "",
+        pending=[str(cause) for cause in facts.causes],
+        timeline=[moment(attempt) for attempt in facts.attempts],
+    )
+
+
+class CacheSummary(msgspec.Struct, rename="camel", kw_only=True):
+    resource: str
+    synced: bool
+    objects: int
+    error: str
+
+
+class Summary(msgspec.Struct, rename="camel", kw_only=True):
+    """One controller in a few numbers."""
+
+    name: str
+    kind: str
+    state: str
+    problem: str
+    workers: int
+    running: int
+    ready: int
+    delayed: int
+    results: dict[str, int]
+    filtered: int
+    caches: list[CacheSummary]
+
+
+def summary(run: RunningController[Any]) -> Summary:
+    """How the controller is as a whole."""
+    depths = run.queue.depths()
+    return Summary(
+        name=run.name,
+        kind=run.controller.resource.kind,
+        state=run.state,
+        problem=run.problem or run.readiness(),
+        workers=run.controller.workers,
+        running=depths.processing,
+        ready=depths.ready,
+        delayed=depths.delayed,
+        results=dict(run.metrics.results),
+        filtered=run.metrics.filtered,
+        caches=[
+            CacheSummary(
+                resource=str(gvr.resource),
+                synced=informer.has_synced,
+                objects=len(informer.store),
+                error=str(informer.last_error or ""),
+            )
+            for gvr, informer in run.informers.items()
+        ],
+    )

@@ -1,0 +1,64 @@
+"""``/debug/controllers``: what a manager's controllers are doing, and why an object does not move. JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from setpoint.controller import RunningController
+from setpoint.controller.explain import explain, summary
+from setpoint.manager.http_server import Answer
+from setpoint.meta import ObjectKey
+
+PATH: Final = "/debug/controllers"
+_JSON: Final = "application/json"
+
+
+class ControllersPage:
+    """Answers below `PATH`:
+
+    - ``/debug/controllers``: every controller in a few numbers;
+    - ``/debug/controllers/NAME``: one of them;
+    - ``/debug/controllers/NAME/NAMESPACE/OBJECT``, or ``NAME/OBJECT`` for kinds without namespaces: `explain`;
+    - ``/debug/controllers?kind=KIND&key=NAMESPACE/OBJECT``: `explain` by every controller of that kind, which may be
+      said as a kind, plural, singular, short name, or a controller's name.
+
+    It shows names and errors, never the content of objects.
+    """
+
+    def __init__(self, controllers: Mapping[str, RunningController[Any]]) -> None:
+        self._controllers = controllers
+
+    def answer(self, path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
+        name, _, key = path.partition("/")
+        key = key or next(iter(query.get("key", ())), "")
+        if name:
+            run = self._controllers.get(name)
+            if run is None:
+                return _missing(f"there is no controller {name!r}", self._controllers)
+            return _json(explain(run, ObjectKey(key)) if key else summary(run))
+        runs = list(self._controllers.values())
+        if kind := next(iter(query.get("kind", ())), ""):
+            runs = [run for run in runs if kind.lower() in _names(run)]
+            if not runs:
+                return _missing(f"there is no controller of {kind!r}", self._controllers)
+        if key:
+            return _json([explain(run, ObjectKey(key)) for run in runs])
+        return _json([summary(run) for run in runs])
+
+
+def _names(run: RunningController[Any]) -> set[str]:
+    resource = run.controller.resource
+    names = (run.name, resource.kind, resource.plural, resource.singular, *resource.short_names)
+    return {name.lower() for name in names}
+
+
+def _json(value: Any) -> Answer:
+    return Answer(200, msgspec.json.encode(value), _JSON)
+
+
+def _missing(problem: str, controllers: Mapping[str, RunningController[Any]]) -> Answer:
+    body = {"error": f"{problem}; there is: {', '.join(sorted(controllers)) or 'none'}"}
+    return Answer(404, msgspec.json.encode(body), _JSON)

@@ -1,0 +1,318 @@
+"""Why an object does not move: every verdict, in the situation that it is about."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import setpoint as sp
+from setpoint.client import Forbidden, Request
+from setpoint.controller import Cause
+from setpoint.controller import predicates as p
+from setpoint.controller.explain import STATES, Explanation, Facts, Known, explain, summary, verdict
+from setpoint.controller.seen import Seen
+from setpoint.controller.timeline import Attempt
+from setpoint.manager import LeaderElection
+from setpoint.meta import ObjectKey, Status
+from setpoint.models.core_v1 import ConfigMap, Secret
+from setpoint.testing import EPOCH, advance, cluster, virtual_time
+
+from .world import Widget, Wires, config, widget
+
+
+def bare(*controllers: sp.Controller[Any], **options: Any) -> Any:
+    return cluster(*controllers, control_plane=False, **options)
+
+
+def why(world: Any, key: str = "default/a", name: str = "widget") -> Explanation:
+    return explain(world.running(name), key)
+
+
+@virtual_time
+async def test_running_queued_and_idle() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        await asyncio.sleep(10)
+
+    async with bare(sp.Controller(Widget, reconcile, workers=1)) as world:
+        await world.create(widget("a", size=1))
+        await advance(1)
+        await world.create(widget("b"))
+        await advance(1)
+        found = why(world)
+        assert (found.state, found.since) == ("running", EPOCH)
+        assert found.text == "for 2 s; because of create of Widget default/a"
+        found = why(world, "default/b")
+        assert (found.state, found.text) == (
+            "queued",
+            "ready for the next worker; because of create of Widget default/b",
+        )
+        changed = await world.get(Widget, "a")
+        changed.spec.size = 2
+        await world.update(changed)
+        await advance(1)
+        assert why(world).text.endswith("; once more after that")
+        await advance(60)
+        found = why(world)
+        assert (found.state, found.generation) == ("idle", 2)
+        assert found.text.startswith("nothing to do since generation 2, reconciled ")
+        assert [moment.result for moment in found.timeline] == ["success", "success"]
+        assert summary(world.running("widget")).results["success"] == 3
+
+
+@virtual_time
+async def test_backing_off_says_after_which_error_and_until_when() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> sp.Outcome:
+        if obj.name == "soon":
+            return sp.after(30, "the lease is checked")
+        if obj.name == "later":
+            return sp.retry("the volume is not there", after=30)
+        raise ValueError("the disk is on fire")
+
+    async with bare(sp.Controller(Widget, reconcile)) as world:
+        for name in ("a", "soon", "later"):
+            await world.create(widget(name))
+        await advance(15)
+        found = why(world)
+        failures = found.failures
+        assert found.state == "backing off"
+        assert f"after ValueError: the disk is on fire ({failures} times in a row)" in found.text
+        assert found.until is not None
+        assert found.until > found.now
+        last = found.timeline[-1]
+        assert (last.result, last.detail, last.next) == ("error", "ValueError: the disk is on fire", found.until)
+        assert len(found.timeline) <= 16
+        soon = why(world, "default/soon")
+        assert (soon.state, soon.until) == ("waiting", EPOCH + timedelta(seconds=30))
+        assert soon.text == "next in 15 s, as its last reconcile asked for: the lease is checked"
+        later = why(world, "default/later")
+        assert (later.state, later.text) == ("backing off", "next in 15 s, after the volume is not there")
+
+
+@virtual_time
+async def test_a_terminal_error_is_said_and_so_is_that_nothing_will_happen() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        raise sp.TerminalError("size must be even")
+
+    async with bare(sp.Controller(Widget, reconcile, owns_status=False)) as world:
+        await world.create(widget("a"))
+        await world.settle()
+        found = why(world)
+        assert found.state == "failed"
+        assert found.text == "terminal error, no retry until something changes: TerminalError: size must be even"
+
+
+@virtual_time
+async def test_an_event_that_a_predicate_kept_out_is_named_with_the_predicate() -> None:
+    async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+        """Nothing to do."""
+
+    watched = p.labels_changed & p.in_namespaces("default")
+    async with bare(sp.Controller(ConfigMap, reconcile, predicates=[watched, p.is_deleting | p.labels_changed])) as w:
+        made = await w.create(config("a"))
+        await w.settle()
+        made.data["x"] = "1"
+        made = await w.update(made)
+        await w.settle()
+        found = why(w, name="configmap")
+        assert found.state == "filtered"
+        version = found.timeline[0].resource_version
+        assert found.text == (
+            "the last change (update of ConfigMap default/a) was kept out by the predicate "
+            f"(labels_changed & in_namespaces(default)); last reconciled at version {version}"
+        )
+        assert summary(w.running("configmap")).filtered == 1
+
+
+@virtual_time
+async def test_a_filtered_event_of_what_is_up_to_date_is_a_remark() -> None:
+    """The usual case: the controller's predicate keeps out the echoes of status writes."""
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        """Nothing to do."""
+
+    async with bare(sp.Controller(Widget, reconcile, predicates=[p.generation_changed])) as world:
+        made = await world.create(widget("a"))
+        await world.settle()
+        await world.client.patch(Widget, "a", {"metadata": {"labels": {"x": "y"}}}, namespace="default")
+        await world.settle()
+        found = why(world)
+        assert found.state == "idle"
+        assert "kept out by the predicate generation_changed" in found.text
+        assert made.metadata.generation == found.generation
+
+
+@virtual_time
+async def test_a_filtered_event_of_a_child_is_told_with_its_owner() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        await ctx.apply(config("child", x="1"))
+
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap, predicates=[p.generation_changed])) as world:
+        await world.create(widget("a"))
+        await world.settle()
+        await world.client.patch(ConfigMap, "child", {"data": {"x": "2"}}, namespace="default")
+        await world.settle()
+        found = why(world)
+        assert "the last change (update of ConfigMap default/child)" in found.text
+        assert found.timeline[-1].writes[0].startswith("patch ConfigMap default/child ")
+
+
+@virtual_time
+async def test_what_is_gone_was_never_there_or_is_held_by_somebody_else() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        """Nothing to do."""
+
+    async with bare(sp.Controller(Widget, reconcile, namespace="default", selector="x!=y")) as world:
+        held = widget("held")
+        held.metadata.finalizers = ["other.example.com/hold"]
+        await world.create(held)
+        made = await world.create(widget("a"))
+        await world.settle()
+        await world.delete(made)
+        await world.delete(await world.get(Widget, "held"))
+        await world.settle()
+        assert why(world).state == "deleted"
+        found = why(world, "default/nobody")
+        assert (found.state, found.text) == (
+            "unknown",
+            "there is no such object in the cache, which is limited to namespace default, selector x!=y",
+        )
+        found = why(world, "default/held")
+        assert (found.state, found.text) == (
+            "being deleted",
+            "a deletion was asked for; it waits for the finalizers other.example.com/hold",
+        )
+
+
+@virtual_time
+async def test_a_cache_that_does_not_sync_is_said_with_the_servers_answer() -> None:
+    wires = Wires()
+
+    def forbid(request: Request) -> None:
+        if request.path.endswith("/secrets"):
+            raise Forbidden(Status(message="secrets is forbidden", code=403, reason="Forbidden"))
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        """Nothing to do."""
+
+    def transport(inner: Any) -> Any:
+        wire = wires(inner)
+        wire.before = forbid
+        return wire
+
+    world = bare(sp.Controller(Widget, reconcile).reads(Secret), transport=transport)
+    await world.__aenter__()
+    await advance(5)
+    found = why(world)
+    assert found.state == "not synced"
+    assert "the cache of secrets is not synced: " in found.text
+    assert "forbidden" in found.text
+    caches = {cache.resource: cache for cache in summary(world.running("widget")).caches}
+    assert caches["widgets"].synced
+    assert not caches["secrets"].synced
+    assert "forbidden" in caches["secrets"].error
+    await world.__aexit__(None, None, None)
+
+
+@virtual_time
+async def test_a_standby_says_so_and_a_controller_that_has_ended_says_why() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        """Nothing to do."""
+
+    async with (
+        bare(sp.Controller(Widget, reconcile), leader_election=LeaderElection(name="x", identity="a")) as world,
+        sp.Manager(
+            world.client,
+            controllers=[sp.Controller(Widget, reconcile)],
+            leader_election=LeaderElection(name="x", identity="b"),
+            now=world.now,
+        ) as standby,
+    ):
+        await world.create(widget("a"))
+        await world.settle()
+        assert why(world).state == "idle"
+        assert explain(standby.controllers["widget"], "default/a").state == "standby"
+    stopped = explain(world.running("widget"), "default/a")
+    assert (stopped.state, stopped.text) == ("stopped", "the controller has stopped: it was asked to")
+
+
+@virtual_time
+async def test_a_hot_loop_is_named() -> None:
+    count = 0
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        nonlocal count
+        count += 1
+        await ctx.apply(config("child", x=str(count)))
+
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)) as world:
+        await world.create(widget("a"))
+        await advance(0.5)
+        found = why(world)
+        assert found.state == "slowed down"
+        assert found.text.startswith("it changes ConfigMap default/child again and again; next in ")
+
+
+@virtual_time
+async def test_a_key_that_waits_for_the_cache_to_show_its_own_write_says_so() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        await ctx.apply(config("child", x=str(obj.spec.size)))
+
+    wires = Wires()
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires) as world:
+        wires.wire.delays["configmaps"] = 5
+        made = await world.create(widget("a"))
+        await advance(1)
+        made = await world.get(Widget, "a")
+        made.spec.size = 2
+        await world.update(made)
+        await advance(2)
+        found = why(world)
+        assert (found.state, found.text) == (
+            "running",
+            "waits for 2 s until the caches show what its last reconcile wrote",
+        )
+
+
+def test_verdicts_are_tried_in_the_order_of_their_list() -> None:
+    """Every state can be reached, and every fact that would lead to a later one does not hide an earlier."""
+    attempt = Attempt(0.0, 1.0, (), "5", 1, (), "error", "boom", None)
+    steps: list[tuple[dict[str, Any], str]] = [
+        ({"known": Known(1, "5", False, ())}, "idle"),
+        ({"attempts": (attempt,)}, "failed"),
+        ({"known": Known(1, "5", True, ("x",))}, "being deleted"),
+        ({"known": None, "deleted_at": 3.0}, "deleted"),
+        ({"deleted_at": None}, "unknown"),
+        ({"queue": "delayed", "ready_at": 12.0, "attempts": (attempt._replace(next_in=11.0),)}, "backing off"),
+        ({"attempts": (attempt._replace(result="requeue_after", next_in=11.0),)}, "waiting"),
+        ({"slowed": "it changes Pod x again and again"}, "slowed down"),
+        ({"queue": "ready"}, "queued"),
+        ({"elsewhere": "it is b's"}, "not in this shard"),
+        ({"phase": "syncing"}, "not synced"),
+        ({"phase": "new"}, "standby"),
+        ({"phase": "stopped"}, "stopped"),
+        ({"running_since": 9.0}, "running"),
+    ]
+    given: dict[str, Any] = {"key": ObjectKey("default/a"), "now": 10.0}
+    found = []
+    for more, state in steps:
+        given |= more
+        found.append(verdict(Facts(**given)).state)
+        assert found[-1] == state
+    assert set(found) | {"filtered"} == set(STATES)
+    assert [state for state in STATES if state != "filtered"] == sorted(
+        (state for state in found), key=list(STATES).index
+    )
+
+
+@virtual_time
+async def test_what_is_remembered_is_bounded() -> None:
+    seen = Seen(max_keys=3)
+    for number in range(10):
+        seen.filtered(ObjectKey(f"default/{number}"), "x", Cause("update"))
+        seen.deleted(ObjectKey(f"default/{number}"))
+    seen.filtered(ObjectKey("default/7"), "y", Cause("update"))
+    seen.filtered(ObjectKey("default/10"), "x", Cause("update"))
+    remembered = [number for number in range(11) if seen.last_filtered(ObjectKey(f"default/{number}"))]
+    assert remembered == [7, 9, 10], "the one that was heard of longest ago is forgotten first"
+    assert [number for number in range(10) if seen.deleted_at(ObjectKey(f"default/{number}")) is not None] == [7, 8, 9]
