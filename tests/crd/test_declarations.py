@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import uuid
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
+from decimal import Decimal
 from typing import Annotated, Any, Generic, Literal, NewType, TypeVar
 
 import pytest
+import yaml
 
 from setpoint.crd import (
     Column,
@@ -197,6 +199,14 @@ def test_an_object_inside_an_object_keeps_its_metadata_and_its_schema() -> None:
     }
 
 
+def test_a_definition_has_nothing_twice_that_yaml_would_write_as_a_reference() -> None:
+    class Gadget(CustomResource, group="example.com", version="v1"):
+        spec: PodTemplateSpec
+        memory: Quantity | None = None
+
+    assert "&id001" not in yaml.safe_dump(crd_for(Gadget))
+
+
 def test_labels_and_annotations_of_the_definition() -> None:
     class Gadget(CustomResource, group="example.com", version="v1", labels={"a": "b"}, annotations={"c": "d"}):
         spec: Any = None
@@ -259,6 +269,8 @@ class Both:
         (Tagged, r"Tagged\.\(itself\): Tagged has tag= or array_like="),
         (Both, r"Both\.from: two fields of Both have this name on the wire"),
         (list, r"a list must say what it holds"),
+        (timedelta, r"timedelta has no JSON form that API servers know; use .*format=\"duration\""),
+        (Decimal, r"use Quantity"),
         (Literal["a", 1], r"an enum must hold only strings or only integers"),
     ],
 )

@@ -11,11 +11,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import msgspec
 import yaml
 
 from setpoint.client import Client
 from setpoint.crd import CustomResource, crd_for
-from setpoint.meta import GroupKind, resource_of, to_wire
+from setpoint.meta import GroupKind, raw_of, resource_of
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 
 __all__ = ["CLUSTER", "SourceError", "from_classes", "from_cluster", "from_files"]
@@ -128,4 +129,4 @@ async def from_cluster(client: Client, names: Iterable[str]) -> list[Document]:
     """Those of the named definitions that the cluster has, with their status."""
     wanted = set(names)
     found = await client.list(CustomResourceDefinition)
-    return [to_wire(definition) for definition in found if definition.name in wanted]
+    return [msgspec.json.decode(raw_of(definition) or b"{}") for definition in found if definition.name in wanted]

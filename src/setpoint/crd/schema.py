@@ -12,7 +12,8 @@ import types
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
@@ -28,6 +29,7 @@ from setpoint.crd.rule import document_of, rules_of
 from setpoint.crd.soundness import default_problem, schema_problems
 from setpoint.meta import MicroTime, Object, ObjectMeta, Quantity, to_wire
 from setpoint.meta.fields import alternatives, bare, fields_of, is_record
+from setpoint.schema import copy_json
 
 __all__ = ["JSONSchema", "check_fields", "schema_of", "schema_of_type"]
 
@@ -42,6 +44,11 @@ _SCALARS: dict[Any, JSONSchema] = {
     date: {"type": "string", "format": "date"},
     uuid.UUID: {"type": "string", "format": "uuid"},
     Quantity: QUANTITY,
+}
+_INSTEAD: dict[Any, str] = {
+    timedelta: 'Annotated[str, Field(format="duration")], which is 1h30m, or a number of seconds',
+    Decimal: "Quantity",
+    time: "str with a pattern",
 }
 _INSIDE = ("[]", "*")
 _OPEN: JSONSchema = {"x-kubernetes-preserve-unknown-fields": True}
@@ -74,7 +81,7 @@ def schema_of(kind: type[Object]) -> JSONSchema:
         DefinitionError: a field's type has no structural schema, a default breaks its field's own rules, or an API
             server would refuse the schema.
     """
-    return _whole(kind, _Walk(kind))
+    return _unshared(_whole(kind, _Walk(kind)))
 
 
 def check_fields(kind: type[Object]) -> JSONSchema | None:
@@ -102,7 +109,13 @@ def schema_of_type(annotation: Any) -> JSONSchema:
     schema = _type(annotation, _Walk(root))
     for problem in schema_problems({"type": "object", "properties": {"value": schema}}, has_status=False):
         raise DefinitionError(f"{root.__name__}{problem}")
-    return schema
+    return _unshared(schema)
+
+
+def _unshared(schema: JSONSchema) -> JSONSchema:
+    """A copy that has nothing twice: YAML would write an anchor and a reference for it."""
+    made: JSONSchema = copy_json(schema)
+    return made
 
 
 class _NotYet(DefinitionError):
@@ -251,6 +264,9 @@ def _bare(annotation: Any, walk: _Walk, *, open_ended: bool) -> JSONSchema:
         return _object(annotation, target, walk, open_ended=open_ended)
     if isinstance(target, type) and issubclass(target, Mapping) and not hasattr(target, "__required_keys__"):
         return _map(get_args(annotation), walk)
+    hint = _INSTEAD.get(target) if isinstance(target, type) else None
+    if hint:
+        raise walk.error(f"{target.__name__} has no JSON form that API servers know; use {hint}")
     raise walk.error(
         f"{annotation!r} has no structural schema; use str, int, float, bool, bytes, datetime, Quantity, an Enum, "
         "list[...], dict[str, ...] or a Model"
