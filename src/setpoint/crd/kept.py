@@ -104,17 +104,17 @@ def restore(tree: JSON, after: JSON) -> JSON:
 
 
 def _with_items(tree: Tree, after: list[JSON]) -> list[JSON]:
-    keys = tree.get("k")
+    given = tree.get("k")
+    keys = [key for key in given if isinstance(key, str)] if isinstance(given, list) else []
     marks: list[JSON] = [
-        [item.get(key) for key in keys] if isinstance(keys, list) and isinstance(item, dict) else _mark(item)
-        for item in after
+        [item.get(key) for key in keys] if keys and isinstance(item, dict) else _mark(item) for item in after
     ]
     made = list(after)
     free = set(range(len(marks)))
     entries = [entry for entry in tree["i"] if isinstance(entry, list) and len(entry) in (2, 3)]
     moved = []
     for mark, inner, *place in entries:
-        index = place[0] if place else None
+        index = place[0] if place and isinstance(place[0], int) else -1
         if index in free and marks[index] == mark:
             made[index] = restore(inner, made[index])
             free.discard(index)

@@ -220,7 +220,7 @@ class Versions:
             cleaned["annotations"] = others
         try:
             kept = msgspec.json.decode(annotations[self.annotation])
-        except (TypeError, msgspec.DecodeError):
+        except (TypeError, RecursionError, msgspec.DecodeError):
             kept = None
         # What somebody has written there by hand is no reason to make an object unreadable.
         return {**document, "metadata": cleaned}, dict(kept) if isinstance(kept, dict) else {}

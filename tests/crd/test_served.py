@@ -1,0 +1,60 @@
+"""The embedded server takes every definition without a warning, and serves what the classes say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from setpoint.apiserver import ApiServer
+from setpoint.client import Client, InProcessTransport, Invalid
+from setpoint.crd import crd_for
+from setpoint.meta import from_wire, to_wire
+from setpoint.models.apiextensions_v1 import CustomResourceDefinition
+from setpoint.testing import settle, virtual_time
+
+from . import test_conversions, test_edge, test_schema
+
+KINDS: list[Any] = [
+    test_schema.Gadget,
+    test_edge.kind_of(test_edge.SpecModel),
+    test_edge.kind_of(test_edge.SpecDataclass),
+    test_edge.kind_of(test_edge.SpecPydantic),
+    test_conversions.Mykind,
+    test_conversions.C,
+]
+
+
+async def installed(client: Client, kind: Any) -> CustomResourceDefinition:
+    wanted = from_wire(CustomResourceDefinition, crd_for(kind))
+    made = await client.create(wanted, field_validation="Strict")
+    await settle()
+    return await client.get(CustomResourceDefinition, made.name)
+
+
+@virtual_time
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.__module__.rpartition('.')[2]}.{kind.__name__}")
+async def test_the_embedded_server_takes_the_definition(kind: Any) -> None:
+    async with ApiServer() as server, Client(InProcessTransport(server.handle)) as client:
+        crd = await installed(client, kind)
+        assert crd.is_established
+        assert [condition.type for condition in crd.status.conditions if condition.type == "NonStructuralSchema"] == []
+
+
+@virtual_time
+@pytest.mark.parametrize("spec", test_edge.SPECS)
+async def test_instances_of_any_class_are_written_and_read(spec: Any) -> None:
+    kind: Any = test_edge.kind_of(spec)
+    async with ApiServer() as server, Client(InProcessTransport(server.handle)) as client:
+        await installed(client, kind)
+        made = await client.create(kind.named("g", "default", spec=spec()))
+        assert (made.spec.min_pods, made.spec.max_pods, made.spec.mode) == (1, 10, test_edge.Mode.SAFE)
+        made.spec.min_pods = 4
+        made = await client.update(made)
+        read = await client.get(kind, "g", namespace="default")
+        assert type(read.spec) is spec
+        assert read.spec.min_pods == 4
+        assert to_wire(read)["spec"] == to_wire(made)["spec"]
+        made.spec.min_pods = -1
+        with pytest.raises(Invalid, match=r"spec\.minPods"):
+            await client.update(made)
