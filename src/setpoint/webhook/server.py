@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from setpoint.webhook.certificates import CertificateSource
+from setpoint.webhook.conversion import CONVERT_PATH
+from setpoint.webhook.http import HttpConnection, HttpReply, HttpRequest, HttpService, Refused
 from setpoint.webhook.tls import ServerTls
 from setpoint.webhook.webhooks import Reply, Webhooks, failed
-
-if TYPE_CHECKING:
-    from aiohttp import web
 
 __all__ = ["WebhookServer"]
 
@@ -21,8 +20,11 @@ logger = logging.getLogger("setpoint.webhook")
 MAX_BODY: Final = 7 * 1024 * 1024
 """Bytes; controller-runtime's. A request may hold an object twice, each up to 3 MiB."""
 MAX_CONVERSION_BODY: Final = 256 * 1024 * 1024
+_FLUSH: Final = 1.5
+HEALTH: Final = "/healthz"
+READINESS: Final = "/readyz"
 _TEXT: Final = {"content-type": "text/plain; charset=utf-8"}
-_CLOSE: Final = {"connection": "close"}
+_REASONS: Final = {408: "Timeout", 413: "RequestEntityTooLarge", 500: "InternalError"}
 
 
 class WebhookServer:
@@ -88,10 +90,10 @@ class WebhookServer:
         self._tls = ServerTls(client_ca)
         self._stopping = asyncio.Event()
         self._certified = asyncio.Event()
-        self._fresh: dict[Any, asyncio.TimerHandle] = {}
-        self._in_flight = 0
-        self._idle = asyncio.Event()
-        self._idle.set()
+        self._paths = frozenset(webhooks.paths)
+        self._service = HttpService(
+            self._admit, self._answer, _complain, read_timeout, idle_timeout, set(), asyncio.Event()
+        )
 
     def stop(self) -> None:
         """Asks `run` to drain and return."""
@@ -142,11 +144,9 @@ class WebhookServer:
                 wait.cancel()
         if self._stopping.is_set():
             return
-        loop = asyncio.get_running_loop()
-        protocols = _protocols(self)
         try:
-            listener = await loop.create_server(
-                protocols,
+            listener = await asyncio.get_running_loop().create_server(
+                lambda: HttpConnection(self._service),
                 self.host or None,
                 self.port,
                 ssl=self._tls.context,
@@ -164,134 +164,88 @@ class WebhookServer:
             await self._stopping.wait()
             await asyncio.sleep(self.drain_delay)
             listener.close()
-            try:
-                async with asyncio.timeout(self.grace):
-                    await self._idle.wait()
-            except TimeoutError:
-                logger.warning("requests were cut off", extra={"fields": {"requests": self._in_flight}})
+            await self._drain()
         finally:
             listener.close()
             self.ready.clear()
-            for timer in self._fresh.values():
-                timer.cancel()
-            self._fresh.clear()
-            await protocols.shutdown(0.1 if self._in_flight else 1.0)  # else answers are still on their way
+            await self._cut()
 
-    # -- one connection ------------------------------------------------------------------------------------------------
-
-    def connected(self, protocol: Any) -> None:
-        """A connection has to say something within the deadline."""
-        loop = asyncio.get_running_loop()
-        self._fresh[protocol] = loop.call_later(self.read_timeout, self._cut, protocol)
-
-    def disconnected(self, protocol: Any) -> None:
-        timer = self._fresh.pop(protocol, None)
-        if timer is not None:
-            timer.cancel()
-
-    def _cut(self, protocol: Any) -> None:
-        self._fresh.pop(protocol, None)
-        protocol.force_close()
-
-    async def handle(self, request: web.BaseRequest) -> web.Response:
-        """One request over HTTP."""
-        from aiohttp import web
-
-        if request.protocol in self._fresh:
-            self.disconnected(request.protocol)
-        self._in_flight += 1
-        self._idle.clear()
-        try:
-            status, headers, body = await self._answer(request)
-        finally:
-            self._in_flight -= 1
-            if not self._in_flight:
-                self._idle.set()
-        answer = web.Response(status=status, headers=headers, body=body)
-        if self._stopping.is_set() or status in (408, 413):
-            answer.headers.update(_CLOSE)
-            answer.force_close()
-        return answer
-
-    async def _answer(self, request: web.BaseRequest) -> Reply:
-        target = request.raw_path
-        path = target.partition("?")[0]
-        if request.method != "POST":
-            return self._get(request.method, path)
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind != "application/json":
-            return failed(415, "UnsupportedMediaType", f"content-type is {kind[:100]!r}, want application/json")
-        if encoding := request.headers.get("content-encoding"):
-            return failed(415, "UnsupportedMediaType", f"content-encoding is {encoding[:100]!r}, want none")
-        limit = self.max_conversion_body if path == "/convert" else self.max_body
-        content = request.content
-        body: bytes | None
-        if content.is_eof() and content.total_bytes <= limit:
-            body = content.read_nowait()  # it came with the head, as nearly all do
-        else:
+    async def _drain(self) -> None:
+        """Ends every connection when its answer is out, for ``grace`` at most."""
+        connections = self._service.connections
+        for connection in list(connections):
+            connection.end()
+        tasks = [connection.task for connection in connections if connection.task is not None]
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=self.grace)
+            if late:
+                logger.warning("requests were cut off", extra={"fields": {"requests": len(late)}})
+                return
+        if connections:  # the last answers are on their way, and TLS says good-bye
+            gone = asyncio.ensure_future(self._service.deserted.wait())
             try:
-                async with asyncio.timeout(self.read_timeout):
-                    body = await _read(request, limit)
-            except TimeoutError:
-                return failed(408, "Timeout", f"the body did not come within {self.read_timeout:g} s")
-        if body is None:
-            return failed(413, "RequestEntityTooLarge", f"the body is larger than {limit} bytes")
-        return await self.webhooks.handle_review(target, body)
+                await asyncio.wait((gone,), timeout=_FLUSH)
+            finally:
+                gone.cancel()
 
-    def _get(self, method: str, path: str) -> Reply:
-        if path in ("/healthz", "/readyz"):
-            if method not in ("GET", "HEAD"):
-                return _not_allowed(method, "GET")
-            problem = self.problem() if path == "/readyz" else ""
-            return Reply(503 if problem else 200, _TEXT, problem.encode() or b"ok")
-        if path in self.webhooks.paths:
-            return _not_allowed(method, "POST")
-        return failed(404, "NotFound", f"there is no webhook at {path[:200]}")
+    async def _cut(self) -> None:
+        """Ends what is left."""
+        tasks = [connection.task for connection in self._service.connections if connection.task is not None]
+        for connection in list(self._service.connections):
+            connection.end()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    # -- one request ---------------------------------------------------------------------------------------------------
+
+    def _admit(self, request: HttpRequest) -> int:
+        """Looks at a head; see `HttpService`."""
+        path = request.target.partition("?")[0]
+        if path in (HEALTH, READINESS):
+            if request.method not in ("GET", "HEAD"):
+                raise Refused(_not_allowed(request.method, "GET"))
+            return 0
+        if path not in self._paths:
+            raise Refused(_reply(failed(404, "NotFound", f"there is no webhook at {path[:200]}")))
+        if request.method != "POST":
+            raise Refused(_not_allowed(request.method, "POST"))
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        coding = request.headers.get("content-encoding", "")
+        if kind != "application/json" or coding:
+            what = (
+                f"content-encoding is {coding[:100]!r}, want none"
+                if coding
+                else (f"content-type is {kind[:100]!r}, want application/json")
+            )
+            raise Refused(_reply(failed(415, "UnsupportedMediaType", what)))
+        return self.max_conversion_body if path == CONVERT_PATH else self.max_body
+
+    async def _answer(self, request: HttpRequest) -> HttpReply:
+        path = request.target.partition("?")[0]
+        if path in (HEALTH, READINESS):
+            problem = self.problem() if path == READINESS else ""
+            reply = HttpReply(503 if problem else 200, _TEXT, problem.encode() or b"ok")
+        else:
+            reply = _reply(await self.webhooks.handle_review(request.target, request.body))
+        if self._stopping.is_set():
+            return HttpReply(reply.status, {**reply.headers, "connection": "close"}, reply.body)
+        return reply
 
 
-def _not_allowed(method: str, allowed: str) -> Reply:
-    reply = failed(405, "MethodNotAllowed", f"{method[:20]} is not allowed here, {allowed} is")
-    return Reply(reply.status, {**reply.headers, "allow": allowed}, reply.body)
+def _complain(status: int, text: str) -> HttpReply:
+    return _reply(failed(status, _REASONS.get(status, "BadRequest"), text))
 
 
-async def _read(request: web.BaseRequest, limit: int) -> bytes | None:
-    """The body; None if it is larger than ``limit``, of which no more is kept."""
-    if (request.content_length or 0) > limit:
-        return None
-    if request.content_length is not None:
-        return await request.content.read(-1) if request.content_length else b""
-    chunks: list[bytes] = []
-    size = 0
-    async for chunk in request.content.iter_any():
-        size += len(chunk)
-        if size > limit:
-            return None
-        chunks.append(chunk)
-    return b"".join(chunks)
+def _reply(reply: Reply) -> HttpReply:
+    return HttpReply(*reply)
+
+
+def _not_allowed(method: str, allowed: str) -> HttpReply:
+    reply = failed(405, "MethodNotAllowed", f"{method} is not allowed here, {allowed} is")
+    return HttpReply(reply.status, {**reply.headers, "allow": allowed}, reply.body)
 
 
 def _port(sockets: tuple[socket.socket, ...]) -> int:
     port: int = sockets[0].getsockname()[1]
     return port
-
-
-def _protocols(server: WebhookServer) -> Any:
-    """aiohttp's plain server, which tells of connections."""
-    from aiohttp import web
-
-    class Protocols(web.Server):
-        def connection_made(self, handler: Any, transport: asyncio.Transport) -> None:
-            super().connection_made(handler, transport)
-            server.connected(handler)
-
-        def connection_lost(self, handler: Any, exc: BaseException | None = None) -> None:
-            super().connection_lost(handler, exc)
-            server.disconnected(handler)
-
-    return Protocols(
-        server.handle,
-        access_log=None,
-        auto_decompress=False,
-        keepalive_timeout=server.idle_timeout,
-        lingering_time=0.0,
-    )

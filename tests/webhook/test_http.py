@@ -1,0 +1,283 @@
+"""HTTP/1.1, without sockets: however the bytes are cut, the answers are the same; whatever is not HTTP is refused."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from setpoint.testing import advance, virtual_time
+from setpoint.testing.clock import run
+from setpoint.webhook.http import HttpConnection, HttpReply, HttpRequest, HttpService, Refused
+
+READ, IDLE = 10.0, 120.0
+
+
+class Wire(asyncio.Transport):
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent = b""
+        self.closed = False
+        self.reading = True
+
+    def write(self, data: Any) -> None:
+        assert not self.closed
+        self.sent += data
+
+    def close(self) -> None:
+        self.closed = True
+
+    def abort(self) -> None:
+        self.closed = True
+
+    def pause_reading(self) -> None:
+        self.reading = False
+
+    def resume_reading(self) -> None:
+        self.reading = True
+
+
+class Peer:
+    """A connection and what it was asked."""
+
+    def __init__(self, *, limit: int = 1000, answer: Any = None) -> None:
+        self.seen: list[HttpRequest] = []
+        self.limit = limit
+        self.wire = Wire()
+        self.held = asyncio.Event()
+        self.held.set()
+        service = HttpService(self.admit, answer or self.answer, self.complain, READ, IDLE, set(), asyncio.Event())
+        self.connections = service.connections
+        self.connection = HttpConnection(service)
+        self.connection.connection_made(self.wire)
+
+    def admit(self, request: HttpRequest) -> int:
+        if request.target == "/refused":
+            raise Refused(HttpReply(404, {}, b"no"))
+        return self.limit
+
+    async def answer(self, request: HttpRequest) -> HttpReply:
+        self.seen.append(request)
+        await self.held.wait()
+        return HttpReply(200, {"x": "y"}, request.target.encode() + b"|" + request.body)
+
+    @staticmethod
+    def complain(status: int, text: str) -> HttpReply:
+        return HttpReply(status, {}, text.encode())
+
+    async def send(self, data: bytes) -> None:
+        if not self.wire.closed:
+            self.connection.data_received(data)
+        for _ in range(8):
+            await asyncio.sleep(0)
+
+    def lose(self) -> None:
+        self.connection.connection_lost(None)
+
+
+def ok(body: bytes, *headers: bytes) -> bytes:
+    lines = [b"HTTP/1.1 200 OK", b"x: y", *headers, b"content-length: %d" % len(body)]
+    return b"\r\n".join(lines) + b"\r\n\r\n" + body
+
+
+STREAM = (
+    b"POST /a?b=c HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello"
+    b"\r\nGET /b HTTP/1.1\r\nhost:x\r\nX-Two: 1\r\nx-two: 2\r\n\r\n"
+    b"POST /c HTTP/1.1\r\nhost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    b"3;ext=1\r\nabc\r\n0a\r\n0123456789\r\n0\r\nT: 1\r\n\r\n"
+    b"POST /d HTTP/1.1\r\nhost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    b"HEAD /e HTTP/1.1\r\nhost: x\r\n\r\n"
+    b"POST /f HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n\r\nnever read"
+)
+ANSWERS = (
+    ok(b"/a?b=c|hello")
+    + ok(b"/b|")
+    + ok(b"/c|abc0123456789")
+    + ok(b"/d|")
+    + ok(b"/e|")[: -len(b"/e|")]
+    + ok(b"/f|", b"connection: close")
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=40))
+def test_however_the_bytes_are_cut_the_answers_are_the_same(cuts: list[int]) -> None:
+    async def scenario() -> None:
+        peer = Peer()
+        rest = STREAM
+        for cut in cuts:
+            await peer.send(rest[:cut])
+            rest = rest[cut:]
+        await peer.send(rest)
+        for _ in range(40):
+            await asyncio.sleep(0)
+        assert peer.wire.sent == ANSWERS
+        assert peer.wire.closed
+        assert peer.seen[1].headers["x-two"] == "1, 2"
+        peer.lose()
+        assert not peer.connections
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"nonsense\r\n\r\n", 400),
+        (b"GET  / HTTP/1.1\r\n\r\n", 400),
+        (b"GET x HTTP/1.1\r\n\r\n", 400),
+        (b"GET https://x/ HTTP/1.1\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\nhost: x\n\n\r\n\r\n", 400),
+        (b"get / HTTP/1.1\r\n\r\n", 400),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
+        (b"GET / HTTP/1.1\r\nname\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nna me: x\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nname : x\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\na: b\r\n folded\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\na: b\x00c\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nhost: x\r\nhost: y\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\ncontent-length: 1\r\ncontent-length: 1\r\n\r\nx", 400),
+        (b"POST / HTTP/1.1\r\ncontent-length: 1, 1\r\n\r\nx", 400),
+        (b"POST / HTTP/1.1\r\ncontent-length: +1\r\n\r\nx", 400),
+        (b"POST / HTTP/1.1\r\ncontent-length: 0x1\r\n\r\nx", 400),
+        (b"POST / HTTP/1.1\r\ncontent-length: " + b"9" * 30 + b"\r\n\r\nx", 400),
+        (b"POST / HTTP/1.1\r\ncontent-length: 1001\r\n\r\n", 413),
+        (b"POST / HTTP/1.1\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\ntransfer-encoding: gzip, chunked\r\n\r\n", 501),
+        (b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n-1\r\n", 400),
+        (b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n1 x\r\n", 400),
+        (b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n1\r\nab\r\n", 400),
+        (b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n" + b"1" * 300, 400),
+        (b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\nffffffff\r\n", 413),
+        (b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n" + b"64\r\n" + (b"x" * 100 + b"\r\n64\r\n") * 11, 413),
+        (b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n" + b"a: b\r\n" * 4000, 431),
+        (b"POST / HTTP/1.1\r\nexpect: tea\r\ncontent-length: 1\r\n\r\nx", 417),
+        (b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 101 + b"\r\n", 431),
+        (b"GET / HTTP/1.1\r\na: " + b"b" * 17_000 + b"\r\n\r\n", 431),
+        (b"GET / HTTP/1.1\r\na: " + b" " * 17_000, 431),
+        (b"GET /refused HTTP/1.1\r\ncontent-length: 100000\r\n\r\n", 404),
+    ],
+)
+@virtual_time
+async def test_what_is_not_sound_is_refused_and_ends_the_connection(sent: bytes, status: int) -> None:
+    peer = Peer()
+    await peer.send(sent)
+    await peer.send(b"GET /smuggled HTTP/1.1\r\n\r\n")
+    assert peer.wire.sent.startswith(b"HTTP/1.1 %d " % status), peer.wire.sent
+    assert b"connection: close" in peer.wire.sent
+    assert peer.wire.closed
+    assert peer.seen == []
+    peer.lose()
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.binary(max_size=200) | st.text(alphabet="GET /POHTP1.\r\n:0aclength-trsfdig ", max_size=200))
+def test_no_bytes_whatever_raise(junk: bytes | str) -> None:
+    async def scenario() -> None:
+        peer = Peer()
+        await peer.send(junk if isinstance(junk, bytes) else junk.encode())
+        await peer.send(STREAM)
+        peer.lose()
+        await asyncio.sleep(0)
+
+    run(scenario())
+
+
+@virtual_time
+async def test_silence_is_cut_after_the_read_timeout_and_idleness_after_the_longer_one() -> None:
+    silent, idle, slow = Peer(), Peer(), Peer()
+    await idle.send(b"GET / HTTP/1.1\r\n\r\n")
+    await slow.send(b"GET / HTTP/1.1\r\n\r\n")
+    await advance(9.9)
+    assert not silent.wire.closed
+    await advance(0.1)
+    assert silent.wire.closed
+    await advance(60)
+    for byte in b"GET / HTTP/1.1\r\n":  # a byte a second is too slow, however long it goes on
+        if not slow.wire.closed:
+            await slow.send(bytes([byte]))
+            await advance(1)
+    assert slow.wire.closed
+    assert not idle.wire.closed
+    await advance(IDLE)
+    assert idle.wire.closed
+
+
+@virtual_time
+async def test_a_slow_body_is_told_so() -> None:
+    peer = Peer()
+    await advance(9)
+    await peer.send(b"POST / HTTP/1.1\r\ncontent-length: 10\r\n\r\nabc")
+    await advance(9)
+    assert not peer.wire.closed
+    await advance(1)
+    assert peer.wire.sent.startswith(b"HTTP/1.1 408 Request Timeout")
+    assert peer.wire.sent.endswith(b"the body did not come within 10 s")
+    assert peer.wire.closed
+
+
+@virtual_time
+async def test_a_request_may_take_as_long_as_it_takes_and_the_next_one_waits() -> None:
+    peer = Peer()
+    peer.held.clear()
+    await peer.send(b"GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n")
+    await advance(1000)
+    assert not peer.wire.closed
+    assert [request.target for request in peer.seen] == ["/1"]
+    await peer.send(b"x" * 70_000)
+    assert not peer.wire.reading  # what comes early is not piled up
+    peer.held.set()
+    await advance(0)
+    assert [request.target for request in peer.seen] == ["/1", "/2"]
+    assert peer.wire.reading
+
+
+@virtual_time
+async def test_ending_waits_for_the_answer() -> None:
+    idle, busy = Peer(), Peer()
+    busy.held.clear()
+    await busy.send(b"GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n")
+    for peer in (idle, busy):
+        peer.connection.end()
+    assert idle.wire.closed
+    assert not busy.wire.closed
+    busy.held.set()
+    await advance(0)
+    assert busy.wire.sent == ok(b"/1|").replace(b"x: y\r\n", b"x: y\r\nconnection: close\r\n")
+    assert busy.wire.closed
+
+
+@virtual_time
+async def test_one_who_goes_away_does_not_disturb() -> None:
+    peer = Peer()
+    peer.held.clear()
+    await peer.send(b"GET /1 HTTP/1.1\r\n\r\n")
+    peer.lose()
+    assert peer.connections  # its function still runs, and somebody must know
+    peer.held.set()
+    await advance(0)
+    assert not peer.connections
+    assert peer.wire.sent == b""
+
+
+@virtual_time
+async def test_the_client_may_ask_whether_to_go_on() -> None:
+    peer = Peer()
+    await peer.send(b"POST /a HTTP/1.1\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n")
+    assert peer.wire.sent == b"HTTP/1.1 100 Continue\r\n\r\n"
+    await peer.send(b"ab")
+    assert peer.wire.sent.endswith(ok(b"/a|ab"))
+
+
+@virtual_time
+async def test_a_defect_is_answered_and_ends_the_connection() -> None:
+    async def fails(request: HttpRequest) -> HttpReply:
+        raise KeyError("oops")
+
+    peer = Peer(answer=fails)
+    await peer.send(b"GET /a HTTP/1.0\r\n\r\n")
+    assert peer.wire.sent.startswith(b"HTTP/1.1 500 ")
+    assert peer.wire.closed
