@@ -107,7 +107,7 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=160, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(steps=st.lists(STEPS, min_size=60, max_size=70), streams=st.booleans(), delay=st.sampled_from([0, 0.5, 30]))
 @virtual_time
 async def test_at_every_quiet_point_the_store_equals_the_embedded_server(
