@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from setpoint.apiserver import ApiServer
+from setpoint.cli.definitions import from_cluster
 from setpoint.client import Client, InProcessTransport, Invalid
 from setpoint.crd import crd_for
+from setpoint.crd.diff import compare
 from setpoint.meta import from_wire, to_wire
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.testing import settle, virtual_time
@@ -39,6 +41,9 @@ async def test_the_embedded_server_takes_the_definition(kind: Any) -> None:
         crd = await installed(client, kind)
         assert crd.is_established
         assert [condition.type for condition in crd.status.conditions if condition.type == "NonStructuralSchema"] == []
+        (known,) = await from_cluster(client, [crd.name, "others.example.com"])
+        assert known["status"]["storedVersions"]
+        assert compare(known, crd_for(kind)) == []  # what a server fills in is no change
 
 
 @virtual_time

@@ -129,4 +129,7 @@ async def from_cluster(client: Client, names: Iterable[str]) -> list[Document]:
     """Those of the named definitions that the cluster has, with their status."""
     wanted = set(names)
     found = await client.list(CustomResourceDefinition)
-    return [msgspec.json.decode(raw_of(definition) or b"{}") for definition in found if definition.name in wanted]
+    named = {"apiVersion": "apiextensions.k8s.io/v1", "kind": _KIND}  # the items of a list don't repeat it
+    return [
+        named | msgspec.json.decode(raw_of(definition) or b"{}") for definition in found if definition.name in wanted
+    ]
