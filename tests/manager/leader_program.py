@@ -3,7 +3,8 @@
     python leader_program.py KUBECONFIG IDENTITY LEASE_DURATION RENEW_DEADLINE RETRY_PERIOD
 
 It prints ``standby`` when all that needs no election runs, ``leads TIME`` with its first reconcile, ``worked N`` after
-each write that the server took, and ``cut`` when SIGUSR1 has cut it off. TIME is the machine's monotonic clock, in seconds.
+each write that the server took, and ``cut`` when SIGUSR1 has cut it off. TIME is the machine's monotonic clock, in
+seconds.
 """
 
 # ruff: noqa: T201 - that is how it speaks
