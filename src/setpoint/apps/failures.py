@@ -38,7 +38,7 @@ def explain(problem: BaseException) -> str | None:
     from setpoint.apiserver import PortTakenError, StorageError
     from setpoint.cache import CacheSyncError
     from setpoint.client import ApiError, ConfigError, CredentialsError, TransportError
-    from setpoint.crd import DefinitionError
+    from setpoint.crd import ConversionError, DefinitionError
 
     parts = _parts(problem)
     if len(parts) > 1:
@@ -46,7 +46,7 @@ def explain(problem: BaseException) -> str | None:
         return None if None in sentences else sentences[0]
     (problem,) = parts
     from_client = (CacheSyncError, ApiError, ConfigError, CredentialsError, TransportError)
-    from_user = (PortTakenError, StorageError, DefinitionError, DecodeError, SelectorError)
+    from_user = (PortTakenError, StorageError, ConversionError, DefinitionError, DecodeError, SelectorError)
     if isinstance(problem, (*from_client, *from_user)):
         return str(problem)
     if isinstance(problem, OSError) and problem.errno in (errno.EADDRINUSE, errno.EACCES, errno.ENOENT, errno.ENOSPC):
