@@ -27,8 +27,8 @@ class OwnerReference(Struct, kw_only=True, omit_defaults=True):
 class ManagedFieldsEntry(Struct, kw_only=True, omit_defaults=True):
     """The fields that one manager set in one way (``operation``: ``Apply`` or ``Update``).
 
-    ``fields_v1`` stays the JSON that was read (``msgspec.json.decode`` it), empty where there was none: it is half of what there is to decode in many an object, and hardly
-    ever asked for.
+    ``fields_v1`` stays the JSON that was read (``msgspec.json.decode`` it), empty where there was none: it is half of
+    what there is to decode in many an object, and hardly ever asked for.
     """
 
     manager: str = ""
