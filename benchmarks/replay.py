@@ -17,8 +17,6 @@ from urllib.parse import parse_qs, urlsplit
 
 from pods import pods
 
-# ruff: noqa: T201 - it says its port
-
 _BARE = b'{"kind":"Pod","apiVersion":"v1",'
 _CHUNKED = (
     b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: keep-alive\r\n\r\n"

@@ -132,8 +132,8 @@ def measure_go(items: int) -> dict[str, Any] | None:
         return None
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, "queue")
-        subprocess.run(["go", "build", "-o", program, "."], cwd=HERE / "peers" / "go" / "queue", check=True)  # noqa: S603, S607
-        run = subprocess.run([program, "-n", str(items)], check=True, capture_output=True)  # noqa: S603
+        subprocess.run(["go", "build", "-o", program, "."], cwd=HERE / "peers" / "go" / "queue", check=True)
+        run = subprocess.run([program, "-n", str(items)], check=True, capture_output=True)
         result: dict[str, Any] = json.loads(run.stdout)
         return result
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import gc
 import sys
 
-# ruff: noqa: T201 - that is how they speak
-
 
 def say(word: str) -> None:
     print(word, flush=True)
