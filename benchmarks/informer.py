@@ -8,8 +8,6 @@ MODIFIED event for each. Measured from outside, in /proc: wall and CPU seconds u
 memory, what it is over the idle process after a collection, and the CPU seconds of the events.
 """
 
-
-
 from __future__ import annotations
 
 import argparse
