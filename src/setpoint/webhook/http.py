@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable
+import sys
+from collections.abc import Awaitable, Callable, Coroutine
 from http import HTTPStatus
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 __all__ = ["HttpConnection", "HttpReply", "HttpRequest", "HttpService", "Refused"]
 
@@ -84,6 +85,7 @@ class HttpConnection(asyncio.Protocol):
         "_buffer",
         "_closing",
         "_deadline",
+        "_last",
         "_left",
         "_limit",
         "_loop",
@@ -105,6 +107,7 @@ class HttpConnection(asyncio.Protocol):
         self._request: HttpRequest | None = None
         self._left = 0  # bytes of a body that has a length; -1 for one in chunks
         self._limit = 0
+        self._last = False
         self._size = 0
         self._body: list[bytes] = []
         self._deadline: float | None = None
@@ -163,25 +166,31 @@ class HttpConnection(asyncio.Protocol):
 
     def _advance(self) -> None:
         """Goes as far as what has come allows."""
-        try:
-            if self._request is None and not self._read_head():
-                if self._buffer:
-                    self._hurry()
+        while self.task is None and not self._closing:
+            try:
+                if self._request is None and not self._read_head():
+                    if self._buffer:
+                        self._hurry()
+                    return
+                body = self._read_body()
+            except Refused as refused:
+                self._refuse(refused.reply)
                 return
-            body = self._read_body()
-        except Refused as refused:
-            self._refuse(refused.reply)
-            return
-        except _Malformed as problem:
-            self._refuse(self._service.complain(problem.status, str(problem)))
-            return
-        if body is None:
-            return
-        assert self._request is not None
-        request = self._request._replace(body=body)
-        self._request = None
-        self._deadline = None
-        self.task = self._loop.create_task(self._answer(request))
+            except _Malformed as problem:
+                self._refuse(self._service.complain(problem.status, str(problem)))
+                return
+            if body is None:
+                return
+            assert self._request is not None
+            request = self._request._replace(body=body)
+            self._request = None
+            self._deadline = None
+            task = _started(self._answer(request), self._loop)
+            if task.done():
+                if not self._buffer:
+                    return
+            else:
+                self.task = task
 
     async def _answer(self, request: HttpRequest) -> None:
         try:
@@ -196,10 +205,11 @@ class HttpConnection(asyncio.Protocol):
             reply = self._service.complain(500, "the server failed")
             self._closing = True
         finally:
+            waited = self.task is not None
             self.task = None
             if self._transport is None:
                 self._gone()
-        if request.headers.get("connection", "").lower() == "close" or reply.headers.get("connection") == "close":
+        if self._last or reply.headers.get("connection") == "close":
             self._closing = True
         self._write(reply, bodiless=request.method == "HEAD")
         if self._transport is None:
@@ -211,7 +221,7 @@ class HttpConnection(asyncio.Protocol):
         if self._paused:
             self._paused = False
             self._transport.resume_reading()
-        if self._buffer:
+        if waited and self._buffer:
             self._advance()
 
     def _read_head(self) -> bool:
@@ -229,8 +239,7 @@ class HttpConnection(asyncio.Protocol):
         lines = buffer[:end].decode("latin-1").split("\r\n")
         del buffer[: end + 4]
         request, last = _parsed(lines)
-        if last:
-            self._closing = True
+        self._last = last or request.headers.get("connection", "").lower() == "close"
         self._left = _framing(request.headers)
         self._limit = self._service.admit(request)
         if self._left > self._limit:
@@ -338,6 +347,13 @@ class HttpConnection(asyncio.Protocol):
             self._refuse(self._service.complain(408, text))
         else:
             self._transport.abort()
+
+
+def _started(work: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop) -> asyncio.Task[None]:
+    """A task that has begun, where Python can do that: most answers need no second turn of the loop."""
+    if sys.version_info >= (3, 12):
+        return asyncio.Task(work, loop=loop, eager_start=True)
+    return loop.create_task(work)
 
 
 def _parsed(lines: list[str]) -> tuple[HttpRequest, bool]:

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from setpoint.cache import Lister
 from setpoint.meta import Object, Selector
 from setpoint.models.authentication_v1 import UserInfo
-from setpoint.schema.errors import (
-    FieldError,
-    duplicate,
-    forbidden,
-    invalid,
-    not_found,
-    not_supported,
-    required,
-)
+from setpoint.schema.verdict import Denial, Verdict
 
 __all__ = ["Denial", "Operation", "Reads", "Review", "UndeclaredRead"]
 
@@ -49,18 +41,7 @@ class _NoReads:
 NO_READS = _NoReads()
 
 
-class Denial:
-    """A refusal of the whole request, as a code, a reason and a message of a ``Status``."""
-
-    __slots__ = ("code", "message", "reason")
-
-    def __init__(self, message: str, code: int = 403, reason: str = "Forbidden") -> None:
-        self.message = message
-        self.code = code
-        self.reason = reason
-
-
-class Review(Generic[K]):
+class Review(Verdict, Generic[K]):
     """One request for admission.
 
     What it says: ``operation``; ``old``, the stored object (on update only, None otherwise); ``user``; ``dry_run``:
@@ -73,10 +54,7 @@ class Review(Generic[K]):
     """
 
     __slots__ = (
-        "audit_annotations",
-        "denial",
         "dry_run",
-        "errors",
         "name",
         "namespace",
         "old",
@@ -86,7 +64,6 @@ class Review(Generic[K]):
         "subresource",
         "uid",
         "user",
-        "warnings",
     )
 
     def __init__(
@@ -103,6 +80,7 @@ class Review(Generic[K]):
         options: Mapping[str, Any] | None = None,
         reads: Reads = NO_READS,
     ) -> None:
+        super().__init__()
         self.operation: Operation = operation
         self.old = old
         self.user = user or UserInfo()
@@ -113,55 +91,6 @@ class Review(Generic[K]):
         self.uid = uid
         self.options = options or {}
         self.reads = reads
-        self.errors: list[FieldError] = []
-        self.warnings: list[str] = []
-        self.audit_annotations: dict[str, str] = {}
-        self.denial: Denial | None = None
-
-    # -- answers: every `field` is a path of wire names, such as spec.containers[0].image -----------------------------
-
-    def invalid(self, field: str, value: Any, detail: str) -> None:
-        """The field's value breaks a rule, which ``detail`` states: ``must be at most 10``."""
-        self.errors.append(invalid(field, value, detail))
-
-    def required(self, field: str, detail: str = "") -> None:
-        """The field must be given."""
-        self.errors.append(required(field, detail))
-
-    def forbidden(self, field: str, detail: str) -> None:
-        """The field must not be set, or not be changed, here."""
-        self.errors.append(forbidden(field, detail))
-
-    def duplicate(self, field: str, value: Any) -> None:
-        """The value must be unique and is not."""
-        self.errors.append(duplicate(field, value))
-
-    def not_found(self, field: str, value: Any) -> None:
-        """The value names something that does not exist."""
-        self.errors.append(not_found(field, value))
-
-    def not_supported(self, field: str, value: Any, supported: Sequence[str]) -> None:
-        """The value is none of those ``supported``."""
-        self.errors.append(not_supported(field, value, supported))
-
-    def deny(self, message: str, *, code: int = 403, reason: str = "Forbidden") -> None:
-        """Refuses the request as a whole. The first refusal stands; ``code`` is an HTTP status of 400 or more."""
-        if code < 400:
-            raise ValueError(f"a refusal's code must be 400 or more, not {code}")
-        if self.denial is None:
-            self.denial = Denial(message, code, reason)
-
-    def warn(self, text: str) -> None:
-        """Shows ``text`` to whoever made the request. API servers cut it at 256 bytes; start with what matters."""
-        self.warnings.append(text)
-
-    def audit(self, key: str, value: str) -> None:
-        """Adds an annotation to the request's audit event; the server puts the webhook's name before ``key``."""
-        self.audit_annotations[key] = value
-
-    @property
-    def refused(self) -> bool:
-        return self.denial is not None or bool(self.errors)
 
     # -- reads of what the Admission declares -------------------------------------------------------------------------
 
