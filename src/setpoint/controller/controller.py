@@ -20,6 +20,7 @@ from setpoint.meta.names import dns1123_subdomain
 from setpoint.workqueue import RateLimiter
 
 if TYPE_CHECKING:
+    from setpoint.controller.checks import CheckFunction
     from setpoint.controller.running import RunningController
 
 K = TypeVar("K", bound=Object)
@@ -134,6 +135,8 @@ class Controller(Generic[K]):
         self.sources: list[Source] = []
         self.finalizer = ""
         self.finalizer_function: Reconcile[K] | SyncReconcile[K] | None = None
+        self.defaulters: list[Callable[..., Any]] = []
+        self.validators: list[Callable[..., Any]] = []
 
     def owns(
         self,
@@ -211,6 +214,35 @@ class Controller(Generic[K]):
             raise ValueError(f"controller {self.name!r} has a finalizer already; call one function from the other")
         self.finalizer = checked_name(name) if name else finalizer_name(self.resource, self.name)
         self.finalizer_function = function
+        return self
+
+    def defaults(self, function: CheckFunction[K]) -> Self:
+        """Calls ``function`` to fill in the object before every reconcile and clean-up, in the order of declaration.
+
+        This is for clusters without webhooks; it takes the functions of `setpoint.webhook.Admission`. It changes the
+        copy that the reconcile function gets, never the object on the server: don't `Client.update` that copy, or its
+        defaults are written with it.
+
+        Raises:
+            TypeError: it takes something else than the object, or the object and a `Check`.
+        """
+        return self._check(self.defaulters, function)
+
+    def validates(self, function: CheckFunction[K]) -> Self:
+        """Calls ``function`` to judge the object after all defaults, before every reconcile.
+
+        An object that it refuses is not reconciled until it changes; the condition ``Reconciled`` and an event say why.
+        What is being deleted is not judged. An exception is no verdict but a failure like any other.
+
+        Raises:
+            TypeError: it takes something else than the object, or the object and a `Check`.
+        """
+        return self._check(self.validators, function)
+
+    def _check(self, functions: list[Callable[..., Any]], function: CheckFunction[K]) -> Self:
+        from setpoint.controller.checks import accepted  # brings the schema room along: only for who needs it
+
+        functions.append(accepted(function, f"controller {self.name!r}"))
         return self
 
     async def run(

@@ -39,10 +39,15 @@ class Reconciler(Generic[K]):
         self._controller = run.controller
         self._gvr = run.controller.resource.gvr
         self._pool: ThreadPoolExecutor | None = None
-        self._reconcile = self._callable(run.controller.reconcile)
-        self._finalize = (
-            self._callable(run.controller.finalizer_function) if run.controller.finalizer_function else None
-        )
+        declared = run.controller
+        self._reconcile = self._callable(declared.reconcile)
+        self._finalize = self._callable(declared.finalizer_function) if declared.finalizer_function else None
+        if declared.defaulters or declared.validators:
+            from setpoint.controller.checks import checked_first  # brings the schema room along
+
+            self._reconcile = checked_first(self._reconcile, declared.defaulters, declared.validators)
+            if self._finalize is not None:
+                self._finalize = checked_first(self._finalize, declared.defaulters, declared.validators)
         resource = run.controller.resource
         self._status_subresource = "status" if "status" in resource.subresources else ""
 

@@ -21,18 +21,21 @@ from .pattern import PatternError, compile_pattern
 from .prune import prune, unknown_fields
 from .validate import validate
 from .values import copy_json, json_equal
+from .verdict import Denial, Verdict
 
 __all__ = [
     "ANYTHING",
     "JSON",
     "OBJECT_META",
     "UNSET",
+    "Denial",
     "ErrorType",
     "FieldError",
     "PatternError",
     "Schema",
     "Schemas",
     "Unset",
+    "Verdict",
     "apply_defaults",
     "compile_pattern",
     "copy_json",

@@ -1,0 +1,84 @@
+"""Verdict: what a check of an object has to say about it, field by field or as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .errors import FieldError, duplicate, forbidden, invalid, not_found, not_supported, required, to_aggregate_message
+
+__all__ = ["Denial", "Verdict"]
+
+
+class Denial:
+    """A refusal of the whole request, as a code, a reason and a message of a ``Status``."""
+
+    __slots__ = ("code", "message", "reason")
+
+    def __init__(self, message: str, code: int = 403, reason: str = "Forbidden") -> None:
+        self.message = message
+        self.code = code
+        self.reason = reason
+
+
+class Verdict:
+    """Collects errors and warnings. Without an error and a `deny` the object is fine.
+
+    Every ``field`` is a path of wire names, such as ``spec.containers[0].image``.
+    """
+
+    __slots__ = ("audit_annotations", "denial", "errors", "warnings")
+
+    def __init__(self) -> None:
+        self.errors: list[FieldError] = []
+        self.warnings: list[str] = []
+        self.audit_annotations: dict[str, str] = {}
+        self.denial: Denial | None = None
+
+    def invalid(self, field: str, value: Any, detail: str) -> None:
+        """The field's value breaks a rule, which ``detail`` states: ``must be at most 10``."""
+        self.errors.append(invalid(field, value, detail))
+
+    def required(self, field: str, detail: str = "") -> None:
+        """The field must be given."""
+        self.errors.append(required(field, detail))
+
+    def forbidden(self, field: str, detail: str) -> None:
+        """The field must not be set, or not be changed, here."""
+        self.errors.append(forbidden(field, detail))
+
+    def duplicate(self, field: str, value: Any) -> None:
+        """The value must be unique and is not."""
+        self.errors.append(duplicate(field, value))
+
+    def not_found(self, field: str, value: Any) -> None:
+        """The value names something that does not exist."""
+        self.errors.append(not_found(field, value))
+
+    def not_supported(self, field: str, value: Any, supported: Sequence[str]) -> None:
+        """The value is none of those ``supported``."""
+        self.errors.append(not_supported(field, value, supported))
+
+    def deny(self, message: str, *, code: int = 403, reason: str = "Forbidden") -> None:
+        """Refuses the object as a whole. The first refusal stands; ``code`` is an HTTP status of 400 or more."""
+        if code < 400:
+            raise ValueError(f"a refusal's code must be 400 or more, not {code}")
+        if self.denial is None:
+            self.denial = Denial(message, code, reason)
+
+    def warn(self, text: str) -> None:
+        """Shows ``text`` to whoever made the request. API servers cut it at 256 bytes; start with what matters."""
+        self.warnings.append(text)
+
+    def audit(self, key: str, value: str) -> None:
+        """Adds an annotation to the request's audit event; the server puts the webhook's name before ``key``."""
+        self.audit_annotations[key] = value
+
+    @property
+    def refused(self) -> bool:
+        return self.denial is not None or bool(self.errors)
+
+    @property
+    def message(self) -> str:
+        """Why the object is refused, in one text; ``""`` if it is not."""
+        return self.denial.message if self.denial is not None else to_aggregate_message(self.errors)
