@@ -50,6 +50,16 @@ APP = textwrap.dedent(
 )
 
 
+KUBECONFIG = """
+apiVersion: v1
+kind: Config
+current-context: x
+contexts: [{name: x, context: {cluster: x, user: x}}]
+clusters: [{name: x, cluster: {server: "http://127.0.0.1:1"}}]
+users: [{name: x, user: {}}]
+"""
+
+
 async def run(*arguments: Any) -> asyncio.subprocess.Process:
     main = "import sys; from setpoint.cli.webhook import command; command(sys.argv[1:])"
     return await asyncio.create_subprocess_exec(
@@ -99,6 +109,24 @@ async def test_manifests_print_the_configurations(tmp_path: Path) -> None:
     assert document["kind"] == "ValidatingWebhookConfiguration"
     assert document["metadata"]["name"] == "app"
     assert document["webhooks"][0]["clientConfig"]["service"]["name"] == "mykind"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--cert-dir", "/nowhere"], "the serving certificate can't be read: /nowhere/tls.crt: No such file"),
+        (["--cert-dir", "/nowhere", "--url", "https://x"], "give exactly one of --cert-dir, --service and --url"),
+        (["--url", "http://x"], "'http://x' must be of the form https://"),
+    ],
+)
+async def test_failures_are_one_line(tmp_path: Path, arguments: list[str], says: str) -> None:
+    (app := tmp_path / "app.py").write_text(APP)
+    (kubeconfig := tmp_path / "config").write_text(KUBECONFIG)
+    program = await run(app, *arguments, "--kubeconfig", kubeconfig)
+    _, errors = await program.communicate()
+    assert program.returncode == 1
+    assert errors.decode().startswith(f"setpoint webhook: {says}")
+    assert errors.count(b"\n") == 1
 
 
 def test_a_file_without_anything_to_serve_is_named(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -23,9 +23,12 @@ from setpoint.manager.logging import configure
 from setpoint.manager.metrics import ProcessMetrics
 from setpoint.webhook import (
     Admission,
+    AdmissionError,
+    CertificateError,
     CertificateFiles,
     Converter,
     MemoryCertificates,
+    NotInForce,
     SecretCertificates,
     ServiceTarget,
     UrlTarget,
@@ -38,7 +41,8 @@ from setpoint.webhook import (
     trusting,
     uninstall,
 )
-from setpoint.webhook.serving import load_served, serve_webhooks
+from setpoint.webhook.registration import TargetError
+from setpoint.webhook.serving import ProgramError, load_served, serve_webhooks
 
 PROGRAM = "setpoint webhook"
 FIELD_MANAGER = "setpoint-webhook"
@@ -155,7 +159,7 @@ def serve(
             with stopping_on_signals(asked.set):
                 await serve_webhooks(server, factory=factory, beside=beside)
 
-    with reported(PROGRAM):
+    with _reported():
         asyncio.run(work())
 
 
@@ -180,9 +184,19 @@ def manifests(
     name
         Name of the webhook configurations; default: the name of APP.
     """
-    with reported(PROGRAM):
+    with _reported():
         target = ServiceTarget(service, namespace)
         sys.stdout.write(to_yaml(configurations(load_served(app), name or app.stem, target)))
+
+
+@contextmanager
+def _reported() -> Iterator[None]:
+    with reported(PROGRAM):
+        try:
+            yield
+        except (AdmissionError, CertificateError, NotInForce, ProgramError, TargetError) as problem:
+            print(f"{PROGRAM}: {problem}", file=sys.stderr)  # noqa: T201 - this is the user's terminal
+            raise SystemExit(1) from None
 
 
 @dataclass(frozen=True)

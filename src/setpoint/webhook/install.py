@@ -53,9 +53,7 @@ async def install(
         ApiError: the server refuses; NotFound names a CustomResourceDefinition that is missing.
     """
     each = list(served)
-    for document in configurations(each, name, target, bundle=bundle, labels=labels):
-        kind = next(kind for kind in _KINDS if kind.__name__ == document["kind"])
-        await client.apply(from_wire(kind, document), field_manager=FIELD_MANAGER)
+    # Definitions first: should one be missing, nothing is in force that nobody serves.
     for converter in converters_of(each):
         wanted = conversion(target, bundle=bundle)
         config = wanted["webhook"]["clientConfig"]
@@ -68,6 +66,9 @@ async def install(
             type=PatchType.MERGE,
             field_manager=FIELD_MANAGER,
         )
+    for document in configurations(each, name, target, bundle=bundle, labels=labels):
+        kind = next(kind for kind in _KINDS if kind.__name__ == document["kind"])
+        await client.apply(from_wire(kind, document), field_manager=FIELD_MANAGER)
     logger.info("webhooks are registered", extra={"fields": {"name": name}})
     deadline = asyncio.get_running_loop().time() + timeout
     for sample in samples:

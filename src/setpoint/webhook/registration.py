@@ -17,6 +17,7 @@ from setpoint.webhook.injection import Trusting
 __all__ = [
     "ServiceTarget",
     "Target",
+    "TargetError",
     "UrlTarget",
     "configurations",
     "conversion",
@@ -33,9 +34,13 @@ _KINDS: Final[dict[Role, str]] = {
 }
 
 
+class TargetError(ValueError):
+    """API servers can't be told to call there; the message says why."""
+
+
 @dataclass(frozen=True, slots=True)
 class ServiceTarget:
-    """Webhooks are behind a Service. Raises `ValueError` for names that no Service can have."""
+    """Webhooks are behind a Service. Raises `TargetError` for names that no Service can have."""
 
     name: str
     namespace: str
@@ -47,9 +52,9 @@ class ServiceTarget:
             ("namespace", self.namespace, dns1123_label(self.namespace)),
         ):
             if problems:
-                raise ValueError(f"the Service's {what} {word!r}: {problems[0]}")
+                raise TargetError(f"the Service's {what} {word!r}: {problems[0]}")
         if not 1 <= self.port <= 65535:
-            raise ValueError(f"the Service's port must be 1 to 65535, not {self.port}")
+            raise TargetError(f"the Service's port must be 1 to 65535, not {self.port}")
 
     def client_config(self, path: str) -> Document:
         service = {"name": self.name, "namespace": self.namespace, "path": path, "port": self.port}
@@ -60,7 +65,7 @@ class ServiceTarget:
 class UrlTarget:
     """Webhooks are at an address that API servers reach by themselves: for development against a remote cluster.
 
-    Raises `ValueError` for what API servers refuse: anything but ``https://HOST[:PORT][/PATH]``.
+    Raises `TargetError` for what API servers refuse: anything but ``https://HOST[:PORT][/PATH]``.
     """
 
     url: str
@@ -68,7 +73,7 @@ class UrlTarget:
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
         if parts.scheme != "https" or not parts.hostname or parts.query or parts.fragment or "@" in parts.netloc:
-            raise ValueError(f"{self.url!r} must be of the form https://HOST[:PORT][/PATH]: API servers take no other")
+            raise TargetError(f"{self.url!r} must be of the form https://HOST[:PORT][/PATH]: API servers take no other")
 
     def client_config(self, path: str) -> Document:
         return {"url": self.url.rstrip("/") + path}
@@ -91,10 +96,10 @@ def configurations(
     ``bundle`` (PEM) is what to trust; without one ``caBundle`` is left to whoever injects it.
 
     Raises:
-        ValueError: the name is not valid.
+        TargetError: the name is not valid.
     """
     if problems := dns1123_subdomain(name):
-        raise ValueError(f"the name {name!r} of the webhook configurations: {problems[0]}")
+        raise TargetError(f"the name {name!r} of the webhook configurations: {problems[0]}")
     admissions = [each for each in served if isinstance(each, Admission)]
     documents: list[Document] = []
     for role, kind in _KINDS.items():

@@ -15,7 +15,11 @@ from setpoint.webhook.admission import Admission
 from setpoint.webhook.conversion import Converter
 from setpoint.webhook.server import WebhookServer
 
-__all__ = ["load_served", "serve_webhooks", "served_by"]
+__all__ = ["ProgramError", "load_served", "serve_webhooks", "served_by"]
+
+
+class ProgramError(ValueError):
+    """A file is no program of webhooks; the message names it and says what is missing."""
 
 
 class _Runnable(Protocol):
@@ -86,19 +90,19 @@ def load_served(path: Path) -> list[Admission[Any] | Converter]:
     """The admissions and converters that the Python file ``path`` defines.
 
     Raises:
-        ValueError: it is no Python file, or defines none.
+        ProgramError: it is no Python file, or defines none.
         Exception: what the file itself raises.
     """
     spec = spec_from_file_location(path.stem, path)
     if path.suffix != ".py" or not path.is_file() or spec is None or spec.loader is None:
-        raise ValueError(f"{path} is no Python file")
+        raise ProgramError(f"{path} is no Python file")
     module = module_from_spec(spec)
     sys.modules[spec.name] = module  # msgspec looks annotations up there
     sys.path.insert(0, str(path.parent.resolve()))  # as for a program that is run
     spec.loader.exec_module(module)
     found = served_by(vars(module))
     if not found:
-        raise ValueError(
+        raise ProgramError(
             f"{path} defines nothing to serve: it needs an Admission, or a class with conversions, in a global name, "
             "such as admission = Admission(Mykind).validates(check)"
         )
