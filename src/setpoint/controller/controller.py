@@ -15,6 +15,7 @@ from setpoint.controller.finalizer import checked_name, finalizer_name
 from setpoint.controller.handlers import Handler, MapFunction
 from setpoint.controller.outcome import Outcome
 from setpoint.controller.predicates import Test
+from setpoint.controller.tracing import find_tracer, traced
 from setpoint.meta import ApiModel, FieldSelector, LabelSelector, Object, ObjectKey, Selector, resource_of
 from setpoint.meta.names import dns1123_subdomain
 from setpoint.workqueue import RateLimiter
@@ -272,6 +273,8 @@ class Controller(Generic[K]):
         """One run of this declaration, not yet started; ``options`` are those of `RunningController`."""
         from setpoint.controller.running import RunningController  # the run knows its declaration
 
+        if (tracer := find_tracer()) is not None:
+            client = traced(client, tracer)
         return RunningController(self, client, factory, now=now, random=random or Random(), **options)
 
     def _scope(self, kind: type[Object]) -> str | None:

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import msgspec
@@ -18,6 +19,7 @@ from setpoint.controller.failures import Outdated, ReconcileTimeout, describe, i
 from setpoint.controller.outcome import After, Done, Outcome, Retry
 from setpoint.controller.status import StatusDraft
 from setpoint.controller.sync_context import SyncContext
+from setpoint.controller.tracing import find_tracer, reconcile_span
 from setpoint.meta import GroupVersionResource, Object, ObjectKey, Resource, raw_of, resource_of
 from setpoint.patch import merge_patch
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from setpoint.controller.running import RunningController
 
 K = TypeVar("K", bound=Object)
+_UNTRACED = nullcontext()
 
 
 class Reconciler(Generic[K]):
@@ -49,6 +52,7 @@ class Reconciler(Generic[K]):
             if self._finalize is not None:
                 self._finalize = checked_first(self._finalize, declared.defaulters, declared.validators)
         resource = run.controller.resource
+        self._tracer = find_tracer()
         self._status_subresource = "status" if "status" in resource.subresources else ""
 
     async def handle(self, key: ObjectKey) -> Outcome | None:
@@ -85,15 +89,21 @@ class Reconciler(Generic[K]):
         context = Context(cast("RunningController[Any]", run), obj, causes)
         run.running[key] = context
         token = current.set(context)
+        span = _UNTRACED if self._tracer is None else reconcile_span(self._tracer, self._controller.name, context)
         try:
-            if behind:
-                run.metrics.stale_reads += 1
-                await self._prefetch(context, behind)
-            if cleaning:
-                return await self._clean_up(obj, context)
-            if not deleting and self._finalize is not None and self._controller.finalizer not in metadata.finalizers:
-                obj = await self._add_finalizer(obj, context)
-            return await self._attempt(self._reconcile, obj, context)
+            with span:
+                if behind:
+                    run.metrics.stale_reads += 1
+                    await self._prefetch(context, behind)
+                if cleaning:
+                    return await self._clean_up(obj, context)
+                if (
+                    not deleting
+                    and self._finalize is not None
+                    and self._controller.finalizer not in metadata.finalizers
+                ):
+                    obj = await self._add_finalizer(obj, context)
+                return await self._attempt(self._reconcile, obj, context)
         finally:
             current.reset(token)
 

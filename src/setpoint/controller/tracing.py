@@ -1,0 +1,94 @@
+"""Tracing: OpenTelemetry spans of reconciles and of their requests, where its API is installed and set up.
+
+A span ``reconcile CONTROLLER`` lasts from the read of the object to its outcome and says what led to it; the requests
+that were made for it are its children, and carry its trace to the API server (W3C ``traceparent``).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
+from dataclasses import replace
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from setpoint.client import Client, Request, Response, Transport
+
+if TYPE_CHECKING:
+    from setpoint.controller.context import Context
+
+
+def find_tracer() -> Any:
+    """The tracer of the process's tracer provider, None if there is no provider.
+
+    Set the provider before the controller is bound. Without one nothing is traced, and tracing costs nothing.
+    """
+    if "opentelemetry" not in sys.modules and find_spec("opentelemetry") is None:
+        return None
+    try:
+        trace = import_module("opentelemetry.trace")
+    except ImportError:  # another package of that namespace
+        return None
+    provider = trace.get_tracer_provider()
+    if isinstance(provider, trace.ProxyTracerProvider):  # nobody has set one
+        return None
+    return provider.get_tracer("setpoint")
+
+
+def traced(client: Client, tracer: Any) -> Client:
+    """The same client, with a span for each request."""
+    return Client(
+        TracedTransport(client.transport, tracer),
+        namespace=client.namespace,
+        field_manager=client.field_manager,
+        config=client.config,
+        random=client.random,
+    )
+
+
+def reconcile_span(tracer: Any, controller: str, context: Context) -> AbstractContextManager[Any]:
+    """The span of one reconcile; an exception that leaves it is recorded in it."""
+    span: AbstractContextManager[Any] = tracer.start_as_current_span(
+        f"reconcile {controller}",
+        attributes={
+            "setpoint.controller": controller,
+            "setpoint.causes": [str(cause) for cause in context.causes],
+            "setpoint.failures": context.failures,
+            "k8s.object.kind": context.object.kind,
+            "k8s.object.name": context.key.name,
+            "k8s.namespace.name": context.key.namespace,
+            "k8s.object.resource_version": context.object.metadata.resource_version,
+        },
+    )
+    return span
+
+
+class TracedTransport:
+    """A transport that makes a span of each request, under the current one."""
+
+    def __init__(self, transport: Transport, tracer: Any) -> None:
+        self._transport = transport
+        self._tracer = tracer
+        self._kind = import_module("opentelemetry.trace").SpanKind.CLIENT
+        self._status = import_module("opentelemetry.trace").StatusCode.ERROR
+        self._inject = import_module("opentelemetry.propagate").inject
+
+    def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
+        return self._send(request)
+
+    @asynccontextmanager
+    async def _send(self, request: Request) -> AsyncIterator[Response]:
+        attributes = {"http.request.method": request.method, "url.path": request.path}
+        with self._tracer.start_as_current_span(request.method, kind=self._kind, attributes=attributes) as span:
+            headers = dict(request.headers)
+            self._inject(headers)
+            async with self._transport.send(replace(request, headers=headers)) as response:
+                span.set_attribute("http.response.status_code", response.status)
+                if response.status >= 400:
+                    span.set_status(self._status)
+                yield response
+
+    async def close(self) -> None:
+        """The wrapped transport belongs to somebody else."""
