@@ -182,11 +182,11 @@ async def test_over_months_every_certificate_is_trusted_by_the_configuration_of_
 @virtual_time
 async def test_a_restart_in_the_middle_of_a_change_of_authority_goes_on_from_there() -> None:
     async with api() as client:
-        async with running(first := replica(client)):
+        async with running(first := replica(client, check_every=1800.0)):
             await advance(13.36 * DAY)
             assert len(split(first.bundle)) == 2
             before = first.current
-        async with running(second := replica(client)):
+        async with running(second := replica(client, check_every=1800.0)):
             assert second.current == before
             assert second.bundle == first.bundle
             await advance(DAY)
@@ -269,7 +269,7 @@ async def test_files_are_read_again_when_they_fit_together(tmp_path: Path) -> No
 @virtual_time
 async def test_memory_rotates_and_tells_whom_to_trust() -> None:
     bundles: list[bytes] = []
-    source = MemoryCertificates(rotation=SHORT, now=now, check_every=3000, on_bundle=bundles.append)
+    source = MemoryCertificates(rotation=SHORT, now=now, check_every=3600, on_bundle=bundles.append)
     async with running(source):
         for _ in range(60):
             assert source.current is not None

@@ -153,7 +153,7 @@ async def test_a_thousand_connections_that_say_nothing_keep_nobody_out() -> None
     writers: list[asyncio.StreamWriter] = []
     readers: list[asyncio.StreamReader] = []
     try:
-        async with served(Webhooks(mykind_admission()), read_timeout=1.5) as (server, session):
+        async with served(Webhooks(mykind_admission()), read_timeout=1.0) as (server, session):
             for _ in range(1000):
                 reader, writer = await asyncio.open_connection(HOST, server.port)
                 readers.append(reader)

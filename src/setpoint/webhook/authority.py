@@ -10,6 +10,7 @@ import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any, Final
 
 __all__ = [
@@ -28,6 +29,8 @@ __all__ = [
 
 BACKDATE: Final = timedelta(hours=1)
 """How long before its making a certificate is valid: clocks of others may be late."""
+_KNOWN: Final = 64
+"""Certificates that are not looked at again: every check is about the same few."""
 _BEGIN: Final = b"-----BEGIN "
 _END: Final = b"-----END "
 
@@ -111,6 +114,7 @@ def issue(authority: Pair, names: Sequence[str], *, now: datetime, lifetime: tim
     return _signed(builder, key, signer)
 
 
+@lru_cache(maxsize=_KNOWN)
 def facts_of(certificate: bytes) -> Facts:
     """What the first certificate of a PEM text says.
 
@@ -129,6 +133,7 @@ def facts_of(certificate: bytes) -> Facts:
     return Facts(loaded.not_valid_before_utc + BACKDATE, loaded.not_valid_after_utc, frozenset(names))
 
 
+@lru_cache(maxsize=_KNOWN)
 def signed_by(certificate: bytes, authority: bytes) -> bool:
     """Whether ``authority``'s key signed ``certificate``. Validity in time is not looked at."""
     from cryptography.exceptions import InvalidSignature
@@ -140,6 +145,7 @@ def signed_by(certificate: bytes, authority: bytes) -> bool:
     return True
 
 
+@lru_cache(maxsize=_KNOWN)
 def matches(pair: Pair) -> bool:
     """Whether certificate and key belong together."""
     _, serialization = _library()
