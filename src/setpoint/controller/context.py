@@ -75,6 +75,11 @@ class Context:
     # -- what is there -------------------------------------------------------------------------------------------------
 
     @property
+    def controller(self) -> str:
+        """The controller's name."""
+        return self._run.name
+
+    @property
     def client(self) -> Client:
         """The client, for everything that has no short form here. What is written through it counts as this
         reconcile's: the key's next one will see it."""

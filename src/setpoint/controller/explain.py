@@ -200,6 +200,7 @@ def facts_of(run: RunningController[Any], key: ObjectKey) -> Facts:
         phase=run.state,
         problem=run.problem,
         unsynced=tuple(unsynced(run)),
+        elsewhere=run.guard.elsewhere(key) if run.guard is not None else "",
         scope=f", which is limited to {', '.join(limits)}" if limits else "",
         known=known,
         queue=run.queue.state(key),

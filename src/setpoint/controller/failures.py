@@ -23,6 +23,10 @@ class Outdated(Exception):
     """A write was made for a state of the object that is no more. Handled as a conflict."""
 
 
+class HandedOver(Exception):
+    """The key is another process's. No failure: nothing is counted, and there is no next attempt here."""
+
+
 class Failure(NamedTuple):
     """What to do about an exception.
 

@@ -26,6 +26,7 @@ from setpoint.controller.metrics import ControllerMetrics, LoopMetrics
 from setpoint.controller.predicates import name_of
 from setpoint.controller.reconciler import Reconciler
 from setpoint.controller.seen import Seen
+from setpoint.controller.shard import Shard, ShardGuard
 from setpoint.controller.timeline import Attempt, Timeline, Write
 from setpoint.controller.work_loop import End, WorkLoop
 from setpoint.meta import GroupVersionResource, Object, ObjectKey, Resource, resource_of
@@ -58,6 +59,7 @@ class RunningController(Generic[K]):
         metrics: ControllerMetrics | None = None,
         queue_metrics: QueueMetricsProvider | None = None,
         logger: logging.Logger | None = None,
+        shard: Shard | None = None,
     ) -> None:
         self.controller = controller
         self.name = controller.name
@@ -88,9 +90,10 @@ class RunningController(Generic[K]):
         if metrics is not None:
             metrics.add(self.metrics)
         self.reconciler: Reconciler[K] = Reconciler(self)
+        self.guard = ShardGuard(self, shard, self.reconciler.handle) if shard is not None else None
         self.loop: WorkLoop[ObjectKey] = WorkLoop(
             self.name,
-            self.reconciler.handle,
+            self.reconciler.handle if self.guard is None else self.guard.handle,
             workers=controller.workers,
             rate_limiter=controller.rate_limiter() if controller.rate_limiter else None,
             metrics=self.metrics,
@@ -141,13 +144,15 @@ class RunningController(Generic[K]):
                 self.state = "running"
                 self.log.info("controller started", extra={"workers": self.loop.workers})
                 async with asyncio.TaskGroup() as group:
-                    sources = [
+                    beside = [
                         group.create_task(self._drain(source), name=f"{self.name} source {number}")
                         for number, source in enumerate(self.controller.sources)
                     ]
+                    if self.guard is not None:
+                        beside.append(group.create_task(self.guard.follow(), name=f"{self.name} shard"))
                     await self.loop.run()
-                    for source in sources:
-                        source.cancel()
+                    for task in beside:
+                        task.cancel()
         except BaseException as problem:
             self.problem = f"{type(problem).__name__}: {problem}"
             raise

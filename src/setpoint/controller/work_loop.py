@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from setpoint.controller.failures import BUGS, ReconcileTimeout, classify, describe, is_conflict
+from setpoint.controller.failures import BUGS, HandedOver, ReconcileTimeout, classify, describe, is_conflict
 from setpoint.controller.log import BoundLogger
 from setpoint.controller.metrics import LoopMetrics
 from setpoint.controller.outcome import After, Done, Outcome, TerminalError
@@ -130,6 +130,10 @@ class WorkLoop(Generic[Key]):
             # missed by nobody.
             problem = RuntimeError("reconcile awaited a task that was cancelled")
             result, detail, next_in = self._failed(key, problem)
+        except HandedOver as problem:
+            if self._on_end is not None:
+                self._on_end(key, End(started, clock() - started, "handed over", str(problem), None))
+            return
         except Exception as problem:  # noqa: BLE001 - whatever the function raises is an outcome of this key
             result, detail, next_in = self._failed(key, problem)
         else:

@@ -11,6 +11,9 @@ from setpoint.manager.leader_election import (
 )
 from setpoint.manager.manager import Manager
 from setpoint.manager.metrics import ProcessMetrics
+from setpoint.manager.shard_member import ShardMember
+from setpoint.manager.shard_transport import ShardTransport
+from setpoint.manager.sharding import Sharding
 from setpoint.manager.signals import stopping_on_signals
 
 __all__ = [
@@ -23,6 +26,9 @@ __all__ = [
     "ProcessMetrics",
     "Runnable",
     "RunnableEnded",
+    "ShardMember",
+    "ShardTransport",
+    "Sharding",
     "WriteRefused",
     "stopping_on_signals",
 ]

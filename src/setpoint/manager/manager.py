@@ -20,6 +20,9 @@ from setpoint.manager.health import HealthChecks
 from setpoint.manager.http_server import Answer, HttpServer
 from setpoint.manager.leader_election import FencedTransport, LeaderElection, LeaderElector
 from setpoint.manager.metrics import ProcessMetrics
+from setpoint.manager.shard_member import ShardMember
+from setpoint.manager.shard_transport import ShardTransport
+from setpoint.manager.sharding import Sharding
 
 GroupName = Literal["servers", "caches", "others", "leader"]
 
@@ -47,6 +50,8 @@ class Manager:
         client: for everything. The manager doesn't close it.
         controllers: declarations; one that is not ``leader_only`` runs without election, too.
         leader_election: None to run without.
+        sharding: share the keys of the controllers that are ``leader_only`` with other processes, instead of having
+            one leader. Everything else runs in every process.
         metrics_bind_address: ``:8080`` for ``/metrics`` and ``/debug/controllers``; ``"0"`` is off.
         health_probe_bind_address: ``:8081`` for ``/healthz`` and ``/readyz``; ``"0"`` is off.
         shutdown_timeout: seconds that everything together may take to stop before it is cancelled; None for ever.
@@ -54,7 +59,7 @@ class Manager:
         instance: names this process in events.
 
     Raises:
-        ValueError: two controllers have one name, or an address is not valid.
+        ValueError: two controllers have one name, an address is not valid, or there is both an election and sharding.
     """
 
     def __init__(
@@ -63,6 +68,7 @@ class Manager:
         *,
         controllers: Iterable[Controller[Any]] = (),
         leader_election: LeaderElection | None = None,
+        sharding: Sharding | None = None,
         metrics_bind_address: str = "0",
         health_probe_bind_address: str = "0",
         shutdown_timeout: float | None = 30.0,
@@ -94,6 +100,18 @@ class Manager:
                 config=client.config,
                 random=self.random,
             )
+        self.shards: ShardMember | None = None
+        if sharding is not None:
+            if leader_election is not None:
+                raise ValueError("a manager has leader_election or sharding, not both: with shards every process works")
+            self.shards = ShardMember(client, sharding, now=now, random=self.random, ready=self._caches_synced)
+            leading_client = Client(
+                ShardTransport(client.transport, self.shards),
+                namespace=client.namespace,
+                field_manager=client.field_manager,
+                config=client.config,
+                random=self.random,
+            )
         self._leading_client = leading_client
         self.factory = factory or InformerFactory(
             client,
@@ -118,6 +136,9 @@ class Manager:
             name: Group(name, self._on_end) for name in ("servers", "caches", "others", "leader")
         }
         self._groups["caches"].add(_Caches(self.factory))
+        if self.shards is not None:
+            self._groups["caches"].add(self.shards)  # it ends when the controllers have
+            self.readyz.add("sharding", self.shards.problem)
         self._groups["others"].add(self.recorder)
         self.metrics_server = self._server(metrics_bind_address, "metrics")
         if self.metrics_server is not None and self.metrics is not None:
@@ -165,6 +186,7 @@ class Manager:
                 recorder=self.recorder,
                 metrics=self.metrics.controllers if self.metrics is not None else None,
                 queue_metrics=self.metrics.queues if self.metrics is not None else None,
+                shard=self.shards if leading else None,
             )
             self.controllers[runnable.name] = running
             self.readyz.add(f"controller-{runnable.name}", self._readiness(running))
@@ -274,6 +296,8 @@ class Manager:
                 await asyncio.gather(renewing, return_exceptions=True)
             if self.elector is not None and not lost and self.elector.election.release_on_cancel:
                 await self.elector.release()
+            if self.shards is not None:
+                await self.shards.release()
         if not lost:
             await self.recorder.flush()
         self._state = "stopped"
@@ -287,6 +311,12 @@ class Manager:
         else:
             self._ended.add_note(f"then also: {type(problem).__name__}: {problem}")
         self._end.set()
+
+    async def _caches_synced(self) -> None:
+        """A process takes its share of the keys only when it can work on them."""
+        for running in self.controllers.values():
+            for informer in running.informers.values():
+                await informer.wait_synced()
 
     # -- servers -------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,198 @@
+"""Shards: one process's share of a controller's keys, and what a controller does when it changes.
+
+Who has which key is decided elsewhere (`setpoint.manager.sharding`); here is what that means for one controller: no key
+is begun that is not this process's, and a key that has come from another process is begun only when the caches show
+what that one wrote.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from setpoint.client import ApiError, TransportError
+from setpoint.client.partial import metadata_only
+from setpoint.controller.cause import Cause
+from setpoint.controller.failures import HandedOver, describe
+from setpoint.controller.outcome import Outcome
+from setpoint.meta import ObjectKey, resource_of
+from setpoint.workqueue import LOW_PRIORITY
+
+if TYPE_CHECKING:
+    from setpoint.controller.running import RunningController
+
+CATCH_UP: Final = 10.0
+"""Seconds that a cache may take to show what another process wrote, before that is tried again."""
+PAUSE: Final = 2.0
+_TURN: Final = 500
+
+
+class Share(Protocol):
+    """Which keys are this process's. It never changes; there is a new one instead."""
+
+    @property
+    def empty(self) -> bool: ...
+
+    def owns(self, controller: str, key: ObjectKey) -> bool: ...
+
+
+class Shard(Protocol):
+    """This process, as one of several that share the keys of their controllers."""
+
+    @property
+    def share(self) -> Share:
+        """What may be begun now."""
+        ...
+
+    def on_change(self, listener: Callable[[Share], None]) -> Callable[[], None]:
+        """Calls ``listener`` with every new share, at once when it changes; the answer ends that."""
+        ...
+
+    def begin(self, controller: str, key: ObjectKey) -> asyncio.Timeout | None:
+        """Notes that a reconcile begins; None if it must not. The scope is the reconcile's: when it expires, the key
+        is wanted elsewhere. `end` is due."""
+        ...
+
+    def end(self, controller: str, key: ObjectKey) -> None: ...
+
+    def elsewhere(self, controller: str, key: ObjectKey) -> str:
+        """Why the key is not begun here, ``""`` if it may be."""
+        ...
+
+
+class ShardGuard:
+    """Stands before a controller's reconciler.
+
+    *Guarantees*
+
+    - A key is begun only if it is this process's now, and was so ever since the caches last caught up.
+    - Every object whose key has come to this process is reconciled, whatever events were missed before.
+    """
+
+    def __init__(
+        self,
+        run: RunningController[Any],
+        shard: Shard,
+        handle: Callable[[ObjectKey], Awaitable[Outcome | None]],
+    ) -> None:
+        self._run = run
+        self._shard = shard
+        self._handle = handle
+        self._shares: list[Share] = []
+        """The share that the caches have caught up with, and those that came since; a key must be in all of them."""
+        self._caught_up = False
+        self._changed = asyncio.Event()
+
+    async def handle(self, key: ObjectKey) -> Outcome | None:
+        """As the reconciler's. Raises `HandedOver` for a key that is not, or not any more, this process's."""
+        name = self._run.name
+        scope = self._shard.begin(name, key) if self._mine(key) else None
+        if scope is None:
+            self._forget(key)
+            raise HandedOver("another process has the key")
+        try:
+            async with scope:
+                return await self._handle(key)
+        except TimeoutError as problem:
+            if scope.expired():
+                self._forget(key)
+                raise HandedOver("cancelled, since the key was wanted by another process") from problem
+            raise
+        finally:
+            self._shard.end(name, key)
+
+    def elsewhere(self, key: ObjectKey) -> str:
+        """Why the key is not begun here, ``""`` if it may be."""
+        why = self._shard.elsewhere(self._run.name, key)
+        if not why and not self._mine(key):
+            return "it has come to this process, whose caches are catching up with what others wrote"
+        return why
+
+    async def follow(self) -> None:
+        """Takes over what comes to this process, until it is cancelled."""
+        remove = self._shard.on_change(self._on_change)
+        try:
+            self._on_change(self._shard.share)
+            while True:
+                await self._changed.wait()
+                self._changed.clear()
+                shares = list(self._shares)
+                if not shares[-1].empty:
+                    await self._catch_up()
+                before = shares[:-1] if self._caught_up else []
+                self._shares = [shares[-1], *self._shares[len(shares) :]]
+                self._caught_up = True
+                await self._take_over(shares[-1], before)
+        finally:
+            remove()
+
+    def _on_change(self, share: Share) -> None:
+        self._shares.append(share)
+        self._changed.set()
+
+    def _mine(self, key: ObjectKey) -> bool:
+        name = self._run.name
+        return self._caught_up and all(share.owns(name, key) for share in self._shares)
+
+    def _forget(self, key: ObjectKey) -> None:
+        run = self._run
+        run.queue.forget(key)
+        run.causes.take(key)
+        run.barriers.forget(key)
+        run.hot.forget(key)
+        run.echoes.pop(key, None)
+
+    async def _take_over(self, share: Share, before: list[Share]) -> None:
+        """Asks for a reconcile of every object that is this process's, and was not in all the shares ``before``."""
+        name = self._run.name
+        store = self._run.informers[self._run.controller.resource.gvr].store
+        for number, cached in enumerate(list(store)):
+            key = ObjectKey(cached)
+            if share.owns(name, key) and not (before and all(each.owns(name, key) for each in before)):
+                self._run.enqueue(key, Cause("sync"), priority=LOW_PRIORITY)
+            if number % _TURN == _TURN - 1:
+                await asyncio.sleep(0)
+
+    async def _catch_up(self) -> None:
+        """Until every cache shows what was there when this began: all that the keys' last owners wrote."""
+        for gvr in self._run.informers:
+            while not await self._caught_up_with(gvr):  # noqa: ASYNC110 - what is waited for is the server's
+                await asyncio.sleep(PAUSE)
+
+    async def _caught_up_with(self, gvr: Any) -> bool:
+        run = self._run
+        informer = run.informers[gvr]
+        kind = next(watch.kind for watch in run.controller.watched if resource_of(watch.kind).gvr == gvr)
+        scope = informer.shared.scope
+        try:
+            live = await run.client.list(
+                metadata_only(resource_of(kind)),
+                namespace=scope.namespace or None,
+                selector=scope.selector,
+                field_selector=scope.field_selector,
+            )
+        except (ApiError, TransportError) as problem:
+            run.log.warning("keys wait to be taken over", extra={"error": describe(problem)})
+            return False
+        store = informer.store
+        present = set()
+        seen = True
+        deadline = asyncio.get_running_loop().time() + CATCH_UP
+        for item in live.items:
+            present.add(item.key)
+            version = item.metadata.resource_version
+            known = store.resource_version(item.key)
+            if known is None or not version.isdecimal() or known < int(version):
+                seen = seen and await informer.observed(item.key, version, uid=item.uid, timeout=_left(deadline))
+        for cached in list(store):
+            head = store.head(cached)
+            if cached not in present and head is not None:
+                seen = seen and await informer.observed(cached, uid=head.uid, deleted=True, timeout=_left(deadline))
+        if not seen:
+            run.log.warning("keys wait to be taken over: the cache is behind", extra={"resource": str(gvr.resource)})
+        return seen
+
+
+def _left(deadline: float) -> float:
+    return max(deadline - asyncio.get_running_loop().time(), 0.0)

@@ -1,0 +1,54 @@
+"""Rendezvous hashing: every key belongs to the member that scores highest for it.
+
+When a member goes, its keys spread over the others and no other key moves; when one comes, it takes its share from all
+of them and nothing else moves. The score depends on the member's identity, not on which of its lives this is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import Final
+
+_MASK: Final = (1 << 64) - 1
+
+
+class Members:
+    """A set of members, by id: ``IDENTITY@LIFE``. It never changes.
+
+    Equal sets give every key to the same member, in every process and version of Python.
+    """
+
+    __slots__ = ("_seeds", "ids")
+
+    def __init__(self, ids: Iterable[str]) -> None:
+        self.ids = frozenset(ids)
+        self._seeds = [(point(id.rpartition("@")[0]), id) for id in sorted(self.ids)]
+
+    def owner(self, controller: str, key: str) -> str:
+        """The id of the member that has the key; ``""`` if there are no members."""
+        place = point(f"{controller}/{key}")
+        best, found = -1, ""
+        for seed, id in self._seeds:
+            score = ((place ^ seed) * 0xBF58476D1CE4E5B9) & _MASK
+            score = ((score ^ (score >> 31)) * 0x94D049BB133111EB) & _MASK
+            score ^= score >> 29
+            if score > best:
+                best, found = score, id
+        return found
+
+    def __contains__(self, id: object) -> bool:
+        return id in self.ids
+
+    def __str__(self) -> str:
+        return ",".join(sorted(self.ids))
+
+    @classmethod
+    def parse(cls, text: str) -> Members:
+        """What `str` gave."""
+        return cls(filter(None, text.split(",")))
+
+
+def point(text: str) -> int:
+    """64 bits that stand for the text, the same everywhere."""
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")

@@ -1,0 +1,424 @@
+"""Sharding: several processes share the keys of their controllers, each key being in one of them at a time.
+
+Every process keeps a Lease (``coordination.k8s.io/v1``) of its own and finds those of the others by label. A key
+belongs to one of the members by rendezvous hashing. As in leader election only local clocks count: a member is gone
+when its Lease has not changed for its own duration since this process first saw it so.
+
+**Why no key is in two processes.** A member writes the set of members that it works under, its *view*, into its Lease,
+and works only on keys that are its own by that view. By rendezvous, two members that are in each other's views never
+have the same key. So all that is needed is that they are, before they work:
+
+- A member that joins writes its Lease first, with an empty view, then lists the others'. Those that it finds have
+  joined earlier; it begins no key until each of them has a view with the newcomer in it. Who is not in that list yet
+  will, by the same rule, find the newcomer.
+- A member publishes a view only when it has ended all work on keys that are not its own by that view: publishing
+  is the acknowledgement that those keys may be begun elsewhere.
+- A member leaves a view only when it is dead: it gives up all work ``renew_deadline`` after the last renewal that
+  worked, and the others wait for ``lease_duration`` to pass. It may come back, but as somebody else: a *life* is part
+  of its id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from random import Random
+
+from setpoint.client import AlreadyExists, ApiError, Client, Conflict, NotFound, TransportError
+from setpoint.controller.shard import Share
+from setpoint.manager.rendezvous import Members
+from setpoint.manager.shard_peers import LABEL, VIEW, Keys, Peer, record_of
+from setpoint.manager.sharding import Sharding
+from setpoint.meta import MicroTime, ObjectKey
+from setpoint.models.coordination_v1 import Lease, LeaseSpec
+
+logger = logging.getLogger("setpoint.sharding")
+
+
+class _Lapsed(Exception):
+    """This life is over: others may have the keys."""
+
+
+class ShardMember:
+    """This process as a member of its group; a `Runnable` and a `setpoint.controller.shard.Shard`.
+
+    *Guarantees*
+
+    - No key is begun that another live member works on, as long as clocks run at the same rate, nobody shares the
+      identity, and nobody deletes the Lease of a live member.
+    - Every key has an owner again within ``lease_duration`` and a ``retry_period`` after its owner died, at the next
+      look after its owner left.
+    - `may_act` is False from the moment on at which others may take over, also in a process that was stopped and
+      doesn't know yet.
+
+    *Caveats*: there is no fencing token. A request that was sent before the lease ran out may arrive after.
+    """
+
+    name = "sharding"
+
+    def __init__(
+        self,
+        client: Client,
+        sharding: Sharding,
+        *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        random: Random | None = None,
+        ready: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        self.sharding = sharding
+        self.joins = 0
+        self._client = client
+        self._now = now
+        self._random = random or Random()
+        self._ready = ready
+        self._process = f"{sharding.identity}@{self._random.getrandbits(48):012x}."
+        self._lives = 0
+        self._me = ""
+        self._lease: Lease | None = None
+        self._renewed_at = float("-inf")
+        self._peers: dict[str, Peer] = {}
+        self._elders: set[str] | None = None
+        self._views: list[Members] = []
+        self._published = Members(())
+        self._share = Keys()
+        self._under_way: dict[tuple[str, ObjectKey], asyncio.Timeout] = {}
+        self._drain_until: float | None = None
+        self._listeners: list[Callable[[Share], None]] = []
+        self._wake = asyncio.Event()
+        self._problem = "it has not joined yet"
+
+    # -- the shard -----------------------------------------------------------------------------------------------------
+
+    @property
+    def share(self) -> Share:
+        return self._share
+
+    @property
+    def members(self) -> frozenset[str]:
+        """The ids of the members that this process works with, its own among them; empty while it is none."""
+        return self._views[-1].ids if self._views else frozenset()
+
+    def on_change(self, listener: Callable[[Share], None]) -> Callable[[], None]:
+        """Calls ``listener`` with every new share, at once; the answer ends that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def begin(self, controller: str, key: ObjectKey) -> asyncio.Timeout | None:
+        """Notes that a reconcile begins; None if it must not."""
+        age = asyncio.get_running_loop().time() - self._renewed_at
+        if age >= self.sharding.renew_deadline or not self._share.owns(controller, key):
+            return None
+        scope = self._under_way[controller, key] = asyncio.timeout(None)
+        return scope
+
+    def end(self, controller: str, key: ObjectKey) -> None:
+        if self._under_way.pop((controller, key), None) is not None:
+            self._wake.set()
+
+    def may_act(self) -> bool:
+        """Whether nobody else can have taken this process's keys yet, by its own clock."""
+        return asyncio.get_running_loop().time() - self._renewed_at < self.sharding.lease_duration
+
+    def may_write(self, controller: str, key: ObjectKey) -> bool:
+        """Whether a reconcile of the key is under way here, and `may_act`."""
+        return self.may_act() and (controller, key) in self._under_way
+
+    def elsewhere(self, controller: str, key: ObjectKey) -> str:
+        """Why the key is not begun here, ``""`` if it may be."""
+        if self._share.owns(controller, key):
+            return ""
+        if not self._views:
+            return f"this process ({self.sharding.identity}) has no share of the keys: {self._problem}"
+        owner = self._views[-1].owner(controller, key)
+        if owner != self._me:
+            return f"it is in the shard of {owner.rpartition('@')[0]}, this process is {self.sharding.identity}"
+        waits = ", ".join(sorted(id.rpartition("@")[0] for id in self._elders or ())) or "this process's own Lease"
+        return f"it is in the shard of this process ({self.sharding.identity}), which waits for {waits} to hand over"
+
+    def problem(self) -> str:
+        """Why this process has no share of the keys, for a readiness check; ``""`` if it has one."""
+        return self._problem
+
+    # -- life ----------------------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Joins, keeps its share, and joins again whenever its life has ended, until it is cancelled."""
+        if self._ready is not None:
+            await self._ready()
+        while True:
+            try:
+                await self._join()
+                await self._keep()
+            except _Lapsed as lapsed:
+                self._problem = str(lapsed)
+                logger.warning("gave up all keys", extra={"fields": {**self._fields(), "error": str(lapsed)}})
+            finally:
+                await self._withdraw()
+
+    async def release(self) -> None:
+        """Leaves for good, so that the others need not wait for the lease to run out; tries until ``renew_deadline``.
+
+        Does nothing while reconciles are under way. Never raises an ApiError.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self.sharding.renew_deadline
+        while self._lives and not self._under_way and loop.time() < deadline:
+            try:
+                async with asyncio.timeout(self.sharding.request_timeout):
+                    lease = await self._client.get(Lease, self.sharding.lease, namespace=self.sharding.namespace)
+                    if not (lease.spec.holder_identity or "").startswith(self._process):
+                        return
+                    await self._client.update(self._written(lease, "", Members(())))
+                return
+            except NotFound:
+                return
+            except Conflict:
+                continue
+            except (ApiError, TransportError, TimeoutError) as problem:
+                logger.warning(
+                    "could not release the lease", extra={"fields": {**self._fields(), "error": str(problem)}}
+                )
+                await asyncio.sleep(self.sharding.retry_period)
+
+    async def _withdraw(self) -> None:
+        """No key is this process's any more; returns when no work is under way."""
+        self._views = []
+        self._set_share(Keys())
+        now = asyncio.get_running_loop().time()
+        for scope in self._under_way.values():
+            _expire(scope, now)
+        while self._under_way:
+            self._wake.clear()
+            await self._wake.wait()
+
+    async def _join(self) -> None:
+        """A new life: the Lease is this process's, with an empty view."""
+        self._lives += 1
+        self._me = f"{self._process}{self._lives}"
+        self._peers.clear()
+        self._elders = None
+        self._published = Members(())
+        self._drain_until = None
+        seen: Peer | None = None
+        while True:
+            asked_at = asyncio.get_running_loop().time()
+            try:
+                async with asyncio.timeout(self.sharding.request_timeout):
+                    lease, seen = await self._claim(asked_at, seen)
+            except (ApiError, TransportError, TimeoutError) as problem:
+                self._problem = f"could not write its Lease: {problem or 'no answer in time'}"
+                logger.warning(self._problem, extra={"fields": self._fields()})
+                lease = None
+            if lease is not None:
+                self._lease, self._renewed_at = lease, asked_at
+                self._views = [Members(())]
+                self.joins += 1
+                self._problem = "it has just joined"
+                logger.info("joined", extra={"fields": self._fields()})
+                return
+            await asyncio.sleep(self.sharding.retry_period)
+
+    async def _claim(self, asked_at: float, seen: Peer | None) -> tuple[Lease | None, Peer | None]:
+        """Writes this life into the Lease; None while it belongs to somebody else who may be alive."""
+        sharding = self.sharding
+        try:
+            lease = await self._client.get(Lease, sharding.lease, namespace=sharding.namespace)
+        except NotFound:
+            fresh = Lease.named(sharding.lease, sharding.namespace)
+            try:
+                return await self._client.create(self._written(fresh, self._me, Members(()))), None
+            except AlreadyExists:
+                return None, None
+        record = record_of(lease)
+        if seen is None or seen.record != record:
+            seen = Peer(lease, asyncio.get_running_loop().time())
+        if not seen.id.startswith(self._process) and not seen.gone(asked_at):
+            self._problem = f"another process has its Lease {sharding.lease}, or had it lately: {seen.id}"
+            return None, seen
+        try:
+            return await self._client.update(self._written(lease, self._me, Members(()))), None
+        except Conflict:
+            return None, None
+
+    async def _keep(self) -> None:
+        """Renews, looks, drains and publishes. Raises `_Lapsed` when this life is over."""
+        loop = asyncio.get_running_loop()
+        sharding = self.sharding
+        while True:
+            self._wake.clear()
+            deadline = self._renewed_at + sharding.renew_deadline
+            failed = ""
+            try:
+                async with asyncio.timeout_at(min(deadline, loop.time() + sharding.request_timeout)):
+                    await self._look()
+                    await self._publish()
+            except (ApiError, TransportError, TimeoutError) as problem:
+                failed = str(problem) or "no answer in time"
+                logger.warning("could not renew", extra={"fields": {**self._fields(), "error": failed}})
+            # Also after an answer: a process that was stopped may find one that came long ago.
+            if loop.time() >= deadline:
+                raise _Lapsed(f"its Lease was not renewed in {sharding.renew_deadline:g} s: {failed or 'it came late'}")
+            if failed:
+                self._expire_lost()
+                await asyncio.sleep(max(min(sharding.retry_period / 2, deadline - loop.time()), 0.001))
+            else:
+                await self._sweep()
+                await self._pause()
+
+    async def _pause(self) -> None:
+        """For a retry period, or less: when a hand-over is on its way, a peer's lease runs out, or the last reconcile
+        has ended that keeps this process from publishing its view."""
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        until = now + self.sharding.retry_period * (1.0 - self._random.random() / 20)
+        target = self._views[-1].ids
+        if self._elders or any(peer.view.ids != target for peer in self._peers.values() if peer.id in target):
+            until = min(until, now + self.sharding.retry_period / 4)
+        for peer in self._peers.values():
+            if peer.id in target:
+                until = min(until, max(peer.observed_at + peer.duration + 0.001, now + 0.001))
+        while (left := until - loop.time()) > 0:
+            if self._drain_until is not None:
+                if self._drained():
+                    return
+                self._expire_lost()
+                left = min(left, max(self._drain_until - loop.time(), 0.001))
+            try:
+                async with asyncio.timeout(left):
+                    await self._wake.wait()
+            except TimeoutError:
+                continue
+            self._wake.clear()
+
+    # -- one look ------------------------------------------------------------------------------------------------------
+
+    async def _look(self) -> None:
+        """Lists the group's Leases and works out who is in it."""
+        loop = asyncio.get_running_loop()
+        asked_at = loop.time()
+        found = await self._client.list(Lease, namespace=self.sharding.namespace, selector={LABEL: self.sharding.name})
+        now = loop.time()
+        mine = next((lease for lease in found.items if lease.name == self.sharding.lease), None)
+        if mine is None or mine.spec.holder_identity != self._me:
+            raise _Lapsed("its Lease was taken by another process or deleted")
+        self._lease = mine
+        listed = set()
+        for lease in found.items:
+            if lease is mine:
+                continue
+            listed.add(lease.name)
+            record = record_of(lease)
+            peer = self._peers.get(lease.name)
+            if peer is None or peer.record != record:
+                self._peers[lease.name] = Peer(lease, now)
+        # A Lease that has vanished tells nothing about its process, which may not know yet.
+        alive = {peer.id: peer for peer in self._peers.values() if not peer.gone(asked_at)}
+        for name, peer in list(self._peers.items()):
+            if name not in listed and peer.id not in alive:
+                del self._peers[name]
+        if self._elders is None:
+            self._elders = set(alive)
+        self._elders = {id for id in self._elders if id in alive and self._me not in alive[id].view}
+        target = Members((self._me, *alive))
+        if target.ids != self._views[-1].ids:
+            logger.info("members changed", extra={"fields": {**self._fields(), "members": str(target)}})
+            self._views.append(target)
+            self._refresh()
+            if not self._drained():
+                self._drain_until = loop.time() + self.sharding.drain_timeout
+
+    async def _publish(self) -> None:
+        """Renews the Lease, with the newest view if nothing is under way any more that it gives to others."""
+        assert self._lease is not None
+        if self._drained():
+            self._drain_until = None
+            self._published = self._views[-1]
+        wanted = self._published
+        asked_at = asyncio.get_running_loop().time()
+        self._lease = await self._client.update(self._written(self._lease, self._me, wanted))
+        if asyncio.get_running_loop().time() < self._renewed_at + self.sharding.renew_deadline:
+            self._renewed_at = asked_at
+        if wanted is self._views[-1]:
+            self._views = [wanted]
+        self._refresh()
+        self._problem = self._waits()
+
+    async def _sweep(self) -> None:
+        """Deletes the Lease of a process that has been gone for so long that everybody knows."""
+        now = asyncio.get_running_loop().time()
+        for name, peer in self._peers.items():
+            if peer.uid and now - peer.observed_at >= 2 * max(peer.duration, self.sharding.lease_duration):
+                try:
+                    async with asyncio.timeout(self.sharding.request_timeout):
+                        await self._client.delete(
+                            Lease,
+                            name,
+                            namespace=self.sharding.namespace,
+                            uid=peer.uid,
+                            resource_version=peer.resource_version,
+                        )
+                except (ApiError, TransportError, TimeoutError) as problem:
+                    # Another member was faster, its process is back, or this one may not: no harm.
+                    logger.debug("kept the lease", extra={"fields": {"lease": name, "error": str(problem)}})
+                peer.uid = ""
+                return
+
+    def _refresh(self) -> None:
+        views = tuple(self._views)
+        # Before the elders have acknowledged this life, and until its first view is published, nothing is its own.
+        joined = not self._elders and self._elders is not None and Members(()).ids not in [view.ids for view in views]
+        self._set_share(Keys(self._me, views) if joined else Keys())
+
+    def _set_share(self, share: Keys) -> None:
+        if share != self._share:
+            self._share = share
+            for listener in list(self._listeners):
+                listener(share)
+
+    def _lost(self) -> list[asyncio.Timeout]:
+        """What is under way although the newest view gives it to others."""
+        view = self._views[-1]
+        return [
+            scope for (controller, key), scope in self._under_way.items() if view.owner(controller, key) != self._me
+        ]
+
+    def _drained(self) -> bool:
+        return not self._lost()
+
+    def _expire_lost(self) -> None:
+        """Cancels what is under way and wanted elsewhere, if it has had its time."""
+        now = asyncio.get_running_loop().time()
+        if self._drain_until is not None and now >= self._drain_until:
+            self._drain_until = float("inf")
+            for scope in self._lost():
+                _expire(scope, now)
+
+    def _waits(self) -> str:
+        if not self._share.empty:
+            return ""
+        return f"it waits for {', '.join(sorted(self._elders or ())) or 'its own first view'}"
+
+    def _written(self, lease: Lease, holder: str, view: Members) -> Lease:
+        now = MicroTime.of(self._now())
+        old = lease.spec
+        same = old.holder_identity == holder
+        lease.spec = LeaseSpec(
+            holder_identity=holder,
+            lease_duration_seconds=round(self.sharding.lease_duration) if holder else 1,
+            acquire_time=(old.acquire_time if same else None) or now,
+            renew_time=now,
+            lease_transitions=(old.lease_transitions or 0) + (0 if same else 1),
+        )
+        lease.metadata.labels[LABEL] = self.sharding.name
+        lease.metadata.annotations[VIEW] = str(view)
+        return lease
+
+    def _fields(self) -> dict[str, str]:
+        return {"group": f"{self.sharding.namespace}/{self.sharding.name}", "member": self._me}
+
+
+def _expire(scope: asyncio.Timeout, now: float) -> None:
+    if not scope.expired() and scope.when() is None:
+        scope.reschedule(now)

@@ -1,0 +1,51 @@
+"""What one process knows about the others of its group, and which keys that makes its own."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from setpoint.manager.rendezvous import Members
+from setpoint.meta import ObjectKey
+from setpoint.models.coordination_v1 import Lease
+
+LABEL: Final = "sharding.setpoint.io/group"
+VIEW: Final = "sharding.setpoint.io/members"
+
+
+class Keys(NamedTuple):
+    """A `Share`: the keys that are ``me``'s by every one of the views."""
+
+    me: str = ""
+    views: tuple[Members, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        return not self.views
+
+    def owns(self, controller: str, key: ObjectKey) -> bool:
+        return bool(self.views) and all(view.owner(controller, key) == self.me for view in self.views)
+
+
+class Peer:
+    """Another process's Lease as it was last seen, and since when it has been so."""
+
+    __slots__ = ("duration", "id", "observed_at", "record", "resource_version", "uid", "view")
+
+    def __init__(self, lease: Lease, observed_at: float) -> None:
+        spec = lease.spec
+        self.id = spec.holder_identity or ""
+        self.duration = float(spec.lease_duration_seconds or 0)
+        self.view = Members.parse(lease.metadata.annotations.get(VIEW, ""))
+        self.uid = lease.uid
+        self.resource_version = lease.metadata.resource_version
+        self.record = record_of(lease)
+        self.observed_at = observed_at
+
+    def gone(self, asked_at: float) -> bool:
+        """Whether it was dead when a list was asked for that showed it unchanged."""
+        return not self.id or asked_at - self.observed_at >= self.duration
+
+
+def record_of(lease: Lease) -> object:
+    """All of a Lease that a living process changes."""
+    return lease.uid, lease.spec, lease.metadata.annotations.get(VIEW, "")

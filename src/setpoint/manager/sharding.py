@@ -1,0 +1,68 @@
+"""Sharding: what a group of processes that share their controllers' keys is about.
+
+How it works, and why no key is in two processes: `setpoint.manager.shard_member`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from setpoint.manager.leader_election import LeaderElection
+from setpoint.manager.rendezvous import point
+from setpoint.meta.names import dns1123_subdomain
+
+_IDENTITY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sharding:
+    """What a group of processes is about.
+
+    ``name`` and ``namespace`` are the group's; ``identity`` is this process's, its own and no other's. Times are in
+    seconds: others take over ``lease_duration`` after a process was last heard of, a process gives up its keys when it
+    could not renew for ``renew_deadline``, everybody renews and looks every ``retry_period``, and a reconcile of a key
+    that is wanted elsewhere is cancelled after ``drain_timeout``.
+
+    Raises:
+        ValueError: not ``lease_duration > renew_deadline > 1.2 * retry_period > 0``, or a name is not valid.
+    """
+
+    name: str
+    identity: str
+    namespace: str = "default"
+    lease_duration: float = 15.0
+    renew_deadline: float = 10.0
+    retry_period: float = 2.0
+    drain_timeout: float = 10.0
+
+    def __post_init__(self) -> None:
+        if not _IDENTITY.fullmatch(self.identity):
+            raise ValueError(
+                f"sharding: identity {self.identity!r} is not made of letters, digits, '-', '_' and '.'; "
+                "no two processes may share one"
+            )
+        if problems := dns1123_subdomain(self.lease):
+            raise ValueError(f"sharding: name {self.name!r}: {problems[0]}")
+        if len(self.name) > 63:
+            raise ValueError(f"sharding: name {self.name!r} is a label's value, which has 63 characters at most")
+        if self.drain_timeout < 0:
+            raise ValueError(f"sharding: drain_timeout must not be negative, not {self.drain_timeout:g}")
+        LeaderElection(
+            name=self.lease,
+            identity=self.identity,
+            lease_duration=self.lease_duration,
+            renew_deadline=self.renew_deadline,
+            retry_period=self.retry_period,
+        )  # the same times, the same rules
+
+    @property
+    def lease(self) -> str:
+        """The name of this process's Lease."""
+        return f"{self.name}-{point(self.identity):016x}"
+
+    @property
+    def request_timeout(self) -> float:
+        """Seconds for one request, so that several fit into the renew deadline."""
+        return max(1.0, self.renew_deadline / 2)

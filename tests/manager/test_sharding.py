@@ -1,0 +1,330 @@
+"""Sharding: no key in two processes, none lost, and soon another owner."""
+
+from __future__ import annotations
+
+import asyncio
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from setpoint.controller.explain import explain
+from setpoint.manager import LeaderElection, Manager, Sharding
+from setpoint.manager.rendezvous import Members
+from setpoint.models.coordination_v1 import Lease
+from setpoint.testing import advance, run, virtual_time
+
+from .processes import World, world
+
+
+async def settled(made: World, seconds: float = 12) -> None:
+    await advance(seconds)
+    shares = [process.share for process in made.processes if not process.paused and not process.task.done()]
+    assert sum(map(len, shares)) == len(made.keys), [len(share) for share in shares]
+    assert set().union(*shares) == set(made.keys)
+
+
+@virtual_time
+async def test_three_processes_share_all_keys_and_have_none_in_common() -> None:
+    async with world("a", "b", "c") as made:
+        await settled(made)
+        assert all(2 <= len(process.share) <= 16 for process in made.processes)
+        assert await made.behind() == {}
+        made.begun.clear()
+        for key in made.keys:
+            await made.change(key, "2")
+        await advance(5)
+        assert await made.behind() == {}
+        assert {(who, key) for _, who, key in made.begun} == {
+            (process.name, key) for process in made.processes for key in process.share
+        }
+
+
+@virtual_time
+async def test_a_process_that_dies_is_replaced_within_lease_duration_plus_retry_period() -> None:
+    async with world("a", "b", "c") as made:
+        await settled(made)
+        dead = made.processes[0]
+        lost = dead.share
+        died_at = asyncio.get_running_loop().time()
+        dead.kill()
+        for key in made.keys:
+            await made.change(key, "2")
+        made.begun.clear()
+        await advance(25)
+        assert await made.behind() == {}
+        taken = {key: at for at, who, key in made.begun if key in lost}
+        assert set(taken) == lost
+        assert min(taken.values()) - died_at >= 13
+        assert min(taken.values()) - died_at <= 15 + 2 + 0.2
+        assert max(taken.values()) - died_at <= 15 + 2 + 0.2 + 3, "so many at once as there are workers"
+        await settled(made)
+
+
+@virtual_time
+async def test_a_clean_exit_hands_over_at_once_and_ends_what_is_under_way() -> None:
+    async with world("a", "b", seconds=1.0) as made:
+        await settled(made, 40)
+        leaving = made.processes[0]
+        lost = leaving.share
+        for key in made.keys:
+            await made.change(key, "2")
+        await advance(0.5)
+        assert any(leaving in at for at in made.at.values())
+        await leaving.stop()
+        assert leaving.error is None
+        assert not any(leaving in at for at in made.at.values())
+        await advance(2.1)
+        assert lost <= made.processes[1].share, "one look later"
+        await advance(60)
+        assert await made.behind() == {}
+
+
+@virtual_time
+async def test_a_newcomer_gets_its_share_when_the_others_have_drained() -> None:
+    async with world("a", "b", seconds=2.0) as made:
+        await settled(made, 60)
+        before = {process.name: process.share for process in made.processes}
+        for key in made.keys:
+            await made.change(key, "2")
+        await advance(0.5)
+        busy = {key for key, at in made.at.items() if at}
+        made.begun.clear()
+        newcomer = made.start("c")
+        await advance(1)
+        assert newcomer.share == set(), "the others have not looked yet, or are not done"
+        await settled(made, 120)
+        assert await made.behind() == {}
+        for process in made.processes[:2]:
+            assert process.share <= before[process.name], "nothing moves but to the newcomer"
+        assert newcomer.share
+        moved_while_busy = busy & newcomer.share
+        for key in moved_while_busy:
+            assert all(at >= 6 - 0.5 + 60 for at, who, taken in made.begun if taken == key and who == "c")
+
+
+@virtual_time
+async def test_a_reconcile_that_takes_too_long_is_cancelled_and_its_key_handed_over() -> None:
+    async with world("a", keys=12, seconds=0.1, drain_timeout=3.0) as made:
+        await settled(made)
+        made.seconds = 1000.0
+        for key in made.keys:
+            await made.change(key, "2")
+        await advance(1)
+        busy = {key for key, at in made.at.items() if at}
+        assert len(busy) == 4
+        made.seconds = 0.1
+        made.start("b", drain_timeout=3.0)
+        await advance(12)
+        moved = busy & made.processes[1].share
+        assert moved
+        assert not any(made.at[key] for key in moved)
+        last = made.processes[0].manager.controllers["configmap"].timeline.of(next(iter(moved)))[-1]
+        assert (last.result, last.next_in) == ("handed over", None)
+        stays = busy - moved
+        assert all(made.at[key] == [made.processes[0]] for key in stays), "what is not wanted elsewhere goes on"
+        assert not (await made.behind()).keys() & {key.partition("/")[2] for key in made.processes[1].share}
+
+
+@virtual_time
+async def test_a_process_whose_network_is_cut_gives_up_its_keys_before_others_take_them_and_comes_back() -> None:
+    async with world("a", "b", "c") as made:
+        await settled(made)
+        cut = made.processes[1]
+        lost = cut.share
+        cut.cable.cut = True
+        cut_at = asyncio.get_running_loop().time()
+        for key in made.keys:
+            await made.change(key, "2")
+        await advance(10.1)
+        assert cut.share == set()
+        assert not any(cut in at for at in made.at.values())
+        await advance(15)
+        assert await made.behind() == {}
+        taken = [at for at, who, key in made.begun if key in lost and at > cut_at and who != "b"]
+        assert 10.1 < min(taken) - cut_at <= 17.2
+        assert cut.manager.readyz.problems().keys() == {"sharding"}
+        cut.cable.cut = False
+        await settled(made, 15)
+        assert cut.share == lost, "the same identity has the same keys"
+        assert cut.member.joins == 2
+        assert cut.manager.readyz.problems() == {}
+
+
+@virtual_time
+async def test_a_process_that_was_stopped_for_20_s_writes_nothing_that_is_not_its_own() -> None:
+    async with world("a", "b", seconds=0.5) as made:
+        await settled(made, 30)
+        for key in made.keys:
+            await made.change(key, "2")
+        await advance(0.7)
+        stopped = made.processes[0]
+        held = {key for key, at in made.at.items() if stopped in at}
+        assert held
+        stopped.pause()
+        await advance(20)
+        assert made.processes[1].share == set(made.keys)
+        for key in held:
+            await made.change(key, "3")
+        await advance(0.2)
+        stopped.resume()
+        await advance(0.2)
+        assert not any(stopped in at for at in made.at.values()), "what it had begun was cancelled"
+        await settled(made, 60)
+        assert await made.behind() == {}
+
+
+@virtual_time
+async def test_a_short_cut_or_a_short_stop_moves_nothing() -> None:
+    async with world("a", "b") as made:
+        await settled(made)
+        before = [process.share for process in made.processes]
+        made.processes[0].cable.cut = True
+        await advance(4)
+        made.processes[0].cable.cut = False
+        made.processes[1].pause()
+        await advance(7)
+        made.processes[1].resume()
+        await settled(made)
+        assert [process.share for process in made.processes] == before
+        assert [process.member.joins for process in made.processes] == [1, 1]
+
+
+@virtual_time
+async def test_two_processes_with_one_identity_are_never_both_in() -> None:
+    async with world("a") as made:
+        await settled(made)
+        twin = made.start("a")
+        await advance(60)
+        assert twin.share == set()
+        assert "another process has its Lease" in twin.member.problem()
+        assert made.processes[0].share == set(made.keys)
+        await made.processes[0].stop()
+        await settled(made)
+        assert twin.share == set(made.keys)
+
+
+@virtual_time
+async def test_the_leases_of_the_dead_are_swept_away() -> None:
+    async with world("a", "b") as made:
+        await settled(made)
+        made.processes[0].kill()
+        await advance(60)
+        (left,) = (await made.client.list(Lease, namespace="default")).items
+        assert left.name == made.processes[1].member.sharding.lease
+
+
+@virtual_time
+async def test_why_a_key_is_not_worked_on_here_is_answered() -> None:
+    async with world("a", "b") as made:
+        await settled(made)
+        a, b = made.processes
+        key = next(iter(b.share))
+        said = explain(a.manager.controllers["configmap"], key)
+        assert (said.state, said.text) == ("not in this shard", "it is in the shard of b, this process is a")
+        assert explain(b.manager.controllers["configmap"], key).state == "idle"
+        b.cable.cut = True
+        await advance(11)
+        said = explain(b.manager.controllers["configmap"], key)
+        assert said.text.startswith("this process (b) has no share of the keys: its Lease was not renewed in 10 s")
+
+
+EVENTS = ("join", "exit", "kill", "pause", "pause", "resume", "cut", "heal", "change", "change")
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whatever_happens_no_key_is_in_two_processes_and_none_is_lost(seed: int) -> None:
+    """Joins, exits, kills, stops and cuts at random; the oracle of `World` watches every begin and every write."""
+
+    async def schedule() -> None:
+        random = Random(seed)
+        async with world("a", "b", "c", keys=12, seconds=random.choice((0.05, 0.4, 2.0)), drain_timeout=4.0) as made:
+            number = 0
+            version = 1
+            for _ in range(40):
+                await advance(random.choice((0.01, 0.3, 1.0, 3.0, 9.0, 16.0)) * random.random() * 2)
+                up = [process for process in made.processes if not process.killed and not process.task.done()]
+                process = random.choice(up) if up else None
+                match random.choice(EVENTS):
+                    case "join" if len(up) < 5:
+                        number += 1
+                        made.start(f"n{number}", drain_timeout=4.0)
+                    case "exit" if process and len(up) > 1 and not process.paused and not process.cable.cut:
+                        await process.stop()
+                    case "kill" if process and len(up) > 1:
+                        process.kill()
+                    case "pause" if process:
+                        process.pause()
+                    case "resume" if process:
+                        process.resume()
+                    case "cut" if process:
+                        process.cable.cut = True
+                    case "heal" if process:
+                        process.cable.cut = False
+                    case _:
+                        version += 1
+                        for key in random.sample(made.keys, 4):
+                            await made.change(key, str(version))
+            for process in made.processes:
+                if not process.killed:
+                    process.cable.cut = False
+                    process.resume()
+            await settled(made, 90)
+            assert await made.behind() == {}
+
+    run(schedule())
+
+
+# -- the parts ---------------------------------------------------------------------------------------------------------
+
+IDENTITIES = st.sets(st.from_regex(r"[a-z][a-z0-9-]{0,12}", fullmatch=True), min_size=1, max_size=6)
+
+
+@given(IDENTITIES, st.from_regex(r"[a-z]{1,8}", fullmatch=True))
+def test_nothing_moves_but_to_who_comes_and_from_who_goes(identities: set[str], newcomer: str) -> None:
+    before = Members(f"{identity}@1" for identity in identities)
+    after = Members([*before.ids, f"{newcomer}@7"])
+    for number in range(50):
+        old, new = before.owner("c", f"default/{number}"), after.owner("c", f"default/{number}")
+        assert new in (old, f"{newcomer}@7")
+        assert old in before
+        assert Members.parse(str(after)).owner("c", f"default/{number}") == new
+
+
+def test_shares_are_about_equal_and_the_same_everywhere() -> None:
+    members = Members(f"pod-{number}@x" for number in range(4))
+    owners = [members.owner("widget", f"default/{number}") for number in range(4000)]
+    assert all(850 <= owners.count(member) <= 1150 for member in members.ids)
+    assert [owner[:5] for owner in owners[:6]] == ["pod-1", "pod-2", "pod-3", "pod-3", "pod-3", "pod-3"], (
+        "processes of different versions share keys during an upgrade"
+    )
+    later = Members(f"pod-{number}@y{number}" for number in range(4))
+    assert later.owner("widget", "default/0")[:5] == owners[0][:5], "a process that joins again has its keys again"
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"identity": ""}, "identity"),
+        ({"identity": "a,b"}, "identity"),
+        ({"name": "Not A Name"}, "name"),
+        ({"name": "x" * 64}, "63 characters"),
+        ({"lease_duration": 5.0}, "lease_duration"),
+        ({"drain_timeout": -1.0}, "drain_timeout"),
+    ],
+)
+def test_groups_that_would_not_work_are_refused(options: dict[str, object], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        Sharding(**{"name": "group", "identity": "a", **options})  # type: ignore[arg-type]
+
+
+@virtual_time
+async def test_there_is_an_election_or_there_are_shards() -> None:
+    async with world() as made:
+        with pytest.raises(ValueError, match="not both"):
+            Manager(
+                made.client,
+                sharding=Sharding(name="group", identity="a"),
+                leader_election=LeaderElection(name="x", identity="a"),
+            )
