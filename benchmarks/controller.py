@@ -1,4 +1,4 @@
-"""Controllers compared: what a reconcile costs, in setpoint, controller-runtime and kopf.
+"""Controllers compared: what a reconcile costs, in setpoint and in controller-runtime.
 
     python benchmarks/controller.py                             # everything
     python benchmarks/controller.py --systems setpoint --work pods --repeat 3
@@ -11,6 +11,8 @@ Two kinds of work, eight workers each:
   end of its reconcile. The server only replays prepared bytes (replay.py).
 * ``create`` and ``apply``: M objects of a custom kind, each with five pods to be created (or applied, server-side), on
   ``setpoint server`` over HTTP; until the status of every object says that its five pods were seen.
+
+Python's other frameworks have no reconcile by key; their handlers of events are in informer.py.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ from urllib.parse import urlsplit
 import informer
 from informer import BUILD, HERE, Process, Row
 
-SYSTEMS = ("setpoint", "controller-runtime", "kopf")
+SYSTEMS = ("setpoint", "controller-runtime")
 WORKS = ("pods", "create", "apply")
 CHILDREN = 5
 QUIET = 60.0
@@ -49,13 +51,8 @@ class Systems(informer.Systems):
     def command(self, name: str) -> list[str] | None:
         if name == "setpoint":
             return [sys.executable, str(HERE / "peers" / "setpoint_controller.py"), "{server}", "{count}", "{work}"]
-        if name == "controller-runtime":
-            binary = self._go_binary()
-            return [str(binary), "{server}", "{count}", "{work}"] if binary else self._none(name, "Go is not installed")
-        python = self._peer_python()
-        if python is None:
-            return self._none(name, "its packages can't be installed")
-        return [str(python), str(HERE / "peers" / f"{name}_controller.py"), "{server}", "{count}"]
+        binary = self._go_binary()
+        return [str(binary), "{server}", "{count}", "{work}"] if binary else self._none(name, "Go is not installed")
 
     def _go_binary(self) -> Path | None:
         if self._go is False:
@@ -257,14 +254,13 @@ def main() -> None:
     for work in arguments.work:
         for name in arguments.systems:
             command = systems.command(name)
-            if command is None or (name == "kopf" and work != "pods"):  # it has no reconcile of an object by its key
+            if command is None:
                 continue
             runs: list[Callable[[], Row]]
             if work == "pods":
-                forms = [form for form in arguments.lists if form == "plain" or name in informer.STREAMERS]
                 runs = [
                     lambda form=form, name=name, command=command: pods(name, command, arguments.pods, form, limit)
-                    for form in forms
+                    for form in arguments.lists
                 ]
             else:
                 runs = [

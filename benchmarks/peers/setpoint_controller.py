@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
+import aiohttp  # noqa: F401 - imported by the first request: let it count as idle
 from protocol import collected, hear, say
 
 import setpoint as sp
@@ -31,8 +32,6 @@ class Mykind(sp.CustomResource, group="bench.example.com", version="v1"):
 
 async def pods(server: str, count: int) -> None:
     """Reads every pod once at the start and once for every event."""
-    import aiohttp  # noqa: F401 - imported by the first request: let it count as idle
-
     synced, done = asyncio.Event(), asyncio.Event()
     seen = 0
 
