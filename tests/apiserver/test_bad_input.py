@@ -240,7 +240,7 @@ async def test_a_crd_without_structural_schema_is_refused(
         ({"versions": [crd_version(storage=False)]}, "spec.versions"),
         ({"versions": [crd_version(), crd_version()]}, "spec.versions[1].name"),
         ({"versions": [crd_version(), crd_version("v2")]}, "spec.versions"),
-        ({"conversion": {"strategy": "Webhook"}}, "spec.conversion.strategy"),
+        ({"conversion": {"strategy": "Webhook"}}, "spec.conversion.webhook.clientConfig"),
     ],
 )
 async def test_a_crd_that_contradicts_itself_is_refused(api: Api, changes: dict[str, Any], field: str) -> None:

@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from setpoint.apiserver.front import HttpFront, PortTakenError
+    from setpoint.apiserver.hooks import CallFailed, HttpCaller, InProcessCaller, Target, WebhookCaller
     from setpoint.apiserver.http_types import Request, Response, UserInfo
     from setpoint.apiserver.server import ApiServer
     from setpoint.apiserver.storage import MemoryStorage, SqliteStorage, Storage, StorageError
 
 __all__ = [
     "ApiServer",
+    "CallFailed",
+    "HttpCaller",
     "HttpFront",
+    "InProcessCaller",
     "MemoryStorage",
     "PortTakenError",
     "Request",
@@ -24,12 +28,17 @@ __all__ = [
     "SqliteStorage",
     "Storage",
     "StorageError",
+    "Target",
     "UserInfo",
+    "WebhookCaller",
 ]
 
 _HOMES = {
     "ApiServer": "server",
+    "CallFailed": "hooks",
+    "HttpCaller": "hooks",
     "HttpFront": "front",
+    "InProcessCaller": "hooks",
     "MemoryStorage": "storage",
     "PortTakenError": "front",
     "Request": "http_types",
@@ -37,7 +46,9 @@ _HOMES = {
     "SqliteStorage": "storage",
     "Storage": "storage",
     "StorageError": "storage",
+    "Target": "hooks",
     "UserInfo": "http_types",
+    "WebhookCaller": "hooks",
 }
 
 

@@ -15,6 +15,7 @@ from setpoint.meta import format_time
 from setpoint.schema import FieldError
 
 if TYPE_CHECKING:
+    from setpoint.apiserver.hooks.admission import Admission
     from setpoint.apiserver.server import ApiServer
 
 __all__ = ["Call"]
@@ -24,9 +25,10 @@ class Call:
     """``served`` and ``path`` say what the request is about.
 
     ``warnings`` collects what the headers will say, ``missing`` the fields that the object which came in lacks.
+    ``admission`` is None where no webhook is configured, and for what the server does by itself.
     """
 
-    __slots__ = ("missing", "path", "query", "request", "served", "server", "user", "warnings")
+    __slots__ = ("_turn", "admission", "missing", "path", "query", "request", "served", "server", "user", "warnings")
 
     def __init__(
         self,
@@ -45,6 +47,8 @@ class Call:
         self.user = user
         self.warnings: list[str] = []
         self.missing: list[FieldError] = []
+        self.admission: Admission | None = None
+        self._turn = server.turn
 
     @property
     def storage(self) -> Storage:
@@ -52,13 +56,13 @@ class Call:
 
     @property
     def random(self) -> Random:
-        return self.server.random
+        return self.server.random if self._turn is None else self._turn.random
 
     def now(self) -> datetime:
-        return self.server.now()
+        return self.server.now() if self._turn is None else self._turn.moment
 
     def timestamp(self) -> str:
-        return format_time(self.server.now())
+        return format_time(self.now())
 
     def warn(self, text: str) -> None:
         if text not in self.warnings:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from setpoint.apiserver.hooks.conversion import ConversionWebhook
 from setpoint.apiserver.http_types import Request
 from setpoint.apiserver.objects import decode, encode
 from setpoint.apiserver.registry import ScalePaths, Served
@@ -270,6 +271,14 @@ def _served_versions(server: ApiServer, crd: JsonObject) -> list[Served]:
                 warning=warning,
             )
         )
+    if len(made) > 1:
+        conversion = spec.get("conversion") or {}
+        siblings = {item.resource.api_version: item for item in made}
+        webhook = ConversionWebhook(server, conversion["webhook"]) if conversion.get("strategy") == "Webhook" else None
+        for item in made:
+            item.siblings = siblings
+            if webhook is not None:
+                item.convert_by(webhook.convert)
     return made
 
 

@@ -48,6 +48,16 @@ def insert(call: Call, served: Served, obj: JsonObject, options: WriteOptions, *
         raise errors.ApiStatusError(
             405, "MethodNotAllowed", "create not allowed while custom resource definition is terminating"
         )
+    admission = call.admission
+    if admission is not None:
+        question = admission.question(served, "CREATE", obj, None, options)
+        if admission.mutates(question):
+            if track_fields:  # what webhooks set belongs to nobody, as upstream
+                track(call, served, None, obj, options.field_manager)
+                track_fields = False
+            obj = admission.mutate(question)
+            metadata = obj["metadata"]
+            fit_namespace(call, metadata)
     for field in _SYSTEM_FIELDS:
         metadata.pop(field, None)
     dedupe_owners(call, metadata)
@@ -75,6 +85,8 @@ def insert(call: Call, served: Served, obj: JsonObject, options: WriteOptions, *
     check_new(call, served, obj)
     if track_fields:
         track(call, served, None, obj, options.field_manager)
+    if admission is not None:
+        admission.validate(admission.question(served, "CREATE", obj, None, options))
     return _store(call, served, obj, options, generated)
 
 
@@ -83,6 +95,7 @@ def _store(call: Call, served: Served, obj: JsonObject, options: WriteOptions, g
     name, namespace = metadata["name"], metadata.get("namespace", "")
     stored = served.stored_as
     document = served.convert(obj, stored)
+    served.foresee(document)
     if options.dry_run:
         taken = call.storage.get(served.collection, namespace, name)
         if taken is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from setpoint.apiserver.body import check_size, media_type, parse_or_refuse
 from setpoint.apiserver.call import Call
@@ -12,12 +12,16 @@ from setpoint.apiserver.errors import bad_request, conflict, not_found
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.listing import select
 from setpoint.apiserver.metadata import FINALIZER_FOREGROUND, FINALIZER_ORPHAN
-from setpoint.apiserver.objects import decode, encode, view
+from setpoint.apiserver.objects import decode, encode, home_of, view, views
 from setpoint.apiserver.options import DeleteOptions, ListOptions
 from setpoint.apiserver.registry import Served
 from setpoint.apiserver.representation import Representation, respond
 from setpoint.apiserver.storage import Record
 from setpoint.meta import GroupResource, format_time, parse_time
+
+if TYPE_CHECKING:
+    from setpoint.apiserver.hooks.admission import Admission
+    from setpoint.apiserver.hooks.hook import Question
 
 __all__ = ["delete", "delete_collection", "remove"]
 
@@ -30,6 +34,8 @@ def delete(call: Call) -> Response:
     record = call.storage.get(served.collection, path.namespace, path.name)
     if record is None:
         raise not_found(served.group_resource, path.name)
+    if served.asks:
+        view(served, record)  # what the answer needs must be known before anything is done
     left, gone = remove(call, served, record, options)
     status = 202 if not gone and options.orphan_dependents is False else 200
     if not gone or served.strategy.returns_deleted:
@@ -53,18 +59,26 @@ def delete_collection(call: Call) -> Response:
     lists = ListOptions.parse(call.query)
     options = DeleteOptions.parse(_body(call), call.query)
     records, metadata = select(call, lists)
+    values = views(call, served, records)
+    admission = call.admission
+    if admission is not None:
+        admission.deletions([_question(call, admission, served, record, options) for record in records])
     for record in records:
         current = call.storage.get(served.collection, record.namespace, record.name)
         if current is not None:
             remove(call, served, current, options.copy())
-    values = [view(served, record) for record in records]
     return shape.document(call, shape.items(call, values, metadata))
 
 
-def remove(call: Call, served: Served, record: Record, options: DeleteOptions) -> tuple[bytes, bool]:
-    """Deletes an object or makes it wait for its deletion: what is left of it (in the stored version) and whether it is
-    gone. Raises ApiStatusError.
+def remove(
+    call: Call, served: Served, record: Record, options: DeleteOptions, *, admit: bool = True
+) -> tuple[bytes, bool]:
+    """Deletes an object or makes it wait for its deletion: what is left of it (as it is stored) and whether it is gone.
+    Raises ApiStatusError.
+
+    ``admit``: whether webhooks are asked about the deletion.
     """
+    given = options.copy()
     obj: JsonObject = decode(record.value)
     strategy = served.strategy
     metadata = obj["metadata"]
@@ -94,6 +108,8 @@ def remove(call: Call, served: Served, record: Record, options: DeleteOptions) -
             metadata["finalizers"] = finalizers
         else:
             metadata.pop("finalizers", None)
+    if admit and call.admission is not None:
+        call.admission.deletions([_question(call, call.admission, served, record, given)])
     waits = bool(finalizers) or strategy.keeps(obj)
     if waits and not grace:
         changed = _mark_waiting(call, metadata) or changed
@@ -103,7 +119,7 @@ def remove(call: Call, served: Served, record: Record, options: DeleteOptions) -
 def _finish(
     call: Call, served: Served, record: Record, obj: JsonObject, *, gone: bool, changed: bool, dry_run: bool
 ) -> tuple[bytes, bool]:
-    stored = served.stored_as
+    stored = home_of(served, record.value)
     key = (served.collection, record.namespace, record.name)
     if dry_run or not (gone or changed):
         return (encode(stored, obj, record.revision) if changed else record.value), gone
@@ -115,6 +131,11 @@ def _finish(
     made = call.storage.put(*key, lambda revision: encode(stored, obj, revision), expected=record.revision)
     left = served.strategy.after_update(call, made, old)
     return left.value, call.storage.get(*key) is None
+
+
+def _question(call: Call, admission: Admission, served: Served, record: Record, options: DeleteOptions) -> Question:
+    old: JsonObject = decode(view(served, record))
+    return admission.question(served, "DELETE", None, old, options, name=call.path.name)
 
 
 def _check_preconditions(served: Served, record: Record, metadata: JsonObject, options: DeleteOptions) -> None:

@@ -52,6 +52,8 @@ class ApiStatusError(Exception):
         super().__init__(message)
         self.code = code
         self.reason = reason
+        self.warnings: Sequence[str] = ()
+        """What the answer's headers warn of."""
         self.status: dict[str, Any] = {
             "kind": "Status",
             "apiVersion": "v1",

@@ -12,7 +12,7 @@ from setpoint.apiserver.call import Call
 from setpoint.apiserver.errors import bad_request, expired, not_found, too_large_resource_version
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.matching import Matcher
-from setpoint.apiserver.objects import view
+from setpoint.apiserver.objects import view, views
 from setpoint.apiserver.options import ListOptions
 from setpoint.apiserver.representation import Representation
 from setpoint.apiserver.storage import Compacted, Record
@@ -47,10 +47,10 @@ def list_objects(call: Call, options: ListOptions) -> Response:
     shape = Representation.negotiate(call)
     records, metadata = select(call, options)
     served = call.served
-    if served.stored_as is served and not served.defaults_since:
+    if served.stored_as is served and not served.defaults_since and not served.siblings:
         values = [record.value for record in records]
     else:
-        values = [view(served, record) for record in records]
+        values = views(call, served, records)
     return shape.document(call, shape.items(call, values, metadata))
 
 
@@ -74,6 +74,8 @@ def select(call: Call, options: ListOptions) -> tuple[list[Record], dict[str, An
     if call.path.name:  # a list of one, as a watch by name begins with
         records = [record for record in records if record.name == call.path.name]
     metadata: dict[str, Any] = {"resourceVersion": str(revision if at is None else at)}
+    if served.asks and matcher.decodes:
+        views(call, served, records)
     limit = options.limit
     if limit > 0:
         found: list[Record] = []

@@ -19,15 +19,18 @@ _NAMES = frozenset({"metadata.name", "metadata.namespace"})
 
 
 class Matcher:
-    """Label and field selectors together. ``everything``: there is nothing to look at."""
+    """Label and field selectors together.
 
-    __slots__ = ("_decodes", "_fields", "_labels", "_served", "everything")
+    ``everything``: there is nothing to look at. ``decodes``: more than the metadata is looked at.
+    """
+
+    __slots__ = ("_fields", "_labels", "_served", "decodes", "everything")
 
     def __init__(self, served: Served, labels: Selector, fields_: FieldSelector) -> None:
         self._served = served
         self._labels = labels
         self._fields = fields_
-        self._decodes = any(name not in _NAMES for name, _, _ in fields_.requirements)
+        self.decodes = any(name not in _NAMES for name, _, _ in fields_.requirements)
         self.everything = not labels and not fields_
 
     @classmethod
@@ -53,7 +56,7 @@ class Matcher:
 
     def _fields_of(self, value: bytes) -> Mapping[str, str]:
         served = self._served
-        if not self._decodes:
+        if not self.decodes:
             metadata = metadata_of(value)
             return {"metadata.name": metadata.name, "metadata.namespace": metadata.namespace}
         obj: dict[str, Any] = decode(converted(served, value))

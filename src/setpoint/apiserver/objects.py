@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -10,9 +11,25 @@ from msgspec import Struct
 from setpoint.apiserver.errors import request_entity_too_large
 from setpoint.apiserver.registry import Served
 from setpoint.apiserver.storage import Record
+from setpoint.apiserver.turns import gathered
 from setpoint.schema import apply_defaults
 
-__all__ = ["JsonObject", "converted", "decode", "encode", "labels_of", "metadata_of", "record_object", "uid_of", "view"]
+if TYPE_CHECKING:
+    from setpoint.apiserver.call import Call
+
+__all__ = [
+    "JsonObject",
+    "converted",
+    "decode",
+    "encode",
+    "home_of",
+    "labels_of",
+    "metadata_of",
+    "record_object",
+    "uid_of",
+    "view",
+    "views",
+]
 
 JsonObject = dict[str, Any]
 MAX_STORED: Final = 3 * 1024 * 1024  # what etcd's request limit leaves an object, about; see etcd's --max-request-bytes
@@ -35,6 +52,11 @@ class _Head(Struct):
     metadata: Metadata
 
 
+class _Version(Struct):
+    apiVersion: str
+
+
+_versions = msgspec.json.Decoder(_Version)
 _head = msgspec.json.Decoder(_Head)
 
 
@@ -88,25 +110,41 @@ def view(served: Served, record: Record) -> bytes:
     """
     stored = served.stored_as
     if record.revision < stored.defaults_since or (served.has_defaults and stored is not served):
+        home = home_of(served, record.value)
         obj: JsonObject = decode(record.value)
-        apply_defaults(stored.schema, obj)
-        if stored is not served:
-            obj = stored.convert(obj, served)
+        apply_defaults(home.schema, obj)
+        if home is not served:
+            obj = home.convert(obj, served)
             apply_defaults(served.schema, obj)
         return encode(served, obj, record.revision)
-    if stored is served:
+    if stored is served and not served.siblings:
         return record.value
     return converted(served, record.value)
 
 
+def views(call: Call, served: Served, records: Sequence[Record]) -> list[bytes]:
+    """As `view`; a webhook that converts is asked once for all."""
+    if not served.asks:
+        return [view(served, record) for record in records]
+    return gathered(call.server, lambda: [view(served, record) for record in records])
+
+
+def home_of(served: Served, value: bytes) -> Served:
+    """The version that stored bytes are in: objects keep the one they were written in until they are written again."""
+    stored = served.stored_as
+    if not stored.siblings or value.startswith(stored.head):
+        return stored
+    return stored.siblings.get(_versions.decode(value).apiVersion, stored)
+
+
 def converted(served: Served, value: bytes) -> bytes:
     """Stored bytes in the version that ``served`` is."""
-    stored = served.stored_as
-    if stored is served:
+    home = home_of(served, value)
+    if home is served:
         return value
-    if served.custom:
-        return served.head + value[len(stored.head) :]  # only the apiVersion differs
-    return encode_plain(served, stored.convert(decode(value), served))
+    if served.custom and not served.asks:
+        return served.head + value[len(home.head) :]  # only the apiVersion differs
+    return encode_plain(served, home.convert(decode(value), served))
 
 
 def encode_plain(served: Served, obj: JsonObject) -> bytes:

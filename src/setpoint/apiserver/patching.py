@@ -22,6 +22,7 @@ from setpoint.apiserver.errors import (
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.incoming import check_kind, coerce
 from setpoint.apiserver.managing import converter, ignored_fields
+from setpoint.apiserver.objects import view
 from setpoint.apiserver.options import WriteOptions
 from setpoint.apiserver.registry import Served
 from setpoint.apiserver.representation import Representation
@@ -182,7 +183,7 @@ def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
         version = configuration["metadata"].get("resourceVersion")
         if version and version != str(record.revision):
             raise conflict(served.group_resource, path.name)
-        return record.value, False
+        return view(served.stored_as, record), False
     new: JsonObject = copy_json(result.object)
     new["metadata"].setdefault("name", path.name)
     coerce(call, served, new, options.field_validation, [], patch=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from setpoint.meta import GroupResource, Resource
-from setpoint.schema import Schema
+from setpoint.schema import Schema, copy_json
 
 if TYPE_CHECKING:
     from setpoint.apiserver.strategies.strategy import Strategy
@@ -70,6 +70,10 @@ class Served:
         """Of a custom resource: whether its schema has defaults at all."""
         self.defaults_since = 0
         """Objects stored before this revision may lack defaults that the schema has now."""
+        self.siblings: dict[str, Served] = {}
+        """Of a custom resource in several versions: all of them, by apiVersion; objects may be stored in any."""
+        self.asks = False
+        """Whether a webhook converts."""
         self._convert = convert
         self.has_status = "status" in resource.subresources
         self.head = b'{"apiVersion":"%s","kind":"%s",' % (resource.api_version.encode(), resource.kind.encode())
@@ -83,6 +87,16 @@ class Served:
             return self._convert(obj, target)
         obj["apiVersion"] = target.resource.api_version
         return obj
+
+    def convert_by(self, convert: Callable[[dict[str, Any], Served], dict[str, Any]]) -> None:
+        """From now on a webhook converts."""
+        self._convert = convert
+        self.asks = True
+
+    def foresee(self, document: dict[str, Any]) -> None:
+        """Makes sure that ``document``, of the stored version, can be shown in this one once it is stored."""
+        if self.asks and self.stored_as is not self:
+            self.stored_as.convert(copy_json(document), self)
 
     def __repr__(self) -> str:
         return f"<Served {self.resource.gvr}>"

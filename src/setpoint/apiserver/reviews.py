@@ -31,6 +31,10 @@ def _review(status: Callable[[Call, JsonObject], JsonObject]) -> Callable[[Call]
         shape = Representation.negotiate(call)
         options = WriteOptions.parse(call.query, "CreateOptions")
         obj = read_object(call, call.served, options.field_validation)
+        if call.admission is not None:
+            resource = call.served.resource
+            kind = (resource.group, resource.version, resource.kind)
+            obj = call.admission.document(call.served, obj, options, subresource="", kind=kind)
         obj["metadata"].setdefault("creationTimestamp", None)
         obj["status"] = status(call, obj)
         return shape.document(call, msgspec.json.encode(obj), status=201)

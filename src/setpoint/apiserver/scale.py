@@ -13,13 +13,13 @@ from setpoint.apiserver.checking import fit_namespace
 from setpoint.apiserver.errors import bad_request, conflict, invalid, not_found, unsupported_media_type
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.incoming import read_document
-from setpoint.apiserver.objects import decode
+from setpoint.apiserver.objects import converted, decode
 from setpoint.apiserver.options import WriteOptions
 from setpoint.apiserver.patching import read_patch
 from setpoint.apiserver.registry import ScalePaths, Served
 from setpoint.apiserver.representation import Representation
 from setpoint.apiserver.storage import Record
-from setpoint.apiserver.update import check_name, live_object, modify
+from setpoint.apiserver.update import check_name, kind_of, live_object, modify
 from setpoint.meta import GroupKind, LabelSelector, Selector, SelectorError, from_wire
 from setpoint.schema import copy_json
 from setpoint.schema.errors import invalid as invalid_field
@@ -113,13 +113,21 @@ def _set(call: Call, record: Record, live: JsonObject, scale: JsonObject, option
     if uid and uid != live["metadata"].get("uid"):
         raise conflict(served.group_resource, record.name, f"Precondition failed: UID in precondition: {uid}")
     replicas = spec.get("replicas", 0)
-    if not isinstance(replicas, int) or isinstance(replicas, bool):
-        error = type_invalid("spec.replicas", replicas, "must be an integer")
-        raise invalid(GroupKind("autoscaling", "Scale"), record.name, [error])
-    if replicas < 0:
-        error = invalid_field("spec.replicas", replicas, "must be greater than or equal to 0")
-        raise invalid(GroupKind("autoscaling", "Scale"), record.name, [error])
+    _check_replicas(record, replicas)
     new: JsonObject = copy_json(live)
+
+    def shown(obj: JsonObject) -> JsonObject:
+        return scale_of(served, obj)
+
+    admission = call.admission
+    if admission is not None:
+        before = shown(live)
+        wanted = {**shown(live), "spec": {"replicas": replicas} if replicas else {}}
+        question = admission.question(
+            served, "UPDATE", wanted, before, options, subresource="scale", kind=kind_of(before)
+        )
+        replicas = (admission.mutate(question).get("spec") or {}).get("replicas", 0)
+        _check_replicas(record, replicas)
     paths = served.scale or ScalePaths()
     node = new
     for step in paths.replicas[:-1]:
@@ -130,8 +138,18 @@ def _set(call: Call, record: Record, live: JsonObject, scale: JsonObject, option
         new["metadata"]["resourceVersion"] = metadata["resourceVersion"]
     elif not served.strategy.unconditional_update:
         new["metadata"]["resourceVersion"] = str(record.revision)
-    value = modify(call, served, record, live, new, options, subresource="scale")
-    return scale_of(served, served.stored_as.convert(decode(value), served))
+    value = modify(call, served, record, live, new, options, subresource="scale", shown=shown)
+    return scale_of(served, decode(converted(served, value)))
+
+
+def _check_replicas(record: Record, replicas: Any) -> None:
+    """Raises ApiStatusError (422)."""
+    if not isinstance(replicas, int) or isinstance(replicas, bool):
+        error = type_invalid("spec.replicas", replicas, "must be an integer")
+        raise invalid(GroupKind("autoscaling", "Scale"), record.name, [error])
+    if replicas < 0:
+        error = invalid_field("spec.replicas", replicas, "must be greater than or equal to 0")
+        raise invalid(GroupKind("autoscaling", "Scale"), record.name, [error])
 
 
 def _at(obj: Any, path: Sequence[str]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -21,7 +22,10 @@ from setpoint.apiserver.errors import (
     internal_error,
     method_not_supported,
     no_such_path,
+    timeout,
 )
+from setpoint.apiserver.hooks.caller import HttpCaller, WebhookCaller
+from setpoint.apiserver.hooks.configurations import Hooks
 from setpoint.apiserver.http_types import SYSTEM_ADMIN, IncomingRequest, Response, UserInfo
 from setpoint.apiserver.listing import get, list_objects
 from setpoint.apiserver.options import ListOptions, Query
@@ -32,6 +36,7 @@ from setpoint.apiserver.request_info import parse_path
 from setpoint.apiserver.scale import get_scale, patch_scale, update_scale
 from setpoint.apiserver.storage import MemoryStorage, Storage
 from setpoint.apiserver.subresources import CREATORS
+from setpoint.apiserver.turns import Suspended, Turn, settle
 from setpoint.apiserver.update import update
 from setpoint.apiserver.watching import watch
 
@@ -50,6 +55,10 @@ _OBJECT: Final[dict[str, tuple[str, Handler]]] = {
     "PATCH": ("patch", patch),
     "DELETE": ("delete", delete),
 }
+_READS: Final = frozenset({"GET", "HEAD"})
+_WRITE_TIMEOUT: Final = 34.0
+_READ_TIMEOUT: Final = 60.0
+"""Seconds for a request, webhooks included; upstream's."""
 _SCALE: Final[dict[str, Handler]] = {
     "GET": get_scale,
     "HEAD": get_scale,
@@ -70,14 +79,16 @@ class ApiServer:
 
     ``storage``: where the objects are; memory unless said otherwise. It is closed with the server. ``now`` gives the
     wall-clock time for timestamps, ``random`` is the source of names and uids. ``admin``: who makes requests that come
-    without a user.
+    without a user. ``webhook_caller`` reaches webhooks; unless said otherwise over HTTPS, where a ``url`` is given (a
+    ``service`` leads nowhere here without a resolver). It is closed with the server.
 
     *Guarantees*: what a kube-apiserver promises about resource versions, conflicts, watches and lists. A write is
     stored (see the storage for how safely) before it is answered or seen by any watch. Requests don't interleave: each
-    is done in one go of the event loop, but for the streams of watches.
+    is done in one go of the event loop, but for the streams of watches. A request about which webhooks have to be asked
+    waits for them, and is then done in one go, on what is stored by then.
 
-    *Caveats*: nobody is authenticated and everything is allowed; there are no admission webhooks; bodies are JSON or
-    YAML, not protobuf.
+    *Caveats*: nobody is authenticated and everything is allowed; bodies are JSON or YAML, not protobuf. Webhooks'
+    ``matchConditions`` are refused.
     """
 
     def __init__(
@@ -87,11 +98,16 @@ class ApiServer:
         now: Callable[[], datetime] | None = None,
         random: Random | None = None,
         admin: UserInfo = SYSTEM_ADMIN,
+        webhook_caller: WebhookCaller | None = None,
     ) -> None:
         self.storage: Storage = storage if storage is not None else MemoryStorage()
         self.now = now or _utc_now
         self.random = random or Random()
         self.admin = admin
+        self.webhook_caller: WebhookCaller = webhook_caller if webhook_caller is not None else HttpCaller()
+        self.hooks = Hooks(self.storage)
+        self.turn: Turn | None = None
+        """Of the request that is worked on right now, if it waits for webhooks."""
         self.registry = Registry()
         self.watches: set[Watch] = set()
         self.running = False
@@ -106,6 +122,7 @@ class ApiServer:
         # A client that knew this server's former life must not take new revisions for old ones.
         self.storage.advance(int(self.now().timestamp() * 1000))
         self.custom_resources.load()
+        self.hooks.refresh()
         self.running = True
         await bootstrap.create_objects(self)
 
@@ -115,6 +132,7 @@ class ApiServer:
             return
         self.end_watches()
         self.running = False
+        await self.webhook_caller.close()
         self.storage.close()
 
     def end_watches(self, served: Served | None = None) -> None:
@@ -135,9 +153,14 @@ class ApiServer:
     async def handle(self, request: IncomingRequest) -> Response:
         """Answers one request. What the client did wrong, and what goes wrong here, is an answer: nothing is raised."""
         try:
-            return self._dispatch(request)
+            if self.hooks.active and request.method not in _READS:
+                return await self._in_turns(request)
+            try:
+                return self._dispatch(request)
+            except Suspended:
+                return await self._in_turns(request)
         except ApiStatusError as error:
-            response = respond(error.status, error.code)
+            response = respond(error.status, error.code, warnings=error.warnings)
             retry_after = error.status.get("details", {}).get("retryAfterSeconds")
             if retry_after:
                 response.headers["retry-after"] = str(retry_after)
@@ -146,6 +169,15 @@ class ApiServer:
             _log.exception("%s %s failed", request.method, request.path)
             failure = internal_error(f"{type(error).__name__}: {error}")
             return respond(failure.status, failure.code)
+
+    async def _in_turns(self, request: IncomingRequest) -> Response:
+        """A request that may need webhooks."""
+        limit = _READ_TIMEOUT if request.method in _READS else _WRITE_TIMEOUT
+        try:
+            async with asyncio.timeout(limit):
+                return await settle(self, Turn(self), lambda: self._dispatch(request))
+        except TimeoutError:
+            raise timeout("request did not complete within requested timeout - context deadline exceeded") from None
 
     def _dispatch(self, request: IncomingRequest) -> Response:
         if not self.running:
@@ -162,17 +194,25 @@ class ApiServer:
         if path.namespace and not resource.namespaced:
             raise no_such_path()
         call = Call(self, request, path, served, Query(request.query), self._user(request))
+        if self.turn is not None and self.hooks.active:
+            from setpoint.apiserver.hooks.admission import Admission
+
+            call.admission = Admission(call, self.turn)
         if served.warning:
             call.warn(served.warning)
         if path.name and resource.namespaced and not path.namespace:
             raise no_such_path()
-        if not path.name:
-            return self._collection(call)
-        if path.watch:
-            return self._watch(call)
-        if path.subresource:
-            return self._subresource(call)
-        return self._object(call)
+        try:
+            if not path.name:
+                return self._collection(call)
+            if path.watch:
+                return self._watch(call)
+            if path.subresource:
+                return self._subresource(call)
+            return self._object(call)
+        except ApiStatusError as error:
+            error.warnings = call.warnings
+            raise
 
     def _user(self, request: IncomingRequest) -> UserInfo:
         """Who makes the request. Everybody is the administrator, who may act as anybody."""

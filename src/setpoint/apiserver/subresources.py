@@ -39,6 +39,10 @@ def bind(call: Call) -> Response:
 def _bind(call: Call, name: str) -> Response:
     options = WriteOptions.parse(call.query, "CreateOptions")
     binding, _ = read_document(call, "Binding")
+    if call.admission is not None:
+        subresource = call.path.subresource
+        kind = ("", "v1", "Binding")
+        binding = call.admission.document(call.served, binding, options, subresource=subresource, kind=kind)
     metadata = binding.get("metadata") or {}
     target = binding.get("target") or {}
     if not isinstance(metadata, dict) or not isinstance(target, dict):
@@ -85,6 +89,10 @@ def evict_pod(call: Call) -> Response:
     Budgets are kept by a controller that counts pods; without one nothing is refused.
     """
     eviction, _ = read_document(call, "Eviction")
+    if call.admission is not None:
+        written = WriteOptions.parse(call.query, "CreateOptions")
+        kind = ("policy", "v1", "Eviction")
+        eviction = call.admission.document(call.served, eviction, written, subresource="eviction", kind=kind)
     metadata = eviction.get("metadata") or {}
     options = eviction.get("deleteOptions")
     if not isinstance(metadata, dict):
@@ -96,7 +104,7 @@ def evict_pod(call: Call) -> Response:
     parsed = DeleteOptions.parse(
         {**options, "kind": "DeleteOptions"} if isinstance(options, dict) else None, call.query
     )
-    remove(call, call.served, record, parsed)
+    remove(call, call.served, record, parsed, admit=False)
     success = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
     return respond(success, 201, warnings=call.warnings)
 

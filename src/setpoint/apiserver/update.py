@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from setpoint.apiserver import errors
@@ -13,7 +14,7 @@ from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.incoming import dedupe_owners, read_object
 from setpoint.apiserver.managing import track
 from setpoint.apiserver.metadata import clean
-from setpoint.apiserver.objects import decode, encode, view
+from setpoint.apiserver.objects import decode, encode, home_of, view
 from setpoint.apiserver.options import WriteOptions
 from setpoint.apiserver.registry import Served
 from setpoint.apiserver.representation import Representation
@@ -22,7 +23,7 @@ from setpoint.meta import GroupKind
 from setpoint.schema import json_equal
 from setpoint.schema.errors import OMITTED, ErrorType, FieldError
 
-__all__ = ["check_name", "live_object", "modify", "update"]
+__all__ = ["check_name", "kind_of", "live_object", "modify", "update"]
 
 JsonObject = dict[str, Any]
 
@@ -76,16 +77,50 @@ def modify(
     *,
     subresource: str = "",
     track_fields: bool = True,
+    shown: Callable[[JsonObject], JsonObject] | None = None,
 ) -> bytes:
     """Stores ``new`` in place of ``old``, which is what ``record`` holds; gives the bytes in the stored version.
+
+    ``shown``: what the subresource makes of the object; admission is about that, and its mutation is the caller's.
 
     A change that changes nothing is not stored. An object that is being deleted goes when its last finalizer does.
     Between reading and storing nobody else runs, so a change without resourceVersion can't conflict.
     Raises ApiStatusError.
     """
-    strategy = served.strategy
     resource_version = new["metadata"].pop("resourceVersion", None)
     _check_version(call, served, record, resource_version)
+    new = _prepared(call, served, old, new, subresource)
+    dedupe_owners(call, new["metadata"])
+    if track_fields:
+        track(call, served, old, new, options.field_manager, subresource=subresource)
+    admission = call.admission
+    if admission is not None and shown is None:
+        new["metadata"]["resourceVersion"] = str(record.revision)
+        question = admission.question(served, "UPDATE", new, old, options, subresource=subresource)
+        if admission.mutates(question):
+            new = admission.mutate(question)
+            fit_namespace(call, new["metadata"])
+            new = _prepared(call, served, old, new, subresource)
+            dedupe_owners(call, new["metadata"])
+        new["metadata"].pop("resourceVersion", None)
+    clean(new["metadata"])
+    check_update(call, served, new, old, subresource=subresource)
+    if admission is not None:
+        versioned = {**new, "metadata": {**new["metadata"], "resourceVersion": str(record.revision)}}
+        if shown is None:
+            question = admission.question(served, "UPDATE", versioned, old, options, subresource=subresource)
+        else:
+            parts = shown(versioned), shown(old)
+            question = admission.question(
+                served, "UPDATE", *parts, options, subresource=subresource, kind=kind_of(parts[0])
+            )
+        admission.validate(question)
+    return store(call, served, record, old, new, dry_run=options.dry_run)
+
+
+def _prepared(call: Call, served: Served, old: JsonObject, new: JsonObject, subresource: str) -> JsonObject:
+    """``new`` with everything from ``old`` that the request can't change."""
+    strategy = served.strategy
     partial = subresource in PARTIAL
     if partial:
         new = strategy.prepare_subresource_update(call, subresource, new, old)
@@ -94,19 +129,18 @@ def modify(
             new["status"] = old["status"]
         else:
             new.pop("status", None)
-    metadata = new["metadata"]
-    _keep_system_fields(metadata, old["metadata"])
+    _keep_system_fields(new["metadata"], old["metadata"])
     if not partial:
         strategy.prepare_update(call, new, old)
-        metadata = new["metadata"]
     if strategy.generation and strategy.wants_something_else(new, old):
-        metadata["generation"] = old["metadata"].get("generation", 0) + 1
-    dedupe_owners(call, metadata)
-    if track_fields:
-        track(call, served, old, new, options.field_manager, subresource=subresource)
-    clean(metadata)
-    check_update(call, served, new, old, subresource=subresource)
-    return store(call, served, record, old, new, dry_run=options.dry_run)
+        new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+    return new
+
+
+def kind_of(document: JsonObject) -> tuple[str, str, str]:
+    """Group, version and kind."""
+    group, _, version = document["apiVersion"].rpartition("/")
+    return group, version, document["kind"]
 
 
 def store(
@@ -119,7 +153,7 @@ def store(
     same = new == old and json_equal(new, old)
     if before is not None:
         old["metadata"]["resourceVersion"] = before
-    if same:
+    if same and home_of(served, record.value) is stored:  # else it is rewritten in the version that is stored now
         return view(stored, record)
     gone = (
         not metadata.get("finalizers")
@@ -128,6 +162,7 @@ def store(
         and not served.strategy.keeps(new)
     )
     document = served.convert(new, stored)
+    served.foresee(document)
     if dry_run:
         return encode(stored, document, record.revision)
     key = (served.collection, record.namespace, record.name)

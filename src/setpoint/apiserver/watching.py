@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,10 +14,11 @@ from setpoint.apiserver.errors import ApiStatusError, expired, too_large_resourc
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.listing import select
 from setpoint.apiserver.matching import Matcher
-from setpoint.apiserver.objects import view
+from setpoint.apiserver.objects import view, views
 from setpoint.apiserver.options import ListOptions
 from setpoint.apiserver.representation import Representation
 from setpoint.apiserver.storage import Change, Compacted, Record, Subscription
+from setpoint.apiserver.turns import Turn, settle
 
 if TYPE_CHECKING:
     from setpoint.apiserver.registry import Served
@@ -99,7 +101,11 @@ class Watch:
         next_bookmark = loop.time() + BOOKMARK_PERIOD
         try:
             for start in range(0, len(self._initial), _BATCH):
-                yield b"".join(self._line(b"ADDED", record) for record in self._initial[start : start + _BATCH])
+                records = self._initial[start : start + _BATCH]
+                if self._served.asks:
+                    yield await self._with_answers(records, partial(self._added, records))
+                else:
+                    yield self._added(records)
             self._initial = ()
             if self._options.send_initial_events and bookmarks:
                 yield self._bookmark(initial_end=True)
@@ -107,7 +113,13 @@ class Watch:
                 self._wake.clear()
                 changes = self._subscription.read(_BATCH)
                 if changes:
-                    chunk = b"".join(self._event(change) for change in changes)
+                    if self._served.asks:
+                        records = [
+                            record for change in changes for record in (change.record, change.previous) if record
+                        ]
+                        chunk = await self._with_answers(records, partial(self._events, changes))
+                    else:
+                        chunk = self._events(changes)
                     self._revision = changes[-1].record.revision
                     if chunk:
                         yield chunk
@@ -128,10 +140,33 @@ class Watch:
                     timer.cancel()
         except Compacted as gap:
             yield self._error(expired(f"too old resource version: {gap.revision} ({gap.oldest})"))
+        except ApiStatusError as error:
+            yield self._error(error)
         finally:
             for timer in timers:
                 timer.cancel()
             self.close()
+
+    def _added(self, records: Sequence[Record]) -> bytes:
+        return b"".join(self._line(b"ADDED", record) for record in records)
+
+    def _events(self, changes: Sequence[Change]) -> bytes:
+        return b"".join(self._event(change) for change in changes)
+
+    async def _with_answers(self, records: Sequence[Record], work: Callable[[], bytes]) -> bytes:
+        """What ``work`` gives once a webhook has converted what it needs. Raises ApiStatusError."""
+        call, served, headers = self._call, self._served, self._headers
+
+        def attempt() -> bytes:
+            self._headers = headers
+            views(call, served, [record for record in records if self._concerns(record)])
+            return work()
+
+        return await settle(call.server, Turn(call.server), attempt)
+
+    def _concerns(self, record: Record) -> bool:
+        path = self._call.path
+        return path.namespace in ("", record.namespace) and path.name in ("", record.name)
 
     def close(self) -> None:
         self._subscription.close()
@@ -143,10 +178,8 @@ class Watch:
         return MIN_TIMEOUT * (1 + self._call.random.random())
 
     def _event(self, change: Change) -> bytes:
-        path, record, previous = self._call.path, change.record, change.previous
-        if path.namespace and path.namespace != record.namespace:
-            return b""
-        if path.name and path.name != record.name:
+        record, previous = change.record, change.previous
+        if not self._concerns(record):
             return b""
         if self._matcher.everything:
             return self._line(change.type.encode(), record)

@@ -7,6 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from setpoint.apiserver.storage import Record
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
+from setpoint.apiserver.strategies.webhooks import (
+    client_config_errors,
+    default_client_config,
+    review_version_errors,
+)
 from setpoint.meta.names import dns1035_label, dns1123_subdomain
 from setpoint.schema import FieldError, json_equal, structural
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required
@@ -32,7 +37,10 @@ class Definitions(Strategy):
         spec = obj.get("spec")
         if not isinstance(spec, dict):
             return
-        spec.setdefault("conversion", {"strategy": "None"})
+        conversion = spec.setdefault("conversion", {"strategy": "None"})
+        webhook = conversion.get("webhook") if isinstance(conversion, dict) else None
+        if isinstance(webhook, dict):
+            default_client_config(webhook.get("clientConfig"))
         names = spec.get("names")
         if isinstance(names, dict) and names.get("kind"):
             names.setdefault("singular", names["kind"].lower())
@@ -195,12 +203,23 @@ def _selectable_errors(fields: Any, path: str) -> list[FieldError]:
 
 
 def _conversion_errors(spec: JsonObject) -> list[FieldError]:
-    strategy = (spec.get("conversion") or {}).get("strategy", "None")
+    conversion, path = spec.get("conversion") or {}, "spec.conversion"
+    strategy, webhook = conversion.get("strategy", ""), conversion.get("webhook")
+    if strategy not in ("None", "Webhook"):
+        return [not_supported(f"{path}.strategy", strategy, ("None", "Webhook"))]
     if strategy == "None":
-        return []
-    if strategy == "Webhook":
-        return [forbidden("spec.conversion.strategy", "this server does not call conversion webhooks")]
-    return [not_supported("spec.conversion.strategy", strategy, ("None", "Webhook"))]
+        text = "should not be set when strategy is not set to Webhook"
+        return [forbidden(f"{path}.webhook", text)] if webhook is not None else []
+    webhook = webhook or {}
+    errors: list[FieldError] = []
+    if webhook.get("clientConfig") is None:
+        errors.append(required(f"{path}.webhook.clientConfig", "required when strategy is set to Webhook"))
+    else:
+        errors += client_config_errors(webhook["clientConfig"], f"{path}.webhook.clientConfig")
+    errors += review_version_errors(webhook.get("conversionReviewVersions"), f"{path}.webhook.conversionReviewVersions")
+    if spec.get("preserveUnknownFields"):
+        errors.append(invalid(f"{path}.strategy", strategy, "must be None if spec.preserveUnknownFields is true"))
+    return errors
 
 
 def _update_errors(spec: JsonObject, old: JsonObject) -> list[FieldError]:

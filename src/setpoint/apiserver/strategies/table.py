@@ -12,6 +12,7 @@ from setpoint.apiserver.strategies.namespaces import Namespaces
 from setpoint.apiserver.strategies.pods import Pods
 from setpoint.apiserver.strategies.services import Services
 from setpoint.apiserver.strategies.strategy import Strategy
+from setpoint.apiserver.strategies.webhooks import WebhookConfigurations
 
 __all__ = ["STRATEGIES"]
 
@@ -44,6 +45,8 @@ STRATEGIES: Final[dict[str, Strategy]] = {
     "endpoints": _with(create_on_update=True),
     "limitranges": _with(create_on_update=True),
     "services": Services(),
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io": WebhookConfigurations(mutating=True),
+    "validatingwebhookconfigurations.admissionregistration.k8s.io": WebhookConfigurations(mutating=False),
     "clusterroles.rbac.authorization.k8s.io": _with(create_on_update=True),
     "clusterrolebindings.rbac.authorization.k8s.io": _with(create_on_update=True),
     "roles.rbac.authorization.k8s.io": _with(create_on_update=True),
@@ -53,8 +56,6 @@ STRATEGIES: Final[dict[str, Strategy]] = {
         name: _with(generation=True)
         for name in (
             "replicationcontrollers",
-            "mutatingwebhookconfigurations.admissionregistration.k8s.io",
-            "validatingwebhookconfigurations.admissionregistration.k8s.io",
             "validatingadmissionpolicies.admissionregistration.k8s.io",
             "validatingadmissionpolicybindings.admissionregistration.k8s.io",
             "mutatingadmissionpolicies.admissionregistration.k8s.io",

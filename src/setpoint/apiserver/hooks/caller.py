@@ -1,0 +1,182 @@
+"""How a webhook is reached: over HTTPS, or in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    import aiohttp
+
+__all__ = ["CallFailed", "HttpCaller", "InProcessCaller", "Target", "WebhookCaller"]
+
+MAX_ANSWER: Final = 256 * 1024 * 1024
+_CONTEXTS: Final = 32
+
+
+class CallFailed(Exception):
+    """A webhook gave no usable answer. The message says why, in the real server's words where it has some."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a webhook is. ``url`` is complete, with its query; ``service`` is ``(namespace, name, port)`` where the
+    configuration names one: the URL's host is then the service's name in the cluster. ``ca_bundle``: PEM; empty means
+    the system's authorities.
+    """
+
+    url: str
+    service: tuple[str, str, int] | None = None
+    ca_bundle: bytes = b""
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any], query: str = "") -> Target:
+        """From a checked ``clientConfig``."""
+        service = config.get("service")
+        if service:
+            namespace, name, port = service["namespace"], service["name"], service.get("port") or 443
+            url = f"https://{name}.{namespace}.svc:{port}{service.get('path') or '/'}"
+            where: tuple[str, str, int] | None = (namespace, name, port)
+        else:
+            url, where = config["url"], None
+        try:
+            bundle = base64.b64decode(config.get("caBundle") or "")
+        except binascii.Error:
+            bundle = b"no certificate"
+        return cls(url + (f"?{query}" if query else ""), where, bundle)
+
+
+class WebhookCaller(Protocol):
+    """Posts a review to a webhook."""
+
+    async def call(self, target: Target, body: bytes, timeout: float) -> tuple[int, bytes]:
+        """The answer's HTTP status and body. ``timeout`` in seconds.
+
+        Raises:
+            CallFailed: nobody answered in time; the message is what comes after ``Post "URL": ``.
+        """
+        ...
+
+    async def close(self) -> None: ...
+
+
+class InProcessCaller:
+    """Webhooks as functions, for tests in virtual time: ``routes`` maps URLs without query to them.
+
+    A function gets the URL's path with its query and the body, and gives status and body (and whatever lies between
+    the two: the reply of ``Webhooks.handle_review`` will do).
+    """
+
+    def __init__(self, routes: Mapping[str, Callable[[str, bytes], Awaitable[tuple[Any, ...]]]]) -> None:
+        self.routes = dict(routes)
+
+    async def call(self, target: Target, body: bytes, timeout: float) -> tuple[int, bytes]:
+        parts = urlsplit(target.url)
+        answer = self.routes.get(target.url.partition("?")[0])
+        if answer is None:
+            if target.service is not None:
+                raise CallFailed(f'service "{target.service[1]}" not found')
+            raise CallFailed(f"dial tcp {parts.netloc}: connect: connection refused")
+        try:
+            async with asyncio.timeout(timeout):
+                reply = await answer(f"{parts.path}?{parts.query}" if parts.query else parts.path, body)
+        except TimeoutError:
+            raise CallFailed("context deadline exceeded") from None
+        return reply[0], reply[-1]
+
+    async def close(self) -> None:
+        """Nothing to do."""
+
+
+class HttpCaller:
+    """Webhooks over HTTPS, on connections that are kept.
+
+    ``resolve`` gives a service's ``host:port``, or None. Without it every service is unknown, as there is no network of
+    pods here.
+    """
+
+    def __init__(self, resolve: Callable[[tuple[str, str, int]], str | None] | None = None) -> None:
+        self._resolve = resolve
+        self._session: aiohttp.ClientSession | None = None
+        self._contexts: dict[bytes, ssl.SSLContext] = {}
+
+    async def call(self, target: Target, body: bytes, timeout: float) -> tuple[int, bytes]:
+        import aiohttp
+        from yarl import URL
+
+        url, name = URL(target.url), ""
+        if target.service is not None:
+            found = self._resolve(target.service) if self._resolve is not None else None
+            if found is None:
+                raise CallFailed(f'service "{target.service[1]}" not found')
+            name = url.host or ""
+            host, _, port = found.rpartition(":")
+            url = url.with_host(host.strip("[]")).with_port(int(port))
+        context = self._context(target.ca_bundle)
+        if self._session is None:
+            self._session = aiohttp.ClientSession(trust_env=False)
+        headers = {"content-type": "application/json", "accept": "application/json", "user-agent": "kube-apiserver"}
+        if name:
+            headers["host"] = name
+        try:
+            async with (
+                asyncio.timeout(timeout),
+                self._session.post(
+                    url,
+                    data=body,
+                    headers=headers,
+                    ssl=context,
+                    server_hostname=name or None,
+                    allow_redirects=False,
+                    timeout=aiohttp.ClientTimeout(total=None),
+                ) as answer,
+            ):
+                return answer.status, await _read(answer)
+        except TimeoutError:
+            raise CallFailed("context deadline exceeded") from None
+        except (aiohttp.ClientConnectorCertificateError, aiohttp.ClientConnectorSSLError) as problem:
+            cause = getattr(problem, "certificate_error", None) or problem
+            why = getattr(cause, "verify_message", "") or str(cause)
+            raise CallFailed(f"tls: failed to verify certificate: x509: {why}") from None
+        except aiohttp.ClientConnectorError as problem:
+            why = problem.os_error.strerror or str(problem.os_error)
+            if isinstance(problem.os_error, ConnectionRefusedError):
+                why = "connection refused"
+            raise CallFailed(f"dial tcp {url.host}:{url.port}: connect: {why}") from None
+        except aiohttp.ServerDisconnectedError:
+            raise CallFailed("EOF") from None
+        except (aiohttp.ClientError, OSError) as problem:
+            raise CallFailed(str(problem) or type(problem).__name__) from None
+
+    async def close(self) -> None:
+        """Closes all connections."""
+        if self._session is not None:
+            session, self._session = self._session, None
+            await session.close()
+
+    def _context(self, bundle: bytes) -> ssl.SSLContext:
+        context = self._contexts.get(bundle)
+        if context is None:
+            try:
+                context = ssl.create_default_context(cadata=bundle.decode() if bundle else None)
+            except (ssl.SSLError, ValueError):
+                raise CallFailed("unable to load root certificates: unable to parse bytes as PEM block") from None
+            while len(self._contexts) >= _CONTEXTS:
+                self._contexts.pop(next(iter(self._contexts)))
+            self._contexts[bundle] = context
+        return context
+
+
+async def _read(answer: aiohttp.ClientResponse) -> bytes:
+    body = bytearray()
+    async for chunk in answer.content.iter_any():
+        body += chunk
+        if len(body) > MAX_ANSWER:
+            raise CallFailed(f"the answer is larger than {MAX_ANSWER} bytes")
+    return bytes(body)

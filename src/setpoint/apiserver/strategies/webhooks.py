@@ -1,0 +1,224 @@
+"""Webhook configurations: their defaults, and what makes one acceptable (upstream's admissionregistration/validation).
+
+The checks of a ``clientConfig`` are shared with the conversion of CRDs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from setpoint.apiserver.storage import Record
+from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
+from setpoint.meta import LabelSelector, Selector, SelectorError, from_wire
+from setpoint.meta.names import dns1123_subdomain
+from setpoint.schema import FieldError
+from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required
+
+if TYPE_CHECKING:
+    from setpoint.apiserver.call import Call
+
+__all__ = ["WebhookConfigurations", "client_config_errors", "default_client_config", "review_version_errors"]
+
+_FORM: Final = "; desired format: https://host[/path]"
+_OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE", "CONNECT")
+NO_CEL: Final = "this server does not evaluate CEL expressions; use rules, namespaceSelector and objectSelector"
+
+
+class WebhookConfigurations(Strategy):
+    """Mutating or validating ones."""
+
+    generation = True
+
+    def __init__(self, *, mutating: bool) -> None:
+        self._mutating = mutating
+
+    def default(self, obj: JsonObject) -> None:
+        for webhook in obj.get("webhooks") or ():
+            webhook.setdefault("failurePolicy", "Fail")
+            webhook.setdefault("matchPolicy", "Equivalent")
+            webhook.setdefault("namespaceSelector", {})
+            webhook.setdefault("objectSelector", {})
+            webhook.setdefault("timeoutSeconds", 10)
+            if self._mutating:
+                webhook.setdefault("reinvocationPolicy", "Never")
+            for rule in webhook.get("rules") or ():
+                rule.setdefault("scope", "*")
+            default_client_config(webhook.get("clientConfig"))
+
+    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
+        errors: list[FieldError] = []
+        seen: set[str] = set()
+        for index, webhook in enumerate(obj.get("webhooks") or ()):
+            path = f"webhooks[{index}]"
+            name = webhook.get("name", "")
+            errors += _webhook_errors(webhook, path)
+            if name in seen:
+                errors.append(duplicate(f"{path}.name", name))
+            seen.add(name)
+        return errors
+
+    def after_create(self, call: Call, record: Record) -> Record:
+        call.server.hooks.refresh()
+        return record
+
+    def after_update(self, call: Call, record: Record, old: JsonObject) -> Record:
+        call.server.hooks.refresh()
+        return record
+
+    def after_delete(self, call: Call, record: Record) -> None:
+        call.server.hooks.refresh()
+
+
+def default_client_config(config: Any) -> None:
+    """Sets the service's port, in place."""
+    service = config.get("service") if isinstance(config, dict) else None
+    if isinstance(service, dict):
+        service.setdefault("port", 443)
+
+
+def _webhook_errors(webhook: JsonObject, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    name = webhook.get("name", "")
+    if not name:
+        errors.append(required(f"{path}.name"))
+    else:
+        errors += [invalid(f"{path}.name", name, text) for text in dns1123_subdomain(name)]
+        if name.count(".") < 2:
+            text = "should be a domain with at least three segments separated by dots"
+            errors.append(invalid(f"{path}.name", name, text))
+    errors += review_version_errors(webhook.get("admissionReviewVersions"), f"{path}.admissionReviewVersions")
+    for index, rule in enumerate(webhook.get("rules") or ()):
+        errors += _rule_errors(rule, f"{path}.rules[{index}]")
+    for key, allowed in (
+        ("failurePolicy", ("Fail", "Ignore")),
+        ("matchPolicy", ("Equivalent", "Exact")),
+        ("reinvocationPolicy", ("IfNeeded", "Never")),
+    ):
+        if key in webhook and webhook[key] not in allowed:
+            errors.append(not_supported(f"{path}.{key}", webhook[key], allowed))
+    effects = webhook.get("sideEffects")
+    if effects is None:
+        errors.append(required(f"{path}.sideEffects", "must specify one of None, NoneOnDryRun"))
+    elif effects not in ("None", "NoneOnDryRun"):
+        errors.append(not_supported(f"{path}.sideEffects", effects, ("None", "NoneOnDryRun")))
+    timeout = webhook.get("timeoutSeconds", 10)
+    if not 1 <= timeout <= 30:
+        text = "the timeout value must be between 1 and 30 seconds"
+        errors.append(invalid(f"{path}.timeoutSeconds", timeout, text))
+    for key in ("namespaceSelector", "objectSelector"):
+        try:
+            Selector.from_label_selector(from_wire(LabelSelector, webhook.get(key) or {}))
+        except (SelectorError, ValueError) as problem:
+            errors.append(invalid(f"{path}.{key}", webhook[key], str(problem)))
+    errors += client_config_errors(webhook.get("clientConfig"), f"{path}.clientConfig")
+    if webhook.get("matchConditions"):
+        errors.append(forbidden(f"{path}.matchConditions", NO_CEL))
+    return errors
+
+
+def review_version_errors(versions: Any, path: str) -> list[FieldError]:
+    """Reviews are sent as v1 only."""
+    if not versions:
+        return [required(path, "must specify one of v1")]
+    if "v1" not in versions:
+        return [invalid(path, versions, "must include at least one of v1")]
+    return []
+
+
+def _rule_errors(rule: JsonObject, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    operations = rule.get("operations") or []
+    if not operations:
+        errors.append(required(f"{path}.operations"))
+    elif "*" in operations:
+        if len(operations) > 1:
+            text = "if '*' is present, must not specify other operations"
+            errors.append(invalid(f"{path}.operations", operations, text))
+    else:
+        errors += [
+            not_supported(f"{path}.operations[{index}]", name, ("*", *_OPERATIONS))
+            for index, name in enumerate(operations)
+            if name not in _OPERATIONS
+        ]
+    for key, what in (("apiGroups", "API groups"), ("apiVersions", "API versions")):
+        values = rule.get(key) or []
+        if not values:
+            errors.append(required(f"{path}.{key}"))
+        elif "*" in values and len(values) > 1:
+            errors.append(invalid(f"{path}.{key}", values, f"if '*' is present, must not specify other {what}"))
+        elif key == "apiVersions":
+            errors += [required(f"{path}.{key}[{index}]") for index, value in enumerate(values) if not value]
+    errors += _resource_errors(rule.get("resources") or [], f"{path}.resources")
+    scope = rule.get("scope", "*")
+    if scope not in ("Cluster", "Namespaced", "*"):
+        errors.append(not_supported(f"{path}.scope", scope, ("*", "Cluster", "Namespaced")))
+    return errors
+
+
+def _resource_errors(resources: Sequence[str], path: str) -> list[FieldError]:
+    if not resources:
+        return [required(path)]
+    errors: list[FieldError] = []
+    wild_resources = {item.removeprefix("*/") for item in resources if item.startswith("*/")}
+    wild_subresources = {item.removesuffix("/*") for item in resources if item.endswith("/*")}
+    for index, item in enumerate(resources):
+        where = f"{path}[{index}]"
+        name, slash, sub = item.partition("/")
+        if not item:
+            errors.append(required(where))
+            continue
+        if slash and item != "*/*" and name in wild_subresources and sub != "*":
+            errors.append(invalid(where, item, f"if '{name}/*' is present, must not specify {item}"))
+        if slash and name != "*" and sub in wild_resources:
+            errors.append(invalid(where, item, f"if '*/{sub}' is present, must not specify {item}"))
+    if "*/*" in resources and len(resources) > 1:
+        text = "if '*/*' is present, must not specify other resources"
+        errors.append(invalid(path, list(resources), text))
+    if "*" in resources and any("/" not in item for item in resources if item != "*"):
+        text = "if '*' is present, must not specify other resources without subresources"
+        errors.append(invalid(path, list(resources), text))
+    return errors
+
+
+def client_config_errors(config: Any, path: str) -> list[FieldError]:
+    """Of a ``clientConfig``: the url form or the service form."""
+    config = config if isinstance(config, dict) else {}
+    url, service = config.get("url"), config.get("service")
+    if (url is None) == (service is None):
+        return [required(path, "exactly one of url or service is required")]
+    if url is not None:
+        return _url_errors(url, f"{path}.url")
+    errors: list[FieldError] = []
+    for key in ("name", "namespace"):
+        if not service.get(key):
+            errors.append(required(f"{path}.service.{key}", f"service {key} is required"))
+    port = service.get("port", 443)
+    if not 1 <= port <= 65535:
+        text = "port is not valid: must be between 1 and 65535, inclusive"
+        errors.append(invalid(f"{path}.service.port", port, text))
+    where = service.get("path")
+    if where is not None and not where.startswith("/"):
+        errors.append(invalid(f"{path}.service.path", where, "must start with a '/'"))
+    return errors
+
+
+def _url_errors(url: str, path: str) -> list[FieldError]:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError as problem:
+        return [required(path, f"url must be a valid URL: {problem}{_FORM}")]
+    errors: list[FieldError] = []
+    if parts.scheme != "https":
+        errors.append(invalid(path, parts.scheme, f"'https' is the only allowed URL scheme{_FORM}"))
+    if not parts.hostname:
+        errors.append(invalid(path, parts.netloc, f"host must be specified{_FORM}"))
+    if parts.username is not None:
+        errors.append(invalid(path, parts.username, "user information is not permitted in the URL"))
+    if parts.fragment:
+        errors.append(invalid(path, parts.fragment, "fragments are not permitted in the URL"))
+    if parts.query:
+        errors.append(invalid(path, parts.query, "query parameters are not permitted in the URL"))
+    return errors
