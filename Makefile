@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types models models-check bench-queue bench-client bench-informer bench-controller check clean
+.PHONY: help demo test lint types models models-check bench-queue bench-client bench-informer bench-controller bench-webhook check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,12 @@ bench-client: $(VENV)/.dev ## requests and lists beside other Python clients
 
 bench-informer: $(VENV)/.dev ## informers beside client-go's, controller-runtime's and Python's others
 	$(BIN)/python benchmarks/informer.py --plot docs/informer.svg
+
+bench-controller: $(VENV)/.dev ## controllers beside controller-runtime's and kopf's
+	$(BIN)/python benchmarks/controller.py
+
+bench-webhook: $(VENV)/.dev ## webhook servers beside controller-runtime's and kopf's
+	$(BIN)/python benchmarks/webhook.py
 
 check: lint types models-check test demo ## all that CI runs
 

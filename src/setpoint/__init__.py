@@ -37,10 +37,15 @@ if TYPE_CHECKING:
     from setpoint.meta import ObjectKey as ObjectKey
     from setpoint.meta import ObjectMeta as ObjectMeta
     from setpoint.meta import Quantity as Quantity
+    from setpoint.webhook import Admission as Admission
+    from setpoint.webhook import Review as Review
+    from setpoint.webhook import Webhooks as Webhooks
+    from setpoint.webhook import WebhookServer as WebhookServer
     from setpoint.workqueue import RateLimitingQueue as RateLimitingQueue
     from setpoint.workqueue import default_controller_rate_limiter as default_controller_rate_limiter
 
 _HOMES = {
+    "Admission": "webhook",
     "ApiError": "client",
     "Client": "client",
     "Column": "crd",
@@ -60,10 +65,13 @@ _HOMES = {
     "Outcome": "controller",
     "Quantity": "meta",
     "RateLimitingQueue": "workqueue",
+    "Review": "webhook",
     "Rule": "crd",
     "Scale": "crd",
     "Status": "crd",
     "TerminalError": "controller",
+    "WebhookServer": "webhook",
+    "Webhooks": "webhook",
     "after": "controller",
     "default_controller_rate_limiter": "workqueue",
     "done": "controller",
@@ -72,6 +80,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Admission",
     "ApiError",
     "Client",
     "Column",
@@ -90,10 +99,13 @@ __all__ = [
     "Outcome",
     "Quantity",
     "RateLimitingQueue",
+    "Review",
     "Rule",
     "Scale",
     "Status",
     "TerminalError",
+    "WebhookServer",
+    "Webhooks",
     "after",
     "default_controller_rate_limiter",
     "done",
