@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import types
-from collections.abc import AsyncIterator, Coroutine, Generator
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import Context, ContextVar, copy_context
 from datetime import datetime, timedelta
@@ -35,6 +35,11 @@ class Cable:
     def __init__(self, process: Process, inner: Transport, outside: Context) -> None:
         self.process, self.inner, self.outside = process, inner, outside
         self.cut = False
+        self.refuses = False
+        self.late: Callable[[Request], float] = lambda request: 0.0
+        """For how many seconds a request is on its way."""
+        self.lag = 0.0
+        """For how many seconds what a watch says is on its way."""
 
     def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
         return self._send(request)
@@ -44,7 +49,9 @@ class Cable:
         if self.cut:
             await asyncio.sleep(request.timeout or 30)
             raise TransportError("timed out", sent=True, timed_out=True)
-        await asyncio.sleep(0.003)
+        if self.refuses:
+            raise TransportError("refused", sent=False)
+        await asyncio.sleep(0.003 + self.late(request))
         context = current.get()
         if context is not None and request.method != "GET":
             self.process.world.wrote(self.process, context.key)
@@ -53,7 +60,7 @@ class Cable:
         task = asyncio.get_running_loop().create_task(entering.__aenter__(), context=self.outside)
         try:
             response = await asyncio.shield(task)
-            yield _Cuttable(response, self)
+            yield _Cuttable(response, self) if ("watch", "true") in request.query else response
         finally:
             if not task.done():
                 task.cancel()
@@ -76,6 +83,8 @@ class _Cuttable(Response):
         async for chunk in self.inner.chunks():
             while self.cable.cut:  # noqa: ASYNC110 - a test's network
                 await asyncio.sleep(0.5)
+            if self.cable.lag:
+                await asyncio.sleep(self.cable.lag)
             yield chunk
 
 
@@ -109,12 +118,13 @@ class Process:
 
     async def _reconcile(self, obj: ConfigMap, ctx: sp.Context) -> None:
         world = self.world
-        world.enter(self, ctx.key)
+        world.enter(self, ctx.key, int(obj.metadata.resource_version))
         try:
             for _ in range(2):
                 await asyncio.sleep(world.seconds)
             version = obj.data.get("version", "")
-            await ctx.patch(obj, {"metadata": {"annotations": {"seen": version}}})
+            answer = await ctx.patch(obj, {"metadata": {"annotations": {"seen": version}}})
+            world.written[ctx.key] = int(answer.metadata.resource_version)
             await asyncio.sleep(world.seconds)
         finally:
             world.leave(self, ctx.key)
@@ -167,6 +177,8 @@ class World:
         self.at: dict[str, list[Process]] = {key: [] for key in self.keys}
         self.begun: list[tuple[float, str, str]] = []
         """When which process began which key."""
+        self.written: dict[str, int] = {}
+        self.violations: list[str] = []
 
     def start(self, name: str, **options: Any) -> Process:
         process = Process(self, name, len(self.processes), **options)
@@ -177,14 +189,21 @@ class World:
         """Who else is at the key; a stopped process is not: nothing of it runs."""
         return [each.name for each in self.at[key] if each is not process and not each.paused]
 
-    def enter(self, process: Process, key: str) -> None:
-        assert not self.others(process, key), f"{process.name} begins {key}, at which is {self.others(process, key)}"
-        assert process not in self.at[key]
+    def enter(self, process: Process, key: str, version: int) -> None:
+        if version < self.written.get(key, 0):
+            self.violations.append(f"{process.name} begins {key} without seeing what was last written for it")
+        self._alone(process, "begins", key)
         self.at[key].append(process)
         self.begun.append((asyncio.get_running_loop().time(), process.name, key))
 
     def wrote(self, process: Process, key: str) -> None:
-        assert not self.others(process, key), f"{process.name} writes {key}, at which is {self.others(process, key)}"
+        self._alone(process, "writes", key)
+
+    def _alone(self, process: Process, does: str, key: str) -> None:
+        # Not raised here: a controller takes an exception for a failed reconcile, and tries again.
+        if others := self.others(process, key):
+            at = asyncio.get_running_loop().time()
+            self.violations.append(f"at {at:.2f} s {process.name} {does} {key}, at which is {others}")
 
     def leave(self, process: Process, key: str) -> None:
         self.at[key].remove(process)
@@ -224,6 +243,7 @@ async def world(*names: str, keys: int = 24, seconds: float = 0.1, **options: An
                     process.cable.cut = False
                     process.resume()
                     await process.stop()
+        assert made.violations == []
         for process in made.processes:
             assert process.killed or process.error is None, process.error
 

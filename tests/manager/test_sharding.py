@@ -9,10 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from setpoint.client import Client, InProcessTransport
+from setpoint.controller.context import Context, current
 from setpoint.controller.explain import explain
-from setpoint.manager import LeaderElection, Manager, Sharding
+from setpoint.manager import LeaderElection, Manager, Sharding, ShardTransport, WriteRefused
 from setpoint.manager.rendezvous import Members
 from setpoint.models.coordination_v1 import Lease
+from setpoint.models.core_v1 import ConfigMap
 from setpoint.testing import advance, run, virtual_time
 
 from .processes import World, world
@@ -171,6 +174,74 @@ async def test_a_process_that_was_stopped_for_20_s_writes_nothing_that_is_not_it
         stopped.resume()
         await advance(0.2)
         assert not any(stopped in at for at in made.at.values()), "what it had begun was cancelled"
+        await settled(made, 60)
+        assert await made.behind() == {}
+
+
+@virtual_time
+async def test_writes_are_refused_from_the_moment_on_at_which_others_may_take_over() -> None:
+    """A process that was stopped may write before it looks at the clock."""
+    async with world("a", "b") as made:
+        await settled(made)
+        member = made.processes[0].member
+        fenced = Client(ShardTransport(InProcessTransport(made.server.handle), member))
+        await fenced.create(ConfigMap.named("before", "default"))
+        renewed_at = member._renewed_at
+        made.processes[0].pause()
+        await advance(14.9 - (asyncio.get_running_loop().time() - renewed_at))
+        assert made.processes[1].share != set(made.keys)
+        await fenced.create(ConfigMap.named("in-time", "default"))
+        await advance(0.2)
+        with pytest.raises(WriteRefused):
+            await fenced.create(ConfigMap.named("after", "default"))
+        assert (await fenced.get(ConfigMap, "before", namespace="default")).name == "before", "reads pass"
+
+
+@virtual_time
+async def test_a_reconcile_that_goes_on_after_its_key_was_handed_over_can_not_write() -> None:
+    """A thread, or a task that the function has left behind."""
+    async with world("a") as made:
+        await settled(made)
+        process = made.processes[0]
+        running = process.manager.controllers["configmap"]
+        obj = await made.client.get(ConfigMap, "0", namespace="work")
+        token = current.set(Context(running, obj, ()))
+        try:
+            with pytest.raises(WriteRefused):
+                await running.client.patch(ConfigMap, "0", {"data": {"x": "y"}}, namespace="work")
+        finally:
+            current.reset(token)
+
+
+@virtual_time
+async def test_a_process_that_comes_back_just_when_it_is_given_up_is_somebody_else() -> None:
+    """The other one has decided, and not yet said so: what it said of the life before must not count."""
+    async with world("a", "b") as made:
+        await settled(made)
+        a, b = made.processes
+        b.cable.late = lambda request: 4.0 if request.method == "PATCH" and "/leases/" in request.path else 0.0
+        a.cable.refuses = True
+        while len(b.member.members) == 2:
+            await advance(0.02)
+        a.cable.refuses = False
+        for _ in range(40):
+            for key in made.keys[:6]:
+                await made.change(key, str(asyncio.get_running_loop().time()))
+            await advance(0.25)
+        b.cable.late = lambda request: 0.0
+        await settled(made, 20)
+        assert a.member.joins == 2
+
+
+@virtual_time
+async def test_a_new_owner_sees_what_the_last_one_wrote_however_late_its_cache_is() -> None:
+    async with world("a", "b", keys=8) as made:
+        await settled(made)
+        made.processes[1].cable.lag = 1.0
+        for key in made.keys:
+            await made.change(key, "2")
+        await advance(2)
+        await made.processes[0].stop()
         await settled(made, 60)
         assert await made.behind() == {}
 

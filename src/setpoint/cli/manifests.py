@@ -34,7 +34,7 @@ def cluster_role(controllers: Sequence[Controller[Any]], name: str) -> dict[str,
     """A ClusterRole with the least that the controllers' declarations need.
 
     Reading for everything that is watched or read; writing for what is owned; the status and finalizers of the
-    controllers' own kinds; events; leases for leader election.
+    controllers' own kinds; events; leases for leader election and shards.
     """
     verbs: dict[tuple[str, str], set[str]] = defaultdict(set)
     for controller in controllers:
@@ -50,7 +50,8 @@ def cluster_role(controllers: Sequence[Controller[Any]], name: str) -> dict[str,
         if "status" in own.subresources:
             verbs[own.group, f"{own.plural}/status"].update(("get", "patch", "update"))
     verbs["events.k8s.io", "events"].update(("create", "patch"))
-    verbs["coordination.k8s.io", "leases"].update(("create", "get", "update"))
+    # An update is sent as a patch; shards list each other's leases, and delete those of the dead.
+    verbs["coordination.k8s.io", "leases"].update(("create", "delete", "get", "list", "patch", "update"))
     rules: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
     for (group, plural), allowed in verbs.items():
         rules[group, tuple(sorted(allowed))].append(plural)

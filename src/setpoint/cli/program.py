@@ -18,7 +18,7 @@ from setpoint.cli.manifests import cluster_role, definitions, to_yaml
 from setpoint.client import Client
 from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.controller import Controller
-from setpoint.manager import LeaderElection, Manager
+from setpoint.manager import LeaderElection, Manager, Sharding
 from setpoint.manager.logging import configure
 
 FIELD_MANAGER = "setpoint"
@@ -51,6 +51,7 @@ def program(name: str, controllers: Sequence[Controller[Any]]) -> App:
         leader_elect: bool = False,
         leader_election_id: str | None = None,
         leader_election_namespace: str | None = None,
+        shards: Annotated[bool, Parameter(negative="")] = False,
         metrics_bind_address: str = "0",
         health_probe_bind_address: str = "0",
         log_format: Literal["text", "json"] = "text",
@@ -78,6 +79,9 @@ def program(name: str, controllers: Sequence[Controller[Any]]) -> App:
             The name of the Lease; default: the first controller's name with -controller.
         leader_election_namespace
             The Lease's namespace; default: that of the kubeconfig's context.
+        shards
+            Share the objects with all other processes that run this with --shards, instead of electing a leader; their
+            Leases are named and placed as that of an election would be.
         metrics_bind_address
             Where to serve Prometheus metrics, such as :8080; 0 is off.
         health_probe_bind_address
@@ -89,19 +93,20 @@ def program(name: str, controllers: Sequence[Controller[Any]]) -> App:
         """
         if not embedded and (port or write_kubeconfig):
             raise SystemExit(f"{name}: --port and --write-kubeconfig go with --embedded")
+        if shards and leader_elect:
+            raise SystemExit(f"{name}: --shards and --leader-elect exclude each other: with shards every process works")
         configure(log_format, log_level.upper())
 
         async def work() -> None:
             async with _server(controllers, kubeconfig, context, embedded, port, write_kubeconfig) as client:
-                election = LeaderElection(
-                    name=leader_election_id or f"{controllers[0].name}-controller",
-                    identity=f"{socket.gethostname()}_{uuid4()}",
-                    namespace=leader_election_namespace or client.namespace,
-                )
+                lease = leader_election_id or f"{controllers[0].name}-controller"
+                space = leader_election_namespace or client.namespace
+                me = f"{socket.gethostname()}_{uuid4()}"
                 manager = Manager(
                     client,
                     controllers=controllers,
-                    leader_election=election if leader_elect else None,
+                    leader_election=LeaderElection(name=lease, identity=me, namespace=space) if leader_elect else None,
+                    sharding=Sharding(name=lease, identity=me, namespace=space) if shards else None,
                     metrics_bind_address=metrics_bind_address,
                     health_probe_bind_address=health_probe_bind_address,
                     namespace=namespace,
