@@ -73,7 +73,7 @@ class Admission:
         """``name``: if it is not what the object or the path says."""
         path = self._call.path
         if name is None:
-            name = path.name or (((obj or old or {}).get("metadata") or {}).get("name") or "")
+            name = path.name or str(((obj or old or {}).get("metadata") or {}).get("name") or "")
         made = Question(
             served, operation, subresource, path.namespace, name, obj, old, _options(options, operation),
             options.dry_run, kind,
