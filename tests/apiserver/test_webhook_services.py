@@ -1,0 +1,46 @@
+"""Services of webhooks, which lead somewhere in an embedded server if it is told where."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+
+from tests.apiserver.harness import MAPS, config_map, serving
+
+from setpoint.apiserver import HttpCaller
+from setpoint.models.core_v1 import ConfigMap
+from setpoint.webhook import Admission, MemoryCertificates, Review, Webhooks, WebhookServer
+
+VALIDATING = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+
+
+def refuse(obj: ConfigMap, review: Review[ConfigMap]) -> None:
+    review.deny("not today")
+
+
+async def test_a_service_that_is_resolved_is_called_by_its_own_name() -> None:
+    admission = Admission(ConfigMap).validates(refuse)
+    certificates = MemoryCertificates(("maps.default.svc",))
+    hooks = WebhookServer(Webhooks(admission), certificates, host="127.0.0.1", port=0)
+    asked: list[tuple[str, str, int]] = []
+
+    def resolve(service: tuple[str, str, int]) -> str:
+        asked.append(service)
+        return f"127.0.0.1:{hooks.port}"
+
+    async with asyncio.TaskGroup() as group, serving(webhook_caller=HttpCaller(resolve)) as api:
+        group.create_task(hooks.run())
+        await hooks.ready.wait()
+        service = {"namespace": "default", "name": "maps", "path": admission.path("validate")}
+        rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["CREATE"]}
+        hook = {
+            "name": "maps.hooks.test",
+            "clientConfig": {"service": service, "caBundle": base64.b64encode(certificates.bundle).decode()},
+            "admissionReviewVersions": ["v1"],
+            "sideEffects": "None",
+            "rules": [rule],
+        }
+        (await api.post(VALIDATING, {"metadata": {"name": "maps"}, "webhooks": [hook]})).ok()
+        (await api.post(MAPS, config_map())).failed(403, "Forbidden", "denied the request: not today")
+        assert asked == [("default", "maps", 443)]
+        hooks.stop()
