@@ -62,6 +62,14 @@ class Definitions(Strategy):
             errors += _update_errors(spec, old)
         return errors
 
+    def warnings(self, obj: JsonObject, old: JsonObject | None) -> list[str]:
+        """CEL rules are stored, for the real cluster that the definition is for, and nobody may believe they hold."""
+        return [
+            f"spec.versions[{index}].schema: x-kubernetes-validations are stored, but this server does not evaluate CEL"
+            for index, version in enumerate((obj.get("spec") or {}).get("versions") or ())
+            if _has_rules((version.get("schema") or {}).get("openAPIV3Schema"))
+        ]
+
     def after_create(self, call: Call, record: Record) -> Record:
         call.server.custom_resources.created(record)
         return record
@@ -71,6 +79,12 @@ class Definitions(Strategy):
 
     def after_delete(self, call: Call, record: Record) -> None:
         call.server.custom_resources.deleted(record)
+
+
+def _has_rules(schema: Any) -> bool:
+    if isinstance(schema, list):
+        return any(map(_has_rules, schema))
+    return isinstance(schema, dict) and ("x-kubernetes-validations" in schema or any(map(_has_rules, schema.values())))
 
 
 def _name_errors(name: str, spec: JsonObject) -> list[FieldError]:

@@ -10,6 +10,7 @@ from setpoint.apiserver.strategies.certificates import SigningRequests
 from setpoint.apiserver.strategies.definitions import Definitions
 from setpoint.apiserver.strategies.namespaces import Namespaces
 from setpoint.apiserver.strategies.pods import Pods
+from setpoint.apiserver.strategies.policies import AdmissionPolicies
 from setpoint.apiserver.strategies.services import Services
 from setpoint.apiserver.strategies.strategy import Strategy
 from setpoint.apiserver.strategies.webhooks import WebhookConfigurations
@@ -47,6 +48,8 @@ STRATEGIES: Final[dict[str, Strategy]] = {
     "services": Services(),
     "mutatingwebhookconfigurations.admissionregistration.k8s.io": WebhookConfigurations(mutating=True),
     "validatingwebhookconfigurations.admissionregistration.k8s.io": WebhookConfigurations(mutating=False),
+    "mutatingadmissionpolicies.admissionregistration.k8s.io": AdmissionPolicies(),
+    "validatingadmissionpolicies.admissionregistration.k8s.io": AdmissionPolicies(),
     "clusterroles.rbac.authorization.k8s.io": _with(create_on_update=True),
     "clusterrolebindings.rbac.authorization.k8s.io": _with(create_on_update=True),
     "roles.rbac.authorization.k8s.io": _with(create_on_update=True),
@@ -56,9 +59,7 @@ STRATEGIES: Final[dict[str, Strategy]] = {
         name: _with(generation=True)
         for name in (
             "replicationcontrollers",
-            "validatingadmissionpolicies.admissionregistration.k8s.io",
             "validatingadmissionpolicybindings.admissionregistration.k8s.io",
-            "mutatingadmissionpolicies.admissionregistration.k8s.io",
             "mutatingadmissionpolicybindings.admissionregistration.k8s.io",
             "cronjobs.batch",
             "jobs.batch",
