@@ -253,9 +253,13 @@ async def test_what_is_wrong_with_a_proxy_is_said() -> None:
                 with pytest.raises(TransportError, match=said) as caught:
                     await client.get(Thing, "a")
                 assert "pw" not in str(caught.value)
-    async with Client.from_config(ClientConfig(server="https://h", proxy_url="socks5://h")) as client:
-        with pytest.raises(ConfigError, match="socks5 proxies are not supported"):
-            await client.get(Thing, "a")
+    for proxy_url, said in (
+        ("socks5://h", "socks5 proxies are not supported"),
+        ("h:3128", "without a scheme is not supported, only http"),
+        ("http://h:99999", "is no URL with a host"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            ClientConfig(server="https://h", proxy_url=proxy_url)
 
 
 # -- what can go wrong on a connection --------------------------------------------------------------------------------

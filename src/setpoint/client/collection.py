@@ -49,7 +49,7 @@ class ObjectList(Generic[K]):
 class RawList(Struct):
     """A list whose objects are still JSON."""
 
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
+    metadata: ListMeta | None = None
     items: list[msgspec.Raw] | None = None
 
 
@@ -57,7 +57,7 @@ _decoder = msgspec.json.Decoder(RawList)
 
 
 def split_list(body: bytes) -> RawList:
-    """The list's metadata and the JSON of each item; ``items`` is None where the server sent null.
+    """The list's metadata and the JSON of each item; either is None where the server sent null.
 
     Raises:
         TransportError: ``body`` is no list at all.
@@ -82,7 +82,7 @@ def decode_list(kind: type[K], body: bytes) -> ObjectList[K]:
             except DecodeError as problem:
                 logger.warning("an object of a list is left out, it does not fit its model: %s", problem)
                 broken.append(problem)
-    return ObjectList(items, found.metadata, broken)
+    return ObjectList(items, found.metadata or ListMeta(), broken)
 
 
 @contextmanager

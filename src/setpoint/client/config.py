@@ -70,12 +70,17 @@ class ClientConfig:
     source: str = ""
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.server)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            where = self.source and f" ({self.source})"
+        where = self.source and f" ({self.source})"
+        if not _is_http(self.server):
             raise ConfigError(f"server {redacted(self.server)!r} is no http(s) URL with a host{where}")
+        if self.proxy_url and not _is_http(self.proxy_url):
+            scheme = self.proxy_url.partition("://")[0] if "://" in self.proxy_url else ""
+            why = "is no URL with a host"
+            if scheme not in ("http", "https"):
+                shown = f"{scheme} proxies are" if scheme else "a URL without a scheme is"
+                why = f"can't be used: {shown} not supported, only http and https"
+            raise ConfigError(f"proxy-url {redacted(self.proxy_url)!r} {why}{where}")
         if not self.verify and (self.ca_file is not None or self.ca_data):
-            where = self.source and f" ({self.source})"
             raise ConfigError(
                 f"insecure-skip-tls-verify together with a certificate authority makes no sense: drop one{where}"
             )
@@ -131,9 +136,22 @@ def in_cluster_config(
     )
 
 
+def _is_http(url: str) -> bool:
+    """Whether ``url`` is an http(s) URL with a host and, if any, a port that exists."""
+    if not url.isprintable() or " " in url:
+        return False
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
 def redacted(url: str) -> str:
     """``url`` without its user information, which may hold a password."""
-    return re.sub(r"(?<=//)[^/@]*@", "…@", url)
+    scheme, mark, rest = url.partition("//") if "//" in url else ("", "", url)
+    _, at, host = rest.rpartition("@")  # a password that was not percent-encoded may hold anything, an @ too
+    return f"{scheme}{mark}…@{host}" if at else url
 
 
 def environment_proxy(server: str, environ: Mapping[str, str]) -> str:
@@ -142,6 +160,8 @@ def environment_proxy(server: str, environ: Mapping[str, str]) -> str:
     As in Go: lower-case names count too, loopback is never proxied, ``NO_PROXY`` holds hosts, ``.domains``,
     networks and ``host:port``, or ``*``.
     """
+    if not _is_http(server):
+        return ""  # it is refused where it is used
     parts = urlsplit(server)
     host = (parts.hostname or "").lower()
     port = parts.port or (443 if parts.scheme == "https" else 80)

@@ -112,9 +112,9 @@ class ExecPlugin(Credentials):
                 self._credential, self._failure = await self._run(), None
             except CredentialsError as problem:
                 self._failure = problem
-                raise
-            finally:
                 self._runs += 1
+                raise
+            self._runs += 1  # not for a run that was cancelled: whoever waits runs it
             return self._credential
 
     async def _run(self) -> _Credential:
@@ -137,7 +137,7 @@ class ExecPlugin(Credentials):
             )
         except OSError as problem:
             raise self._failed(f"can't be run: {problem.strerror or problem}", hint=True) from None
-        stderr, code = bytearray(), 0
+        stderr, code, hangs = bytearray(), 0, False
         assert process.stdout is not None
         assert process.stderr is not None
         draining = asyncio.ensure_future(_drain(process.stderr, stderr))
@@ -147,9 +147,10 @@ class ExecPlugin(Credentials):
                 if stdout is not None:
                     code = await process.wait()
         except TimeoutError:
+            hangs = True
             raise self._failed(f"gave no answer within {self._timeout:g} s", stderr) from None
         finally:
-            if process.returncode is None:
+            if process.returncode is None or hangs:  # it may have ended, and left something that holds its output
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
             draining.cancel()

@@ -7,7 +7,7 @@ import base64
 import logging
 import re
 import ssl
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -153,7 +153,14 @@ class HttpTransport:
         authorization = await credentials.authorization()
         deadline = _begin(wait, request)
         pool, response = await self._attempt(request, authorization)
-        if response.status == 401 and await credentials.rejected(authorization):
+        if response.status == 401:
+            try:
+                if not await credentials.rejected(authorization):
+                    return pool, response, deadline
+            except BaseException:
+                response.close()
+                pool.users -= 1
+                raise
             response.close()
             pool.users -= 1
             wait.move(None)
@@ -206,14 +213,26 @@ class HttpTransport:
             if now >= self._next_look:
                 self._next_look = now + RELOAD_PERIOD
                 stamp = self._config.tls.stamp()
-                if stamp != self._stamp and None not in stamp:
-                    await self._retire()
+                if stamp != self._stamp and None not in stamp and await self._reload(certificate):
                     self._stamp = stamp
         if self._pool is not None and self._pool.certificate != certificate:
             await self._retire()
         if self._pool is None:
             self._pool = self._new_pool(certificate)
         return self._pool
+
+    async def _reload(self, certificate: ClientCertificate | None) -> bool:
+        """Takes up changed files; what was good stays in use while they are not, such as between two writes."""
+        if self._pool is None:
+            return True
+        try:
+            pool = self._new_pool(certificate)
+        except ConfigError as problem:
+            logger.warning("the changed certificates are not used yet: %s", problem)
+            return False
+        await self._retire()
+        self._pool = pool
+        return True
 
     async def _retire(self) -> None:
         """Puts the pool aside, and ends those put aside earlier that nobody uses any more."""
@@ -235,10 +254,6 @@ class HttpTransport:
         if config.tls_server_name:
             options["server_hostname"] = config.tls_server_name
         if config.proxy_url:
-            scheme = urlsplit(config.proxy_url).scheme
-            if scheme not in ("http", "https"):
-                shown = redacted(config.proxy_url)
-                raise ConfigError(f"proxy {shown}: {scheme or 'no'} proxies are not supported, only http and https")
             proxy = URL(config.proxy_url)
             options["proxy"] = proxy.with_user(None)
             if proxy.user is not None:
@@ -288,13 +303,17 @@ class HttpTransport:
                     f"{asked}: {server} sent nothing for {request.idle_timeout or 0:g} s", sent=True, timed_out=True
                 )
             case aiohttp.ClientPayloadError():
-                return TransportError(f"{asked}: the answer of {server} broke off: {problem}", sent=True, reset=True)
+                return TransportError(
+                    f"{asked}: the answer of {server} broke off: {_line(problem)}", sent=True, reset=True
+                )
             case aiohttp.ServerDisconnectedError() | aiohttp.ClientOSError() | ConnectionError():
-                return TransportError(f"{asked}: the connection to {server} broke: {problem}", sent=True, reset=True)
+                return TransportError(
+                    f"{asked}: the connection to {server} broke: {_line(problem)}", sent=True, reset=True
+                )
             case aiohttp.ClientResponseError():
-                return TransportError(f"{asked}: what {server} sent is no HTTP: {problem.message}", sent=True)
+                return TransportError(f"{asked}: what {server} sent is no HTTP: {_line(problem.message)}", sent=True)
             case aiohttp.ClientError() | OSError():
-                return TransportError(f"{asked}: {server}: {problem}", sent=True)
+                return TransportError(f"{asked}: {server}: {_line(problem)}", sent=True)
             case _:
                 return problem
 
@@ -386,7 +405,10 @@ class _HttpResponse(Response):
         self._response = response
         self._deadline = deadline
         self.status = response.status
-        self.headers = response.headers
+        heads: Mapping[str, str] = response.headers
+        if len(warnings := response.headers.getall("warning", [])) > 1:  # a header each; a mapping has one for all
+            heads = {**{name.lower(): value for name, value in heads.items()}, "warning": ", ".join(warnings)}
+        self.headers = heads
 
     async def read(self, limit: int = MAX_BODY) -> bytes:
         content = self._response.content
@@ -440,4 +462,9 @@ def url_of(path: str, query: tuple[tuple[str, str], ...]) -> str:
 
 def _os_reason(problem: BaseException) -> str:
     inner = getattr(problem, "os_error", None) or problem
-    return getattr(inner, "strerror", None) or str(inner)
+    return _line(getattr(inner, "strerror", None) or inner)
+
+
+def _line(problem: object) -> str:
+    """What ``problem`` says, in one line; its type where it says nothing."""
+    return " ".join(str(problem).split()) or type(problem).__name__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -82,14 +83,18 @@ def _exec_config(plugin: Stanza, cluster: Stanza, config: ClientConfig) -> ExecP
     if os.sep in command and not os.path.isabs(command):
         command = str(plugin.path.parent / command)
     environ: dict[str, str] = {}
-    for place, entry in enumerate(plugin.fields.get("env") or ()):
-        if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
-            raise ConfigError(f"{plugin.where}: env[{place}] must have a name and a value")
-        environ[entry["name"]] = str(entry.get("value", ""))
+    for place, entry in enumerate(plugin.entries("env")):
+        name, value = entry["name"], entry.get("value")
+        if not isinstance(value, str | None) or not _fits(name, value or "") or "=" in name:
+            raise ConfigError(f"{plugin.where}: env[{place}] must have a name and a value that an environment can hold")
+        environ[name] = value or ""
+    args = plugin.names("args")
+    if not _fits(command, *args):
+        raise ConfigError(f"{plugin.where}: command and args hold characters that a command line can't carry")
     return ExecPluginConfig(
         command,
         version,
-        plugin.names("args"),
+        args,
         environ,
         plugin.text("installHint"),
         _cluster_info(cluster, config) if plugin.flag("provideClusterInfo") else None,
@@ -99,7 +104,12 @@ def _exec_config(plugin: Stanza, cluster: Stanza, config: ClientConfig) -> ExecP
 
 def _cluster_info(cluster: Stanza, config: ClientConfig) -> dict[str, Any]:
     """``spec.cluster`` of an ExecCredential: how the plugin reaches the cluster, and what is meant for it alone."""
-    authority = config.ca_data or (config.ca_file.read_bytes() if config.ca_file is not None else b"")
+    authority = config.ca_data
+    if config.ca_file is not None:
+        try:
+            authority = config.ca_file.read_bytes()
+        except OSError as problem:
+            raise ConfigError(f"{cluster.where}: {config.ca_file} can't be read: {problem.strerror}") from None
     info: dict[str, Any] = {"server": config.server}
     if authority:
         info["certificate-authority-data"] = base64.b64encode(authority).decode()
@@ -110,10 +120,22 @@ def _cluster_info(cluster: Stanza, config: ClientConfig) -> dict[str, Any]:
             info[key] = value
     if not config.compression:
         info["disable-compression"] = True
-    for extension in cluster.fields.get("extensions") or ():
-        if isinstance(extension, dict) and extension.get("name") == f"{API_GROUP}/exec":
+    for extension in cluster.entries("extensions"):
+        if extension["name"] == f"{API_GROUP}/exec":
             info["config"] = extension.get("extension")
+    try:
+        json.dumps(info, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise ConfigError(f"{cluster.where}: the extension {API_GROUP}/exec has no JSON form: {problem}") from None
     return info
+
+
+def _fits(*words: str) -> bool:
+    """Whether an operating system takes these as arguments or environment."""
+    try:
+        return all(b"\0" not in os.fsencode(word) for word in words)
+    except UnicodeEncodeError:
+        return False
 
 
 def _oidc(user: Stanza, provider: Stanza) -> Credentials:

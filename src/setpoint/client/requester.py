@@ -6,14 +6,15 @@ import asyncio
 import logging
 import re
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from types import TracebackType
 
 from setpoint.client.errors import error_from, retry_after_of
 from setpoint.client.limiter import AdaptiveLimiter
 from setpoint.client.options import Query
 from setpoint.client.retry import RetryPolicy
-from setpoint.client.transport import DEFAULT_TIMEOUT, Request, Response, Transport, TransportError
+from setpoint.client.transport import DEFAULT_TIMEOUT, MAX_BODY, Request, Response, Transport, TransportError
 from setpoint.meta import Resource
 
 __all__ = ["Requester"]
@@ -29,6 +30,8 @@ EXEMPT = "/apis/coordination.k8s.io/"
 _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 _VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _MAX_WARNINGS = 1000
+MAX_ERROR = 4 << 20
+"""Bytes of an error's body; a Status that names every field of an object is shorter."""
 
 
 class Requester:
@@ -89,7 +92,7 @@ class Requester:
                 try:
                     async with self.transport.send(request) as response:
                         status, heads = response.status, response.headers
-                        answer = await response.read()
+                        answer = await response.read(MAX_BODY if status < 300 else MAX_ERROR)
                 finally:
                     if limiter is not None:
                         limiter.leave(throttled=status == 429 if status else None)
@@ -115,8 +118,7 @@ class Requester:
             attempt += 1
             await asyncio.sleep(delay)
 
-    @asynccontextmanager
-    async def stream(
+    def stream(
         self,
         method: str,
         path: str,
@@ -128,7 +130,7 @@ class Requester:
         verb: str = "",
         resource: Resource | str = "",
         key: str = "",
-    ) -> AsyncIterator[Response]:
+    ) -> AbstractAsyncContextManager[Response]:
         """An answer that is read as it comes. Leaving the context closes it. Establishing it is tried again as for
         `request`; what happens after the head is the caller's.
 
@@ -137,38 +139,7 @@ class Requester:
             TransportError: there was no answer, or (when reading) it broke off or nothing came for ``idle_timeout``.
         """
         request = Request(method, path, query, {"accept": accept, **(headers or {})}, None, None, idle_timeout)
-        attempt = 0
-        while True:
-            entered = False
-            try:
-                async with self.transport.send(request) as response:
-                    status, heads = response.status, response.headers
-                    if "warning" in heads:
-                        self._warn(heads["warning"])
-                    if status < 300:
-                        entered = True
-                        yield response
-                        return
-                    answer = await response.read(1 << 20)
-            except TransportError as error:
-                if entered:
-                    raise
-                delay = self._retry.delay_after_error(method, error, attempt)
-                if delay is None:
-                    raise
-            else:
-                delay = self._retry.delay_after_answer(status, retry_after_of(heads), attempt)
-                if delay is None:
-                    raise error_from(
-                        status,
-                        answer,
-                        headers=heads,
-                        verb=verb or _VERBS.get(method, method),
-                        resource=resource or path,
-                        key=key,
-                    )
-            attempt += 1
-            await asyncio.sleep(delay)
+        return _Stream(self, request, verb or _VERBS.get(method, method), resource or path, key)
 
     def _warn(self, header: str) -> None:
         for text in _WARNING.findall(header):
@@ -177,6 +148,57 @@ class Requester:
                 if len(self._warned) > _MAX_WARNINGS:
                     self._warned.popitem(last=False)
                 self._on_warning(re.sub(r"\\(.)", r"\1", text))
+
+
+class _Stream:
+    """What `Requester.stream` gives.
+
+    A class and no generator: a stream that is abandoned lives within its reader's generator, and when an event loop
+    ends it closes all generators at once. One that is left after it was closed makes contextlib raise a RuntimeError.
+    """
+
+    __slots__ = ("_exit", "_key", "_request", "_requester", "_resource", "_verb")
+
+    def __init__(self, requester: Requester, request: Request, verb: str, resource: Resource | str, key: str) -> None:
+        self._requester = requester
+        self._request = request
+        self._verb = verb
+        self._resource = resource
+        self._key = key
+        self._exit = AsyncExitStack()
+
+    async def __aenter__(self) -> Response:
+        requester, request = self._requester, self._request
+        retry = requester._retry
+        attempt = 0
+        while True:
+            try:
+                async with AsyncExitStack() as opened:
+                    response = await opened.enter_async_context(requester.transport.send(request))
+                    status, heads = response.status, response.headers
+                    if "warning" in heads:
+                        requester._warn(heads["warning"])
+                    if status < 300:
+                        self._exit = opened.pop_all()
+                        return response
+                    answer = await response.read(MAX_ERROR)
+            except TransportError as error:
+                delay = retry.delay_after_error(request.method, error, attempt)
+                if delay is None:
+                    raise
+            else:
+                delay = retry.delay_after_answer(status, retry_after_of(heads), attempt)
+                if delay is None:
+                    raise error_from(
+                        status, answer, headers=heads, verb=self._verb, resource=self._resource, key=self._key
+                    )
+            attempt += 1
+            await asyncio.sleep(delay)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._exit.__aexit__(kind, error, trace)
 
 
 def _log_warning(text: str) -> None:

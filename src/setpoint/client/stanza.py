@@ -62,6 +62,18 @@ class Stanza:
             raise ConfigError(f"{self.where}: {key} must be a list of strings")
         return tuple(value)
 
+    def entries(self, key: str) -> tuple[Mapping[str, Any], ...]:
+        """Those of a list of mappings with a name each."""
+        value = self.fields.get(key)
+        if value is None:
+            return ()
+        if not isinstance(value, list):
+            raise ConfigError(f"{self.where}: {key} must be a list, not {form(value)}")
+        for place, entry in enumerate(value):
+            if not isinstance(entry, dict) or not isinstance(entry.get("name"), str) or not entry["name"]:
+                raise ConfigError(f"{self.where}: {key}[{place}] must be a mapping with a name")
+        return tuple(value)
+
     def mapping(self, key: str) -> Mapping[str, Any]:
         value = self.fields.get(key)
         if value is None:

@@ -30,7 +30,6 @@ class _Head(Struct):
 
 
 _frames = msgspec.json.Decoder(_Frame)
-_heads = msgspec.json.Decoder(_Head)
 _statuses = msgspec.json.Decoder(Status)
 
 
@@ -64,7 +63,7 @@ class WatchEvent(Generic[K]):
     def metadata(self) -> ObjectMeta:
         """The object's metadata, without decoding the rest."""
         if self._metadata is None:
-            self._metadata = _heads.decode(self.raw).metadata
+            self._metadata = decode(_Head, self.raw).metadata
         return self._metadata
 
     @property
