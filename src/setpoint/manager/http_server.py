@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+import logging
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from aiohttp import web
+
+
+logger = logging.getLogger("setpoint.manager")
 
 
 class Answer(NamedTuple):
@@ -18,6 +24,12 @@ class Answer(NamedTuple):
 
 Handler = Callable[[str, Mapping[str, list[str]], Mapping[str, str]], Answer]
 """``(rest of the path, query, lower-case headers)``; must not wait."""
+
+Access = Callable[[str, Mapping[str, str]], Awaitable[Answer | None]]
+"""``(path, lower-case headers)``: the refusal, None for who may go in."""
+
+LOOK_EVERY: Final = 10.0
+"""Seconds between two looks at the files of a certificate."""
 
 
 def split_address(address: str) -> tuple[str, int] | None:
@@ -38,15 +50,21 @@ class HttpServer:
     """Serves handlers by path prefix, for as long as `run` runs.
 
     `ready` is set when it listens; ``port`` is the real one then, also if it was asked for port 0.
+
+    With ``cert_dir`` it speaks TLS only, with ``tls.crt`` and ``tls.key`` from there; new files are taken up within
+    `LOOK_EVERY` seconds, files that can't be read leave the old certificate in place. With ``access`` every request is
+    let in or refused by it first.
     """
 
-    def __init__(self, address: str, *, name: str) -> None:
+    def __init__(self, address: str, *, name: str, cert_dir: Path | None = None, access: Access | None = None) -> None:
         place = split_address(address)
         if place is None:
             raise ValueError(f"the {name} server is off: its bind address is {address!r}")
         self.name = name
         self.host, self.port = place
         self.ready = asyncio.Event()
+        self._cert_dir = cert_dir
+        self._access = access
         self._handlers: dict[str, Handler] = {}
 
     def add(self, prefix: str, handler: Handler) -> None:
@@ -59,16 +77,21 @@ class HttpServer:
         """Serves until it is cancelled.
 
         Raises:
-            OSError: the address can't be bound; the message names it.
+            OSError: the address can't be bound, or the certificate can't be used; the message names it.
         """
         from aiohttp import web
+
+        context, seen = None, b""
+        if self._cert_dir is not None:
+            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            seen = self._load(context, self._cert_dir)
 
         app = web.Application()
         app.router.add_route("GET", "/{tail:.*}", self._handle)
         runner = web.AppRunner(app, access_log=None, handle_signals=False)
         await runner.setup()
         try:
-            site = web.TCPSite(runner, self.host or None, self.port)
+            site = web.TCPSite(runner, self.host or None, self.port, ssl_context=context)
             try:
                 await site.start()
             except OSError as problem:
@@ -76,9 +99,35 @@ class HttpServer:
                 raise OSError(problem.errno, f"the {self.name} server can't listen on {where}: {problem}") from problem
             self.port = runner.addresses[0][1]
             self.ready.set()
-            await asyncio.Event().wait()
+            if context is None or self._cert_dir is None:
+                await asyncio.Event().wait()
+            else:
+                await self._follow(context, self._cert_dir, seen)
         finally:
             await runner.cleanup()
+
+    async def _follow(self, context: ssl.SSLContext, directory: Path, seen: bytes) -> None:
+        """Takes up new certificates; connections that are open keep theirs."""
+        while True:
+            await asyncio.sleep(LOOK_EVERY)
+            if _written(directory) == seen:
+                continue
+            try:
+                # A failed attempt would leave the real context with half of it.
+                self._load(ssl.create_default_context(ssl.Purpose.CLIENT_AUTH), directory)
+                seen = self._load(context, directory)
+            except OSError as problem:  # half written, or gone for a moment
+                logger.warning("the old certificate stays in use: %s", problem)
+
+    def _load(self, context: ssl.SSLContext, directory: Path) -> bytes:
+        written = _written(directory)
+        try:
+            context.load_cert_chain(directory / "tls.crt", directory / "tls.key", password=lambda: "")
+        except (OSError, ValueError) as problem:
+            raise OSError(
+                f"the {self.name} server can't use tls.crt and tls.key in {directory}: {problem}"
+            ) from problem
+        return written
 
     async def _handle(self, request: web.Request) -> web.Response:
         from aiohttp import web
@@ -88,8 +137,17 @@ class HttpServer:
             if path == prefix or path.startswith(prefix.rstrip("/") + "/"):
                 query = {name: request.query.getall(name) for name in request.query}
                 headers = {name.lower(): value for name, value in request.headers.items()}
-                answer = self._handlers[prefix](path[len(prefix) :].strip("/"), query, headers)
+                refusal = await self._access(path, headers) if self._access is not None else None
+                answer = refusal or self._handlers[prefix](path[len(prefix) :].strip("/"), query, headers)
                 return web.Response(
                     status=answer.status, body=answer.body, headers={"content-type": answer.content_type}
                 )
         return web.Response(status=404, text=f"not found; there is: {', '.join(sorted(self._handlers))}\n")
+
+
+def _written(directory: Path) -> bytes:
+    """What is in the files now, b"" if they can't be read."""
+    try:
+        return (directory / "tls.crt").read_bytes() + (directory / "tls.key").read_bytes()
+    except OSError:
+        return b""

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from pathlib import Path
 from random import Random
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -14,10 +15,11 @@ from setpoint.cache import InformerFactory
 from setpoint.client import Client
 from setpoint.controller import BoundLogger, Controller, RunningController
 from setpoint.controller.events import EventRecorder
+from setpoint.manager.access import TokenAccess
 from setpoint.manager.debugging import PATH, ControllersPage
 from setpoint.manager.group import Group, Runnable
 from setpoint.manager.health import HealthChecks
-from setpoint.manager.http_server import Answer, HttpServer
+from setpoint.manager.http_server import Access, Answer, HttpServer
 from setpoint.manager.leader_election import FencedTransport, LeaderElection, LeaderElector
 from setpoint.manager.metrics import ProcessMetrics
 from setpoint.manager.shard_member import ShardMember
@@ -53,13 +55,16 @@ class Manager:
         sharding: share the keys of the controllers that are ``leader_only`` with other processes, instead of having
             one leader. Everything else runs in every process.
         metrics_bind_address: ``:8080`` for ``/metrics`` and ``/debug/controllers``; ``"0"`` is off.
+        metrics_secure: serve those over TLS, and only to bearers of tokens whom the API server lets ``get`` the path.
+        metrics_cert_dir: where ``tls.crt`` and ``tls.key`` for that are; new ones are taken up.
         health_probe_bind_address: ``:8081`` for ``/healthz`` and ``/readyz``; ``"0"`` is off.
         shutdown_timeout: seconds that everything together may take to stop before it is cancelled; None for ever.
         namespace: limits all caches to one namespace.
         instance: names this process in events.
 
     Raises:
-        ValueError: two controllers have one name, an address is not valid, or there is both an election and sharding.
+        ValueError: two controllers have one name, an address is not valid, there is both an election and sharding, or
+            one of ``metrics_secure`` and ``metrics_cert_dir`` without the other.
     """
 
     def __init__(
@@ -70,6 +75,8 @@ class Manager:
         leader_election: LeaderElection | None = None,
         sharding: Sharding | None = None,
         metrics_bind_address: str = "0",
+        metrics_secure: bool = False,
+        metrics_cert_dir: Path | None = None,
         health_probe_bind_address: str = "0",
         shutdown_timeout: float | None = 30.0,
         namespace: str | None = None,
@@ -140,7 +147,10 @@ class Manager:
             self._groups["caches"].add(self.shards)  # it ends when the controllers have
             self.readyz.add("sharding", self.shards.problem)
         self._groups["others"].add(self.recorder)
-        self.metrics_server = self._server(metrics_bind_address, "metrics")
+        if metrics_secure is (metrics_cert_dir is None):
+            raise ValueError("metrics_secure and metrics_cert_dir, a directory with tls.crt and tls.key, go together")
+        access = TokenAccess(client).check if metrics_secure else None
+        self.metrics_server = self._server(metrics_bind_address, "metrics", cert_dir=metrics_cert_dir, access=access)
         if self.metrics_server is not None and self.metrics is not None:
             self.metrics_server.add("/metrics", self.metrics.answer)
         self.health_server = self._server(health_probe_bind_address, "health")
@@ -320,10 +330,12 @@ class Manager:
 
     # -- servers -------------------------------------------------------------------------------------------------------
 
-    def _server(self, address: str, name: str) -> HttpServer | None:
+    def _server(
+        self, address: str, name: str, *, cert_dir: Path | None = None, access: Access | None = None
+    ) -> HttpServer | None:
         if address in ("", "0"):
             return None
-        server = HttpServer(address, name=name)
+        server = HttpServer(address, name=name, cert_dir=cert_dir, access=access)
         self._groups["servers"].add(server)
         return server
 

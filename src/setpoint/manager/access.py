@@ -1,0 +1,74 @@
+"""Access: who may read what a process says about itself, as the API server knows (TokenReview, SubjectAccessReview)."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping
+from typing import Final
+
+from setpoint.client import ApiError, Client, TransportError
+from setpoint.manager.http_server import Answer
+
+ALLOWED_FOR: Final = 60.0
+"""Seconds for which an answer that lets somebody in is remembered."""
+REFUSED_FOR: Final = 30.0
+MAX_REMEMBERED: Final = 1024
+
+
+class TokenAccess:
+    """Lets in whose bearer token the API server knows and who may ``get`` the path there.
+
+    The caller needs a ClusterRole with ``nonResourceURLs: [/metrics]`` and ``verbs: [get]``, this process one to
+    ``create`` ``tokenreviews`` and ``subjectaccessreviews``; controller-runtime's rules serve.
+
+    *Guarantees*: whatever goes wrong, nobody gets in. Tokens are not kept, only their digests.
+
+    *Caveats*: somebody who loses a right keeps it for `ALLOWED_FOR` seconds.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._remembered: dict[tuple[bytes, str], tuple[float, Answer | None]] = {}
+
+    async def check(self, path: str, headers: Mapping[str, str]) -> Answer | None:
+        """None for who may go in, else the refusal: 401, 403, or 500 if the API server could not be asked."""
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        token = token.strip()
+        if scheme.lower() != "bearer" or not token:
+            return Answer(401, b"unauthorized: a bearer token is needed\n")
+        key = (hashlib.sha256(token.encode()).digest(), path)
+        now = asyncio.get_running_loop().time()
+        known = self._remembered.get(key)
+        if known is not None and now < known[0]:
+            return known[1]
+        try:
+            refusal = await self._ask(path, token)
+        except (ApiError, TransportError) as problem:
+            return Answer(500, f"the API server could not be asked: {problem}\n".encode())
+        self._remembered.pop(key, None)
+        self._remembered[key] = (now + (ALLOWED_FOR if refusal is None else REFUSED_FOR), refusal)
+        if len(self._remembered) > MAX_REMEMBERED:
+            del self._remembered[next(iter(self._remembered))]
+        return refusal
+
+    async def _ask(self, path: str, token: str) -> Answer | None:
+        # Two modules of models, for those only who ask.
+        from setpoint.models.authentication_v1 import TokenReview, TokenReviewSpec, UserInfo
+        from setpoint.models.authorization_v1 import NonResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec
+
+        review = await self._client.create(TokenReview(spec=TokenReviewSpec(token=token)))
+        if review.status is None or not review.status.authenticated:
+            return Answer(401, b"unauthorized: the API server does not know this token\n")
+        user = review.status.user or UserInfo()
+        asked = SubjectAccessReviewSpec(
+            user=user.username,
+            groups=user.groups,
+            uid=user.uid,
+            extra=user.extra,
+            non_resource_attributes=NonResourceAttributes(path=path, verb="get"),
+        )
+        access = await self._client.create(SubjectAccessReview(spec=asked))
+        if access.status is not None and access.status.allowed:
+            return None
+        return Answer(403, f"forbidden: {user.username} may not get {path}\n".encode())
