@@ -98,7 +98,8 @@ class Process:
         self.resumed = asyncio.Event()
         self.error: BaseException | None = None
         self.cable = Cable(self, InProcessTransport(world.server.handle), world.outside)
-        controller = sp.Controller(ConfigMap, self._reconcile, workers=4, namespace="work")
+        # One that is cut off from the start would otherwise end after two minutes, as it should.
+        controller = sp.Controller(ConfigMap, self._reconcile, workers=4, namespace="work", sync_timeout=1e6)
         self.manager = Manager(
             Client(self.cable, random=Random(1)),
             controllers=[controller],

@@ -224,7 +224,7 @@ async def test_a_process_that_comes_back_just_when_it_is_given_up_is_somebody_el
         while len(b.member.members) == 2:
             await advance(0.02)
         a.cable.refuses = False
-        for _ in range(40):
+        for _ in range(30):
             for key in made.keys[:6]:
                 await made.change(key, str(asyncio.get_running_loop().time()))
             await advance(0.25)
@@ -237,11 +237,16 @@ async def test_a_process_that_comes_back_just_when_it_is_given_up_is_somebody_el
 async def test_a_new_owner_sees_what_the_last_one_wrote_however_late_its_cache_is() -> None:
     async with world("a", "b", keys=8) as made:
         await settled(made)
-        made.processes[1].cable.lag = 1.0
-        for key in made.keys:
-            await made.change(key, "2")
-        await advance(2)
-        await made.processes[0].stop()
+        leaving, staying = made.processes
+        moves = next(iter(leaving.share))
+        staying.cable.lag = 7.0
+        await made.change(moves, "2")
+        await advance(0.5)
+        assert await made.behind() == {}
+        await leaving.stop()
+        await advance(2.2)
+        said = explain(staying.manager.controllers["configmap"], moves)
+        assert said.text == "it has come to this process, whose caches are catching up with what others wrote"
         await settled(made, 60)
         assert await made.behind() == {}
 
@@ -304,7 +309,7 @@ async def test_why_a_key_is_not_worked_on_here_is_answered() -> None:
 EVENTS = ("join", "exit", "kill", "pause", "pause", "resume", "cut", "heal", "change", "change")
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(5))
 def test_whatever_happens_no_key_is_in_two_processes_and_none_is_lost(seed: int) -> None:
     """Joins, exits, kills, stops and cuts at random; the oracle of `World` watches every begin and every write."""
 
@@ -313,7 +318,7 @@ def test_whatever_happens_no_key_is_in_two_processes_and_none_is_lost(seed: int)
         async with world("a", "b", "c", keys=12, seconds=random.choice((0.05, 0.4, 2.0)), drain_timeout=4.0) as made:
             number = 0
             version = 1
-            for _ in range(40):
+            for _ in range(30):
                 await advance(random.choice((0.01, 0.3, 1.0, 3.0, 9.0, 16.0)) * random.random() * 2)
                 up = [process for process in made.processes if not process.killed and not process.task.done()]
                 process = random.choice(up) if up else None
