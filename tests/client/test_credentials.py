@@ -192,6 +192,39 @@ async def test_a_plugin_that_hangs_is_killed_with_what_it_started(tmp_path: Path
         await credentials.authorization()
 
 
+async def test_what_a_plugin_left_behind_is_killed_when_it_holds_the_answer_back(tmp_path: Path) -> None:
+    left = tmp_path / "left"
+    body = f"import subprocess; c = subprocess.Popen(['sleep', '1000']); open({str(left)!r}, 'w').write(str(c.pid))"
+    with pytest.raises(CredentialsError, match=r"gave no answer within 1 s"):
+        await plugin(tmp_path, body, timeout=1).authorization()
+    stat = Path(f"/proc/{left.read_text()}/stat")
+    for _ in range(100):
+        if not stat.exists() or stat.read_text().split()[2] == "Z":
+            return
+        await asyncio.sleep(0.01)
+    pytest.fail("it still runs")
+
+
+async def test_who_waits_runs_the_plugin_when_who_ran_it_gave_up(tmp_path: Path) -> None:
+    """Not the credential that has expired, nor an old failure."""
+    clock = [datetime(2026, 1, 1, tzinfo=UTC)]
+    body = (
+        f"n = os.path.getsize({str(tmp_path / 'runs')!r})\n"
+        "time.sleep(0.2 if n > 1 else 0)\n"
+        "say(token='t%d' % n, expirationTimestamp='2026-01-01T00:01:00Z' if n == 1 else None)\n"
+    )
+    credentials = plugin(tmp_path, body, now=lambda: clock[0])
+    assert await credentials.authorization() == "Bearer t1"
+    clock[0] += timedelta(minutes=2)
+    first = asyncio.ensure_future(credentials.authorization())
+    await asyncio.sleep(0)
+    second = asyncio.ensure_future(credentials.authorization())
+    while runs(tmp_path) < 2:  # noqa: ASYNC110 - another process makes it
+        await asyncio.sleep(0.01)
+    first.cancel()
+    assert await second == "Bearer t3"
+
+
 async def test_those_who_waited_for_a_failing_plugin_share_its_failure(tmp_path: Path) -> None:
     credentials = plugin(tmp_path, "time.sleep(0.05); sys.exit(1)")
     results = await asyncio.gather(*(credentials.authorization() for _ in range(10)), return_exceptions=True)

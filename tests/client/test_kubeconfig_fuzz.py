@@ -106,7 +106,7 @@ def places(document: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...
 PLACES = list(places(GOOD))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     changes=st.lists(st.tuples(st.sampled_from(PLACES), st.sampled_from(ODD)), min_size=1, max_size=3),
     context=st.sampled_from(["exec", "oidc", "basic", "token", "file"]),
@@ -143,7 +143,7 @@ def _has(inner: Any, key: Any) -> bool:
     return key in inner if isinstance(inner, dict) else isinstance(key, int) and key < len(inner)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "replace")))
 def test_any_bytes_are_a_clear_error(content: bytes) -> None:
     with tempfile.TemporaryDirectory() as directory:
