@@ -53,6 +53,8 @@ def program(name: str, controllers: Sequence[Controller[Any]]) -> App:
         leader_election_namespace: str | None = None,
         shards: Annotated[bool, Parameter(negative="")] = False,
         metrics_bind_address: str = "0",
+        metrics_secure: Annotated[bool, Parameter(negative="")] = False,
+        metrics_cert_dir: Path | None = None,
         health_probe_bind_address: str = "0",
         log_format: Literal["text", "json"] = "text",
         log_level: Literal["debug", "info", "warning", "error"] = "info",
@@ -84,6 +86,10 @@ def program(name: str, controllers: Sequence[Controller[Any]]) -> App:
             Leases are named and placed as that of an election would be.
         metrics_bind_address
             Where to serve Prometheus metrics, such as :8080; 0 is off.
+        metrics_secure
+            Serve metrics over TLS, and only to who may read them (token and access reviews).
+        metrics_cert_dir
+            With --metrics-secure: the directory of tls.crt and tls.key; they are read again when they change.
         health_probe_bind_address
             Where to serve /healthz and /readyz, such as :8081; 0 is off.
         log_format
@@ -95,6 +101,8 @@ def program(name: str, controllers: Sequence[Controller[Any]]) -> App:
             raise SystemExit(f"{name}: --port and --write-kubeconfig go with --embedded")
         if shards and leader_elect:
             raise SystemExit(f"{name}: --shards and --leader-elect exclude each other: with shards every process works")
+        if metrics_secure is (metrics_cert_dir is None):
+            raise SystemExit(f"{name}: --metrics-secure and --metrics-cert-dir go together")
         configure(log_format, log_level.upper())
 
         async def work() -> None:
@@ -108,6 +116,8 @@ def program(name: str, controllers: Sequence[Controller[Any]]) -> App:
                     leader_election=LeaderElection(name=lease, identity=me, namespace=space) if leader_elect else None,
                     sharding=Sharding(name=lease, identity=me, namespace=space) if shards else None,
                     metrics_bind_address=metrics_bind_address,
+                    metrics_secure=metrics_secure,
+                    metrics_cert_dir=metrics_cert_dir,
                     health_probe_bind_address=health_probe_bind_address,
                     namespace=namespace,
                 )
