@@ -65,6 +65,9 @@ class HttpTransport:
         self._next_look = float("-inf")
         self._stamp: object = None
         self._waits = Waits()
+        # Answers that are being read. Held here, so that of a stream that was abandoned its reader is collected first,
+        # which closes it, and not the connection under it.
+        self._answers: set[aiohttp.ClientResponse] = set()
         self._https = urlsplit(config.server).scheme == "https"
         self._timeouts: dict[float | None, aiohttp.ClientTimeout] = {}
         headers = [("user-agent", config.user_agent or "setpoint")]
@@ -141,6 +144,8 @@ class HttpTransport:
         self._waits.close()
         pools, self._pool = [*self._old, *filter(None, (self._pool,))], None
         self._old = []
+        while self._answers:
+            self._answers.pop().close()
         for pool in pools:
             await pool.session.close()
         await self._config.credentials.close()
@@ -379,12 +384,14 @@ class _Exchange:
         transport, request = self._transport, self._request
         async with transport._waits.until(None, _late(transport, request)) as wait:
             self._pool, self._response, deadline = await transport._open(request, wait)
+        transport._answers.add(self._response)
         return _HttpResponse(transport, request, self._response, deadline)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._response is not None:
+            self._transport._answers.discard(self._response)
             self._response.close()  # gives the connection back if the body was read to its end
         if self._pool is not None:
             self._pool.users -= 1
