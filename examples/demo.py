@@ -202,4 +202,7 @@ async def main(console: Console) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main(Console())))
+    try:
+        sys.exit(asyncio.run(main(Console())))
+    except KeyboardInterrupt:
+        sys.exit(130)  # as shells expect of Ctrl-C
