@@ -13,7 +13,7 @@ from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport
 from setpoint.models.core_v1 import ConfigMap
 
-from .processes import program
+from tests.programs import program
 
 
 async def reconcile(obj: ConfigMap, ctx: sp.Context) -> Any:

@@ -14,7 +14,7 @@ from aiohttp import web
 from setpoint.client import Client, ConfigError
 from setpoint.models.core_v1 import ConfigMap, Pod
 
-from .processes import program, server
+from tests.programs import program, server
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -18,7 +18,7 @@ from setpoint.models.coordination_v1 import Lease
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.testing import advance, run, virtual_time
 
-from .processes import World, world
+from .simulated import World, world
 
 
 async def settled(made: World, seconds: float = 12) -> None:

@@ -20,6 +20,7 @@ from setpoint.meta import (
     MicroTime,
     Model,
     Object,
+    ObjectKey,
     Quantity,
     Resource,
     decode,
@@ -134,6 +135,11 @@ def test_micro_times_keep_six_digits() -> None:
     spec = UserSpec(at=MicroTime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
     assert to_wire(spec)["at"] == "2026-01-02T03:04:05.000000Z"
     assert from_wire(UserSpec, to_wire(spec)).at == spec.at
+
+
+def test_a_key_is_written_as_the_string_that_it_is() -> None:
+    assert encode({"of": ObjectKey("b/c"), "all": [ObjectKey("n")]}) == b'{"of":"b/c","all":["n"]}'
+    assert to_wire(Condition(type=ObjectKey("b/c")))["type"] == "b/c"
 
 
 def test_quantities_are_read_and_written_as_text() -> None:

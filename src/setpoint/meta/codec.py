@@ -142,6 +142,8 @@ def _encode_hook(value: Any) -> Any:
         return format_micro_time(value)
     if isinstance(value, Quantity):
         return str(value)
+    if isinstance(value, str):  # an ObjectKey, or any other kind of str, which msgspec doesn't take for one
+        return str.__str__(value)
     if isinstance(value, msgspec.Raw):
         return msgspec.json.decode(value)
     if is_foreign(type(value)):

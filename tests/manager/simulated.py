@@ -1,4 +1,4 @@
-"""Processes in virtual time, in one event loop: each with a cable that can be cut, and each can be stopped and killed.
+"""Processes that are simulated in one event loop, in virtual time: each can be cut off, stopped and killed.
 
 A stopped process (SIGSTOP) is one of whose tasks none takes a step; its timers have gone off when it goes on.
 """

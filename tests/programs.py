@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -37,15 +37,17 @@ class Program:
 
     async def until(self, done: Callable[[Program], bool], what: str) -> None:
         """Waits until ``done`` of what was printed so far."""
-        try:
-            async with asyncio.timeout(DEADLINE):
-                while not done(self):
-                    if all(reader.done() for reader in self._readers):
-                        raise AssertionError(f"it ended before {what}:\n{self.printed()}")
-                    self._changed.clear()
-                    await self._changed.wait()
-        except TimeoutError:
-            raise AssertionError(f"no {what} within {DEADLINE:g} s:\n{self.printed()}") from None
+        await until([self], lambda: done(self), what)
+
+    @property
+    def silent(self) -> bool:
+        """Whether it has ended, and nothing more will come."""
+        return all(reader.done() for reader in self._readers)
+
+    async def more(self) -> None:
+        """Waits for another line, or the end."""
+        self._changed.clear()
+        await self._changed.wait()
 
     async def ended(self) -> int:
         """The exit status, when all output has been read."""
@@ -61,6 +63,25 @@ class Program:
 
     def printed(self) -> str:
         return "\n".join(["-- stdout", *self.out, "-- stderr", *self.err])
+
+
+async def until(programs: Sequence[Program], done: Callable[[], bool], what: str) -> None:
+    """Waits until ``done()`` of what the programs have printed so far. All of them but one may end meanwhile."""
+    try:
+        async with asyncio.timeout(DEADLINE):
+            while not done():
+                speaking = [each for each in programs if not each.silent]
+                assert speaking, f"ended before {what}:\n" + "\n".join(each.printed() for each in programs)
+                waits = [asyncio.ensure_future(each.more()) for each in speaking]
+                try:
+                    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    for wait in waits:
+                        wait.cancel()
+                    await asyncio.gather(*waits, return_exceptions=True)
+    except TimeoutError:
+        printed = "\n".join(each.printed() for each in programs)
+        raise AssertionError(f"no {what} within {DEADLINE:g} s:\n{printed}") from None
 
 
 @asynccontextmanager

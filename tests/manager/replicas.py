@@ -1,0 +1,148 @@
+"""Replicas as real processes (`replica_program`), what they say, and what the server has recorded of them."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import signal
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.programs import Program, program, until
+
+from setpoint.client import Client
+from setpoint.models.core_v1 import ConfigMap, Namespace
+
+PROGRAM = Path(__file__).with_name("replica_program.py")
+LEASE, DEADLINE, RETRY = 3.0, 2.2, 0.4
+
+
+class Turn(NamedTuple):
+    """One reconcile as its process has told it, on the machine's monotonic clock."""
+
+    key: str
+    begun: float
+    ended: float
+    replica: str
+    number: int
+
+
+class Replica:
+    """A replica and its history."""
+
+    def __init__(self, identity: str, running: Program) -> None:
+        self.identity = identity
+        self.running = running
+        self.stopped_at: list[float] = []
+        """When nothing of it ran any more: SIGSTOP, SIGKILL."""
+
+    @property
+    def out(self) -> list[str]:
+        return self.running.out
+
+    def begun(self, since: float) -> set[str]:
+        """The keys of the reconciles that it has begun since then."""
+        words = (line.split() for line in self.out if line.startswith("begin "))
+        return {key for _, at, key, _ in words if float(at) > since}
+
+    @property
+    def first_begun(self) -> float | None:
+        return next((float(line.split()[1]) for line in self.out if line.startswith("begin ")), None)
+
+    @property
+    def worked(self) -> int:
+        """How many writes of it the server took."""
+        return sum(line.startswith("worked") for line in self.out)
+
+    async def at_work(self, writes: int = 3) -> None:
+        """Waits for some more writes of it."""
+        wanted = self.worked + writes
+        await self.running.until(lambda p: self.worked >= wanted, f"work of {self.identity}")
+
+    async def leading(self) -> float:
+        """Waits for its first reconcile; when that was."""
+        await self.running.until(lambda p: self.first_begun is not None, f"leader {self.identity}")
+        assert self.first_begun is not None
+        return self.first_begun
+
+    def signal(self, number: signal.Signals) -> float:
+        """When it was sent, on the machine's clock."""
+        now = asyncio.get_running_loop().time()
+        if number in (signal.SIGSTOP, signal.SIGKILL):
+            self.stopped_at.append(now)
+        self.running.process.send_signal(number)
+        return now
+
+    async def exited(self) -> tuple[int, float]:
+        """The exit status, and when it was known."""
+        return await self.running.ended(), asyncio.get_running_loop().time()
+
+    def turns(self) -> list[Turn]:
+        """Its reconciles. One during which the process was stopped or killed ends there: what that reconcile does
+        when the process goes on, the server's record shows."""
+        begun: dict[int, tuple[float, str]] = {}
+        ended: dict[int, float] = {}
+        for line in self.out:
+            match line.split():
+                case ["begin", at, key, number]:
+                    begun[int(number)] = float(at), key
+                case ["end", at, _, number]:
+                    ended[int(number)] = float(at)
+        found = []
+        for number, (at, key) in begun.items():
+            until = [each for each in self.stopped_at if each >= at]
+            found.append(Turn(key, at, min([ended.get(number, float("inf")), *until]), self.identity, number))
+        return found
+
+
+@asynccontextmanager
+async def replica(mode: str, home: Path, kubeconfig: Path, identity: str) -> AsyncIterator[Replica]:
+    """A process that takes part; killed at the end if it still runs."""
+    words = (PROGRAM, mode, kubeconfig, identity, LEASE, DEADLINE, RETRY)
+    async with program(*words, home=home) as process:
+        await process.until(lambda p: "standby" in p.out, f"{identity} on standby")
+        yield Replica(identity, process)
+
+
+async def set_up(client: Client, keys: int) -> list[str]:
+    """The objects that are to be worked on: their keys."""
+    for name in ("work", "record"):
+        await client.create(Namespace.named(name))
+    for number in range(keys):
+        await client.create(ConfigMap.named(f"k{number}", "work"))
+    return [f"work/k{number}" for number in range(keys)]
+
+
+async def all_worked_on(keys: Sequence[str], replicas: Sequence[Replica], since: float) -> None:
+    """Waits until each of the keys has been begun since then by one of these, and each of these had one of them."""
+
+    def done() -> bool:
+        each = [replica.begun(since) for replica in replicas]
+        return all(each) and set().union(*each) >= set(keys)
+
+    names = ", ".join(replica.identity for replica in replicas)
+    await until([replica.running for replica in replicas], done, f"work on all keys by {names}")
+
+
+async def recorded(client: Client) -> list[tuple[str, str, str]]:
+    """Every write in the order in which the server took it: whose, of which key, in which reconcile."""
+    found = (await client.list(ConfigMap, namespace="record")).items
+    found.sort(key=lambda item: int(item.metadata.resource_version))
+    return [(item.data["by"], item.data["key"], item.data["reconcile"]) for item in found]
+
+
+def overlaps(replicas: Sequence[Replica]) -> list[tuple[Turn, Turn]]:
+    """Two reconciles of one key at the same time, by what the processes have said."""
+    turns = sorted(turn for replica in replicas for turn in replica.turns())
+    return [(a, b) for a, b in itertools.pairwise(turns) if a.key == b.key and b.begun < a.ended]
+
+
+def interrupted(record: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+    """The reconciles between whose writes another one has written for the same key."""
+    found = []
+    for key in {key for _, key, _ in record}:
+        turns = [turn for turn, _ in itertools.groupby(write for write in record if write[1] == key)]
+        found += [turn for turn in set(turns) if turns.count(turn) > 1]
+    return found
