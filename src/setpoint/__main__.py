@@ -1,6 +1,6 @@
 """``python -m setpoint`` is the ``setpoint`` command."""
 
-from setpoint.cli.main import main
+from setpoint.starting import setpoint
 
 if __name__ == "__main__":
-    main()
+    setpoint()

@@ -1,0 +1,30 @@
+"""Console scripts while they are still being imported."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+INTERRUPTED = """
+import os, signal, sys
+
+class CtrlC:
+    def find_spec(self, name, path=None, target=None):
+        if name == "cyclopts":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, CtrlC())
+from setpoint.starting import {command}
+{command}()
+print("not reached")
+"""
+
+
+@pytest.mark.parametrize("command", ["setpoint", "chronos"])
+def test_ctrl_c_during_imports_ends_it_without_a_word(command: str) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED.format(command=command)], capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
