@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+from tests.programs import program
 
 import setpoint as sp
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport
 from setpoint.models.core_v1 import ConfigMap
-
-from tests.programs import program
 
 
 async def reconcile(obj: ConfigMap, ctx: sp.Context) -> Any:

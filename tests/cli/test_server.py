@@ -10,11 +10,10 @@ from urllib.parse import urlsplit
 
 import pytest
 from aiohttp import web
+from tests.programs import program, server
 
 from setpoint.client import Client, ConfigError
 from setpoint.models.core_v1 import ConfigMap, Pod
-
-from tests.programs import program, server
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
