@@ -1,7 +1,9 @@
 """One client library under test: ``client_verbs.py SYSTEM SERVER SECONDS`` prints its rates as one line of JSON.
 
-Each system decodes what it gets into the objects that its users work with, and two fields of each listed object are
-read, as some decode when asked; ``aiohttp`` alone only reads the bytes.
+Each system decodes what it gets into the objects that its users work with; ``aiohttp`` alone only reads the bytes. As
+some decode when asked, lists are measured three times: ``list`` makes the list and asks nothing of it; ``list names``
+reads every object's name and labels, from its metadata where a library has that apart; ``list fields`` reads a field
+of every object's spec and one of its status, for which all of it has to be decoded.
 """
 
 from __future__ import annotations
@@ -16,14 +18,22 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from typing import Any
 
-
-async def looked_at(listing: Awaitable[Any]) -> list[Any]:
-    return [(pod.spec.node_name, pod.status.phase) for pod in (await listing).items]
-
-
 Verb = Callable[[], Awaitable[Any]]
 PATCH = {"metadata": {"labels": {"a": "b"}}}
 NAME, NAMESPACE = "web-0", "default"
+MEASURED = (("get", 1), ("get", 32), ("patch", 1), ("patch", 32), ("list", 1), ("list names", 1), ("list fields", 1))
+
+
+def listing(typed: Callable[[], Awaitable[Any]]) -> dict[str, Verb]:
+    """The three lists, where objects are attributes all the way and names are those of Python."""
+
+    async def names() -> list[Any]:
+        return [(pod.metadata.name, pod.metadata.labels) for pod in (await typed()).items]
+
+    async def fields() -> list[Any]:
+        return [(pod.spec.node_name, pod.status.phase) for pod in (await typed()).items]
+
+    return {"list": typed, "list names": names, "list fields": fields}
 
 
 async def bare(server: str, stack: AsyncExitStack) -> dict[str, Verb]:
@@ -45,7 +55,7 @@ async def bare(server: str, stack: AsyncExitStack) -> dict[str, Verb]:
         async with session.get(f"{server}/api/v1/pods") as answer:
             return await answer.read()
 
-    return {"get": get, "patch": patch, "list": list_pods}
+    return {"get": get, "patch": patch, "list": list_pods, "list names": list_pods, "list fields": list_pods}
 
 
 async def setpoint(server: str, stack: AsyncExitStack) -> dict[str, Verb]:
@@ -53,10 +63,15 @@ async def setpoint(server: str, stack: AsyncExitStack) -> dict[str, Verb]:
     from setpoint.models.core_v1 import Pod
 
     client = await stack.enter_async_context(Client.from_config(ClientConfig(server=server)))
+
+    async def names() -> list[Any]:
+        return [(head.name, head.labels) for head in (await client.list(Pod)).heads]
+
     return {
         "get": lambda: client.get(Pod, NAME, namespace=NAMESPACE),
         "patch": lambda: client.patch(Pod, NAME, PATCH, namespace=NAMESPACE),
-        "list": lambda: looked_at(client.list(Pod)),
+        **listing(lambda: client.list(Pod)),
+        "list names": names,
     }
 
 
@@ -71,12 +86,20 @@ async def lightkube(server: str, stack: AsyncExitStack) -> dict[str, Verb]:
     stack.push_async_callback(client.close)
 
     async def list_pods() -> list[Any]:
-        return [(pod.spec.nodeName, pod.status.phase) async for pod in client.list(Pod, namespace="*")]
+        return [pod async for pod in client.list(Pod, namespace="*")]
+
+    async def names() -> list[Any]:
+        return [(pod.metadata.name, pod.metadata.labels) for pod in await list_pods()]
+
+    async def fields() -> list[Any]:
+        return [(pod.spec.nodeName, pod.status.phase) for pod in await list_pods()]
 
     return {
         "get": lambda: client.get(Pod, NAME, namespace=NAMESPACE),
         "patch": lambda: client.patch(Pod, NAME, PATCH, namespace=NAMESPACE, patch_type=PatchType.MERGE),
         "list": list_pods,
+        "list names": names,
+        "list fields": fields,
     }
 
 
@@ -90,7 +113,7 @@ async def official_aio(server: str, stack: AsyncExitStack, package: str = "kuber
         "patch": lambda: core.patch_namespaced_pod(
             NAME, NAMESPACE, PATCH, _content_type="application/merge-patch+json"
         ),
-        "list": lambda: looked_at(core.list_pod_for_all_namespaces()),
+        **listing(core.list_pod_for_all_namespaces),
     }
 
 
@@ -110,7 +133,7 @@ async def official(server: str, stack: AsyncExitStack) -> dict[str, Verb]:
     return {
         "get": lambda: loop.run_in_executor(executor, lambda: core.read_namespaced_pod(NAME, NAMESPACE)),
         "patch": lambda: loop.run_in_executor(executor, lambda: core.patch_namespaced_pod(NAME, NAMESPACE, PATCH)),
-        "list": lambda: loop.run_in_executor(executor, core.list_pod_for_all_namespaces),
+        **listing(lambda: loop.run_in_executor(executor, core.list_pod_for_all_namespaces)),
     }
 
 
@@ -133,12 +156,20 @@ async def kr8s(server: str, stack: AsyncExitStack) -> dict[str, Verb]:
     pod = await Pod({"metadata": {"name": NAME, "namespace": NAMESPACE}}, api=api)
 
     async def list_pods() -> list[Any]:
-        return [(found.spec["nodeName"], found.status["phase"]) async for found in api.get("pods", namespace="all")]
+        return [found async for found in api.get("pods", namespace="all")]
+
+    async def names() -> list[Any]:
+        return [(found.metadata["name"], found.metadata["labels"]) for found in await list_pods()]
+
+    async def fields() -> list[Any]:
+        return [(found.spec["nodeName"], found.status["phase"]) for found in await list_pods()]
 
     return {
         "get": lambda: Pod.get(NAME, namespace=NAMESPACE, api=api),
         "patch": lambda: pod.patch(PATCH),
         "list": list_pods,
+        "list names": names,
+        "list fields": fields,
     }
 
 
@@ -176,9 +207,10 @@ async def main(system: str, server: str, seconds: float) -> None:
     async with AsyncExitStack() as stack:
         verbs = await SYSTEMS[system](server, stack)
         results = {}
-        for name, concurrency in (("get", 1), ("get", 32), ("patch", 1), ("patch", 32), ("list", 1)):
+        for name, concurrency in MEASURED:
             await verbs[name]()
-            results[f"{name} x{concurrency}"] = await rate(verbs[name], concurrency, seconds)
+            column = name if name.startswith("list") else f"{name} x{concurrency}"
+            results[column] = await rate(verbs[name], concurrency, seconds)
         print(json.dumps(results))
 
 

@@ -17,7 +17,7 @@ from setpoint.client import (
     Request,
     TransportError,
 )
-from setpoint.meta import ObjectMeta, Status, raw_of
+from setpoint.meta import DecodeError, ObjectMeta, Status, decode, raw_of
 
 from .conftest import Answer, Connect, Globe, Thing, ThingSpec, answer, failure
 
@@ -97,8 +97,50 @@ async def test_one_bad_item_does_not_fail_the_list(connect: Connect) -> None:
     bad = {"metadata": {"name": "bad", "namespace": "ns"}, "spec": {"replicas": "many"}}
     async with connect(lambda request: answer({"metadata": {}, "items": [bad, THING]})) as (client, _):
         things = await client.list(Thing)
-    assert [thing.name for thing in things] == ["a"]
+    assert [thing.name for thing in things] == [thing.name for thing in things.items] == ["a"]
     assert "ns/bad" in str(things.broken[0])
+    assert (len(things), things[1].name, things[-1].name) == (2, "a", "a")
+    with pytest.raises(DecodeError, match="ns/bad"):
+        things[0]
+
+
+async def test_an_object_of_a_list_is_decoded_when_it_is_looked_at_and_stays_the_same(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoded: list[str] = []
+
+    def counting(kind: type[Thing], raw: bytes) -> Thing:
+        made = decode(kind, raw)
+        decoded.append(made.name)
+        return made
+
+    monkeypatch.setattr("setpoint.client.collection.decode", counting)
+    items = [{**THING, "metadata": {"name": name, "labels": {"app": name}}} for name in "abc"]
+    async with connect(lambda request: answer({"metadata": {}, "items": items})) as (client, _):
+        things = await client.list(Thing)
+    assert len(things) == 3
+    assert [head.name for head in things.heads] == ["a", "b", "c"]
+    assert decoded == []
+    second = things[1]
+    second.labels["mine"] = "yes"
+    assert (second.name, decoded) == ("b", ["b"])
+    assert things[-2] is second
+    assert list(things)[1] is second
+    assert things[1:] == [second, things[2]]
+    assert sorted(decoded) == ["a", "b", "c"]
+    assert "mine" not in things.heads[1].labels  # heads say what the server sent
+    with pytest.raises(IndexError):
+        things[3]
+
+
+async def test_metadata_that_cant_be_read_spoils_no_other_head(connect: Connect) -> None:
+    bad = {"metadata": {"name": "bad", "labels": 7}}
+    nulls = {"metadata": {"name": "nulls", "labels": None}}
+    async with connect(lambda request: answer({"metadata": {}, "items": [bad, nulls, THING]})) as (client, _):
+        things = await client.list(Thing)
+    assert [head.name for head in things.heads] == ["", "nulls", "a"]
+    assert len(things.broken) == 1
+    assert [thing.name for thing in things] == ["nulls", "a"]
 
 
 def paged(request: Request) -> Answer:
@@ -349,7 +391,8 @@ async def test_a_long_list_leaves_the_garbage_collector_as_it_was(connect: Conne
             try:
                 if not collecting:
                     gc.disable()
-                assert len(await client.list(Thing)) == 150
+                things = await client.list(Thing)
+                assert len(things.heads) == len(things.items) == 150
                 assert gc.isenabled() is collecting
                 assert gc.get_freeze_count() == 0
             finally:

@@ -3,7 +3,6 @@
 from setpoint.cache.backoff import Backoff
 from setpoint.cache.errors import CacheError, CacheSyncError, InformerStopped, NotFoundInCache
 from setpoint.cache.factory import InformerFactory
-from setpoint.cache.head import Head
 from setpoint.cache.index import Index, IndexFunction
 from setpoint.cache.informer import Informer
 from setpoint.cache.intake import Intake, Transform
@@ -16,6 +15,7 @@ from setpoint.cache.shared import SharedInformer
 from setpoint.cache.snapshot import Snapshot
 from setpoint.cache.source import Source
 from setpoint.cache.store import Store
+from setpoint.meta.head import Head
 
 __all__ = [
     "Backoff",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from setpoint.cache.head import Head
+from setpoint.meta.head import Head
 
 IndexFunction = Callable[[Any], Iterable[str]]
 """From a `Head` (or an instance of the declared projection) to the index values of that object, any number of them."""

@@ -7,7 +7,6 @@ from typing import Any, Generic, TypeVar
 
 from setpoint.cache.barriers import Barrier
 from setpoint.cache.errors import InformerStopped
-from setpoint.cache.head import Head
 from setpoint.cache.index import IndexFunction
 from setpoint.cache.lister import Lister
 from setpoint.cache.record import version_number
@@ -16,6 +15,7 @@ from setpoint.cache.shared import SharedInformer
 from setpoint.cache.snapshot import Snapshot
 from setpoint.cache.store import Store
 from setpoint.meta import Object, Resource
+from setpoint.meta.head import Head
 
 K = TypeVar("K", bound=Object)
 

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from setpoint.cache.head import Head
 from setpoint.meta import DecodeError, Resource, decode, encode
+from setpoint.meta.head import Head
 
 Transform = Callable[[dict[str, Any]], dict[str, Any]]
 

@@ -10,9 +10,9 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
-from setpoint.cache.head import Head
 from setpoint.cache.record import Record
 from setpoint.cache.store import Store
+from setpoint.meta.head import Head
 
 logger = logging.getLogger("setpoint.cache")
 

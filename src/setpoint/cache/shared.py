@@ -8,7 +8,6 @@ from random import Random
 
 from setpoint.cache.barriers import Barriers
 from setpoint.cache.errors import InformerStopped
-from setpoint.cache.head import Head
 from setpoint.cache.intake import Intake, Item, UnexpectedKind
 from setpoint.cache.record import version_number, version_of
 from setpoint.cache.reflector import EventType, Reflector
@@ -17,6 +16,7 @@ from setpoint.cache.scope import Scope
 from setpoint.cache.source import Source
 from setpoint.cache.store import Replacement, Stale, Store
 from setpoint.meta import DecodeError
+from setpoint.meta.head import Head
 
 logger = logging.getLogger("setpoint.cache")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from setpoint.cache.head import Head
 from setpoint.cache.record import Record
 from setpoint.meta import Selector
+from setpoint.meta.head import Head
 
 if TYPE_CHECKING:
     from setpoint.cache.store import Store

@@ -22,12 +22,12 @@ from collections.abc import Iterable, Iterator, KeysView
 from typing import Any, NamedTuple
 
 from setpoint.cache.compression import PLAIN, UNTRAINED, Compressor, Dictionary
-from setpoint.cache.head import Head
 from setpoint.cache.index import Index, IndexFunction, by_label, by_owner
 from setpoint.cache.intake import Intake, Item
 from setpoint.cache.record import TRAILER_BYTES, Record, scheme_of, seal, unseal, version_number, version_of
 from setpoint.cache.snapshot import Snapshot
 from setpoint.meta import DecodeError, Selector, decode
+from setpoint.meta.head import Head
 
 logger = logging.getLogger("setpoint.cache")
 

@@ -1,56 +1,143 @@
-"""Lists: what a server answers to a list, split into its objects."""
+"""Lists: what a server answers to a list, split into its objects, which are decoded when they are looked at."""
 
 from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Generic, TypeVar, cast, overload
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from setpoint.client.transport import TransportError
-from setpoint.meta import DecodeError, ListMeta, Object, decode
+from setpoint.meta import DecodeError, Head, ListMeta, Object, decode, head_of, raw_of
 
 __all__ = ["ObjectList", "decode_list", "split_list"]
 
 logger = logging.getLogger("setpoint.client")
 
 K = TypeVar("K", bound=Object)
-MANY = 100
-"""Objects from which on a list is decoded without collecting garbage in between."""
+BATCH = 256
+"""Objects that an iteration decodes at a time, without collecting garbage in between."""
 
 
-@dataclass(slots=True)
-class ObjectList(Generic[K]):
-    """The objects of one list, or of one page of it.
+class ObjectList(Sequence[K], Generic[K]):
+    """The objects of one list, or of one page of it, in the server's order.
+
+    Each object is decoded when it is first looked at and is the same one from then on. Where only names, labels and
+    the like are asked for, `heads` has them without decoding the rest.
 
     ``metadata.resource_version`` is where a watch may begin; ``metadata.continue_`` is the token of the next page.
-    ``broken`` holds what could not be decoded: one such object does not fail the list, it is logged and kept here.
+
+    *Caveats*
+
+    - An object that does not fit its model does not fail the list: it is logged, kept in `broken` and left out of
+      iteration and `items`. ``len`` counts it, and its place raises a `DecodeError`.
+    - The server's answer stays in memory until everything in it is decoded or the list is gone.
     """
 
-    items: list[K]
-    metadata: ListMeta
-    broken: list[DecodeError] = field(default_factory=list)
+    __slots__ = ("_broken", "_heads", "_items", "_kind", "metadata")
+
+    def __init__(self, kind: type[K], raws: Sequence[Raw], metadata: ListMeta) -> None:
+        self._kind = kind
+        self._items: list[Raw | K] = list(raws)
+        self._heads: list[Head] | None = None
+        self._broken: dict[int, DecodeError] = {}
+        self.metadata = metadata
+
+    @property
+    def items(self) -> list[K]:
+        """All of them, decoded: a list of your own."""
+        return list(self)
+
+    @property
+    def heads(self) -> Sequence[Head]:
+        """The metadata that the server sent, each at its object's place, without decoding the rest.
+
+            [pods[place] for place, head in enumerate(pods.heads) if "app" in head.labels]
+
+        Metadata that can't be read counts as broken and is empty here.
+        """
+        if self._heads is None:
+            with _uncollected():
+                self._heads = [self._head(place) for place in range(len(self._items))]
+        return self._heads
+
+    @property
+    def broken(self) -> list[DecodeError]:
+        """What is wrong with those that do not fit their model. Decodes all that is not yet decoded."""
+        self._decode(0, len(self._items))
+        return [self._broken[place] for place in sorted(self._broken)]
 
     def __iter__(self) -> Iterator[K]:
-        return iter(self.items)
+        for start in range(0, len(self._items), BATCH):
+            yield from self._decode(start, start + BATCH)
 
     def __len__(self) -> int:
-        return len(self.items)
+        return len(self._items)
 
-    def __getitem__(self, place: int) -> K:
-        return self.items[place]
+    @overload
+    def __getitem__(self, place: int) -> K: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[K]: ...
+    def __getitem__(self, place: int | slice) -> K | list[K]:
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self._items)))]
+        item = self._items[place]
+        if not isinstance(item, Raw):
+            return item
+        found = self._fitting(place % len(self._items), item)
+        if found is None:
+            raise self._broken[place % len(self._items)]
+        return found
+
+    def __repr__(self) -> str:
+        return f"ObjectList({self._kind.__name__}, {len(self._items)} objects, {self.metadata!r})"
+
+    def _decode(self, start: int, end: int) -> list[K]:
+        """Those of these places that fit their model."""
+        items = self._items[start:end]
+        if Raw not in map(type, items):
+            return cast("list[K]", items)
+        found: list[K] = []
+        with _uncollected():
+            for place, item in enumerate(items, start):
+                fitting = self._fitting(place, item) if isinstance(item, Raw) else item
+                if fitting is not None:
+                    found.append(fitting)
+        return found
+
+    def _fitting(self, place: int, raw: Raw) -> K | None:
+        if place in self._broken:
+            return None
+        try:
+            found = self._items[place] = decode(self._kind, raw)
+        except DecodeError as problem:
+            self._is_broken(place, problem)
+            return None
+        return found
+
+    def _head(self, place: int) -> Head:
+        item = self._items[place]
+        try:
+            return head_of(item if isinstance(item, Raw) else raw_of(item) or b"{}")
+        except DecodeError as problem:
+            self._is_broken(place, problem)
+            return Head()
+
+    def _is_broken(self, place: int, problem: DecodeError) -> None:
+        if place not in self._broken:
+            logger.warning("an object of a list is left out, it does not fit its model: %s", problem)
+            self._broken[place] = problem
 
 
 class RawList(Struct):
     """A list whose objects are still JSON."""
 
     metadata: ListMeta | None = None
-    items: list[msgspec.Raw] | None = None
+    items: list[Raw] | None = None
 
 
 _decoder = msgspec.json.Decoder(RawList)
@@ -70,19 +157,9 @@ def split_list(body: bytes) -> RawList:
 
 
 def decode_list(kind: type[K], body: bytes) -> ObjectList[K]:
-    """Every object of a list's JSON; each remembers its own."""
+    """The objects of a list's JSON; each will remember its own."""
     found = split_list(body)
-    items: list[K] = []
-    broken: list[DecodeError] = []
-    raws = found.items or ()
-    with _uncollected() if len(raws) >= MANY else nullcontext():
-        for raw in raws:
-            try:
-                items.append(decode(kind, raw))
-            except DecodeError as problem:
-                logger.warning("an object of a list is left out, it does not fit its model: %s", problem)
-                broken.append(problem)
-    return ObjectList(items, found.metadata or ListMeta(), broken)
+    return ObjectList(kind, found.items or (), found.metadata or ListMeta())
 
 
 @contextmanager

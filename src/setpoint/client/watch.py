@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from setpoint.client.errors import ApiError, error_from_status
 from setpoint.client.transport import Response, TransportError
-from setpoint.meta import Object, ObjectMeta, Resource, Status, decode
+from setpoint.meta import Head, Object, Resource, Status, decode, head_of
 
 __all__ = ["EventType", "Watch", "WatchEvent"]
 
@@ -23,10 +23,6 @@ EventType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"]
 class _Frame(Struct):
     type: EventType
     object: msgspec.Raw
-
-
-class _Head(Struct):
-    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
 
 
 _frames = msgspec.json.Decoder(_Frame)
@@ -44,7 +40,7 @@ class WatchEvent(Generic[K]):
         self._kind = kind
         self._resource = resource
         self._object: K | Status | None = None
-        self._metadata: ObjectMeta | None = None
+        self._metadata: Head | None = None
 
     @property
     def object(self) -> K | Status:
@@ -60,10 +56,10 @@ class WatchEvent(Generic[K]):
         return self._object
 
     @property
-    def metadata(self) -> ObjectMeta:
+    def metadata(self) -> Head:
         """The object's metadata, without decoding the rest."""
         if self._metadata is None:
-            self._metadata = decode(_Head, self.raw).metadata
+            self._metadata = head_of(self.raw)
         return self._metadata
 
     @property

@@ -3,6 +3,7 @@
 from setpoint.meta.codec import DecodeError, decode, encode, from_wire, raw_of, remember_raw, to_wire
 from setpoint.meta.condition import Condition, find_condition, is_condition_true, remove_condition, set_condition
 from setpoint.meta.fields import wire_name
+from setpoint.meta.head import Head, head_of
 from setpoint.meta.key import ObjectKey
 from setpoint.meta.model import ApiModel, Model, Object, resource_of
 from setpoint.meta.object_meta import ListMeta, ManagedFieldsEntry, ObjectMeta, OwnerReference
@@ -38,6 +39,7 @@ __all__ = [
     "GroupVersion",
     "GroupVersionKind",
     "GroupVersionResource",
+    "Head",
     "IntOrString",
     "LabelSelector",
     "LabelSelectorRequirement",
@@ -63,6 +65,7 @@ __all__ = [
     "format_micro_time",
     "format_time",
     "from_wire",
+    "head_of",
     "is_condition_true",
     "parse_time",
     "raw_of",

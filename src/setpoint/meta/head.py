@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import msgspec
 from msgspec import Struct, field
 
-from setpoint.meta import ObjectKey, OwnerReference
+from setpoint.meta.codec import decode
+from setpoint.meta.key import ObjectKey
+from setpoint.meta.object_meta import OwnerReference
 
 
 class Head(Struct, frozen=True, kw_only=True, gc=False):
     """The metadata of an object at one resource version; what event handlers, predicates and owner mappings get.
 
-    It is decoded from the metadata alone, so it costs the same for an object of any size. Strings are ``""`` and
-    collections empty where the server sent nothing. Treat the collections as read-only: one Head goes to all handlers.
+    It is decoded from the metadata alone, so it costs next to the same for an object of any size. Strings are ``""``
+    and collections empty where the server sent nothing. Treat the collections as read-only: one Head goes to all who
+    ask.
     """
 
     name: str = ""
@@ -43,3 +47,25 @@ class Head(Struct, frozen=True, kw_only=True, gc=False):
     def controller(self) -> OwnerReference | None:
         """The reference to the managing controller, if there is one."""
         return next((owner for owner in self.owner_references if owner.controller), None)
+
+
+class _Headed(Struct):
+    metadata: Head = field(default_factory=Head)
+
+
+_decode_headed = msgspec.json.Decoder(_Headed).decode
+
+
+def head_of(raw: bytes | msgspec.Raw) -> Head:
+    """The head of an object's JSON.
+
+    Raises:
+        DecodeError: it is no object, or its metadata can't be what its fields say.
+    """
+    try:
+        return _decode_headed(raw).metadata
+    except msgspec.DecodeError:
+        return decode(_Headed, raw).metadata
+
+
+__all__ = ["Head", "head_of"]
