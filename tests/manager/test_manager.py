@@ -296,20 +296,82 @@ async def test_a_runnable_that_fails_or_ends_unasked_ends_the_manager() -> None:
 
 
 @virtual_time
-async def test_a_failure_while_the_block_runs_is_raised_when_it_is_left() -> None:
+async def test_a_failure_ends_the_block_that_the_manager_runs_in() -> None:
     class Fails(Part):
         async def run(self) -> None:
+            await asyncio.sleep(3)
             raise OSError("broken")
 
-    async def run() -> None:
-        async with a_client() as client:
-            made = manager(client)
-            made.add(Fails("fails", []))
+    async with a_client() as client:
+        made = manager(client)
+        made.add(Fails("fails", []))
+        with pytest.raises(OSError, match="broken"):
             async with made:
-                await advance(1)
+                await asyncio.sleep(1000)
+        assert asyncio.get_running_loop().time() == pytest.approx(3)
+        task = asyncio.current_task()
+        assert task is not None
+        assert task.cancelling() == 0
 
-    with pytest.raises(OSError, match="broken"):
-        await run()
+
+@virtual_time
+async def test_whoever_is_cancelled_while_entering_leaves_no_manager_behind() -> None:
+    class Starts(Part):
+        group = "servers"
+
+        def __init__(self, name: str, journal: list[str]) -> None:
+            super().__init__(name, journal)
+            self.ready = asyncio.Event()
+
+    async with a_client() as client:
+        journal: list[str] = []
+        made = manager(client)
+        made.add(Starts("slow", journal))
+        entering = asyncio.ensure_future(made.__aenter__())
+        await advance(1)
+        entering.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await entering
+        assert journal == ["slow starts", "slow ends"]
+        assert [task.get_name() for task in asyncio.all_tasks() if task.get_name() == "manager"] == []
+
+
+@virtual_time
+@pytest.mark.parametrize("how", ["stop", "lost"])
+async def test_a_leader_that_never_gets_ready_neither_outlives_the_lease_nor_a_stop(how: str) -> None:
+    async with ApiServer(now=now, random=Random(0)) as server:
+        broken = False
+        inner = InProcessTransport(server.handle)
+
+        class Cable:
+            def send(self, request: Request) -> Any:
+                if broken:
+                    raise TransportError("cut", sent=False)
+                return inner.send(request)
+
+            async def close(self) -> None:
+                """Nothing to close."""
+
+        journal: list[str] = []
+
+        class Never(Part):
+            leader_only = True
+            ready = asyncio.Event()
+
+        made = manager(Client(Cable()), leader_election=election("a"))
+        made.add(Never("never", journal))
+        running = asyncio.ensure_future(made.run())
+        await advance(5)
+        assert journal == ["never starts"]
+        if how == "stop":
+            made.stop()
+            await running
+        else:
+            broken = True
+            with pytest.raises(LeadershipLost):
+                await running
+        assert journal == ["never starts", "never ends"]
+        assert asyncio.get_running_loop().time() <= 16
 
 
 @virtual_time

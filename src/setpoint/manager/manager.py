@@ -138,6 +138,8 @@ class Manager:
         self._ended: BaseException | None = None
         self._end = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
+        self._body: asyncio.Task[Any] | None = None
+        self._aborted = False
         self._state = "new"
         self._groups: dict[GroupName, Group] = {
             name: Group(name, self._on_end) for name in ("servers", "caches", "others", "leader")
@@ -227,21 +229,22 @@ class Manager:
         try:
             ending = asyncio.ensure_future(self._end.wait())
             starting = asyncio.ensure_future(self._start())
+            beside: list[asyncio.Future[Any]] = [ending, starting]
             try:
-                await asyncio.wait((ending, starting), return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(beside, return_when=asyncio.FIRST_COMPLETED)
                 if not ending.done():
                     starting.result()
                     waited: set[asyncio.Future[Any]] = {ending}
                     if self.elector is not None:
                         renewing = asyncio.ensure_future(self.elector.renew())
                         waited.add(renewing)
-                        await self._groups["leader"].start()
+                        beside.append(asyncio.ensure_future(self._groups["leader"].start()))
                     await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
                     lost = renewing is not None and renewing.done()
             finally:
-                for future in (ending, starting):
+                for future in beside:
                     future.cancel()
-                await asyncio.gather(ending, starting, return_exceptions=True)
+                await asyncio.gather(*beside, return_exceptions=True)
         finally:
             await self._stop(lost=lost, renewing=renewing)
         if lost:
@@ -255,21 +258,41 @@ class Manager:
         self._end.set()
 
     async def __aenter__(self) -> Self:
-        """Runs in the background; waits until everything that needs no election has been started."""
-        self._running = asyncio.get_running_loop().create_task(self.run(), name="manager")
+        """Runs in the background; waits until everything that needs no election has been started.
+
+        When `run` fails meanwhile, the body of the block is cancelled, and leaving it raises what `run` failed with.
+        """
+        body = asyncio.current_task()
+        assert body is not None
+        running = self._running = asyncio.get_running_loop().create_task(self.run(), name="manager")
         started = asyncio.ensure_future(self.started.wait())
         try:
-            await asyncio.wait((self._running, started), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((running, started), return_when=asyncio.FIRST_COMPLETED)
+        except BaseException:
+            running.cancel()
+            await asyncio.wait((running,))  # nobody who leaves the block would
+            raise
         finally:
             started.cancel()
-        if self._running.done():
-            self._running.result()
+        if running.done():
+            running.result()
+
+        def ended(task: asyncio.Task[None]) -> None:
+            if self._body is not None and (task.cancelled() or task.exception() is not None):
+                self._aborted = self._body.cancel()
+
+        self._body = body
+        running.add_done_callback(ended)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         assert self._running is not None
+        assert self._body is not None
+        body, self._body = self._body, None
+        if self._aborted:
+            body.uncancel()
         self.stop()
         await self._running
 
