@@ -18,7 +18,7 @@ import setpoint as sp
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport, Request, Response, Transport, TransportError
 from setpoint.controller.context import current
-from setpoint.manager import Manager, Sharding
+from setpoint.manager import LeaderElection, Manager, Sharding
 from setpoint.models.core_v1 import ConfigMap, Namespace
 from setpoint.testing import EPOCH
 
@@ -89,9 +89,12 @@ class _Cuttable(Response):
 
 
 class Process:
-    """A manager with one controller of ConfigMaps, which takes a while for each and writes down what it saw."""
+    """A manager with one controller of ConfigMaps, which takes a while for each and writes down what it saw.
 
-    def __init__(self, world: World, name: str, life: int, **options: Any) -> None:
+    ``elects``: under leader election instead of with shards.
+    """
+
+    def __init__(self, world: World, name: str, life: int, *, elects: bool = False, **options: Any) -> None:
         self.world, self.name = world, name
         self.paused = False
         self.killed = False
@@ -103,7 +106,8 @@ class Process:
         self.manager = Manager(
             Client(self.cable, random=Random(1)),
             controllers=[controller],
-            sharding=Sharding(name="group", identity=name, **options),
+            leader_election=LeaderElection(name="group", identity=name, **options) if elects else None,
+            sharding=None if elects else Sharding(name="group", identity=name, **options),
             now=now,
             random=Random(f"{name} {life}"),
         )

@@ -16,8 +16,6 @@ from setpoint.client import Client
 
 from .replicas import DEADLINE, LEASE, RETRY, all_worked_on, interrupted, overlaps, recorded, replica, set_up
 
-JITTERED = RETRY * 2.2
-"""The longest time between two looks at the lease: the retry period and its jitter."""
 SLACK = 2.0
 """What a busy machine may add, in seconds."""
 
@@ -42,12 +40,12 @@ async def test_leaders_follow_each_other_and_never_overlap(tmp_path: Path) -> No
         # A clean exit hands over at once: no lease has to run out.
         asked = clock()
         assert await ended.running.signalled(signal.SIGTERM) == 0, ended.running.printed()
-        assert await stopped.leading() - asked <= JITTERED + SLACK < LEASE
+        assert await stopped.leading() - asked <= RETRY + SLACK < LEASE
         await stopped.at_work()
         cut = await stack.enter_async_context(replica("leader", tmp_path, kubeconfig, "cut"))
         # A leader that the machine has stopped is replaced; when it goes on it does not write any more.
         asked = stopped.signal(signal.SIGSTOP)
-        assert DEADLINE < await cut.leading() - asked <= LEASE + JITTERED + SLACK
+        assert DEADLINE < await cut.leading() - asked <= LEASE + RETRY + SLACK
         await cut.at_work()
         assert await stopped.running.signalled(signal.SIGCONT) != 0, stopped.running.printed()
         assert "LeadershipLost" in stopped.running.printed()
@@ -56,14 +54,14 @@ async def test_leaders_follow_each_other_and_never_overlap(tmp_path: Path) -> No
         # A leader without a network ends before anybody else may lead.
         asked = cut.signal(signal.SIGUSR1)
         gone = asyncio.create_task(cut.exited())
-        assert await killed.leading() - asked <= LEASE + JITTERED + SLACK
+        assert await killed.leading() - asked <= LEASE + RETRY + SLACK
         status, at = await gone
         assert status != 0, cut.running.printed()
         assert at - asked <= DEADLINE + RETRY + SLACK
         await killed.at_work()
         last = await stack.enter_async_context(replica("leader", tmp_path, kubeconfig, "last"))
         asked = killed.signal(signal.SIGKILL)
-        assert await last.leading() - asked <= LEASE + JITTERED + SLACK
+        assert await last.leading() - asked <= LEASE + RETRY + SLACK
         await last.at_work()
         record = await recorded(client)
         assert interrupted(record) == []

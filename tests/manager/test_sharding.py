@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from setpoint.client import Client, InProcessTransport
 from setpoint.controller.context import Context, current
 from setpoint.controller.explain import explain
-from setpoint.manager import LeaderElection, Manager, Sharding, ShardTransport, WriteRefused
+from setpoint.manager import FencedTransport, LeaderElection, Manager, Sharding, WriteRefused
 from setpoint.manager.rendezvous import Members
 from setpoint.models.coordination_v1 import Lease
 from setpoint.models.core_v1 import ConfigMap
@@ -184,9 +184,9 @@ async def test_writes_are_refused_from_the_moment_on_at_which_others_may_take_ov
     async with world("a", "b") as made:
         await settled(made)
         member = made.processes[0].member
-        fenced = Client(ShardTransport(InProcessTransport(made.server.handle), member))
+        fenced = Client(FencedTransport(InProcessTransport(made.server.handle), member))
         await fenced.create(ConfigMap.named("before", "default"))
-        renewed_at = member._renewed_at
+        renewed_at = member._lease.renewed_at
         made.processes[0].pause()
         await advance(14.9 - (asyncio.get_running_loop().time() - renewed_at))
         assert made.processes[1].share != set(made.keys)
@@ -246,7 +246,9 @@ async def test_a_new_owner_sees_what_the_last_one_wrote_however_late_its_cache_i
         await leaving.stop()
         await advance(2.2)
         said = explain(staying.manager.controllers["configmap"], moves)
-        assert said.text == "it has come to this process, whose caches are catching up with what others wrote"
+        assert (
+            said.text == "it has come to this process, whose caches are catching up with what others wrote: configmaps"
+        )
         await settled(made, 60)
         assert await made.behind() == {}
 

@@ -219,12 +219,15 @@ def facts_of(run: RunningController[Any], key: ObjectKey) -> Facts:
 
 
 def unsynced(run: RunningController[Any]) -> list[str]:
-    """The caches that are not complete yet, each with the server's last answer."""
-    return [
+    """The caches that are not complete yet, each with the server's last answer, or that are to catch up."""
+    found = [
         f"the cache of {gvr.resource} is not synced: {informer.last_error or 'the server has not answered yet'}"
         for gvr, informer in run.informers.items()
         if not informer.has_synced
     ]
+    if not found and run.guard is not None and (waits := run.guard.waits()):
+        found.append(waits)
+    return found
 
 
 # -- for people and programs -------------------------------------------------------------------------------------------

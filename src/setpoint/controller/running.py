@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from random import Random
@@ -140,9 +140,7 @@ class RunningController(Generic[K]):
             with self._watching_writes():
                 for watch in self.controller.watched:
                     self._subscribe(watch)
-                await self._sync()
-                self.state = "running"
-                self.log.info("controller started", extra={"workers": self.loop.workers})
+                await self._unless_stopped(self._synced())
                 async with asyncio.TaskGroup() as group:
                     beside = [
                         group.create_task(self._drain(source), name=f"{self.name} source {number}")
@@ -150,6 +148,9 @@ class RunningController(Generic[K]):
                     ]
                     if self.guard is not None:
                         beside.append(group.create_task(self.guard.follow(), name=f"{self.name} shard"))
+                        await self._unless_stopped(self.guard.caught_up.wait())
+                    self.state = "running"
+                    self.log.info("controller started", extra={"workers": self.loop.workers})
                     await self.loop.run()
                     for task in beside:
                         task.cancel()
@@ -174,20 +175,21 @@ class RunningController(Generic[K]):
         self.loop.stop()
         self.barriers.abandon()
 
-    async def _sync(self) -> None:
-        """Waits until the handlers have seen what is there; stopped meanwhile, returns early."""
-        syncing = asyncio.ensure_future(self._synced())
+    async def _unless_stopped(self, what: Coroutine[Any, Any, Any]) -> None:
+        """Waits for it; returns early when this is stopped meanwhile."""
+        waiting = asyncio.ensure_future(what)
         stopping = asyncio.ensure_future(self._stopping.wait())
         try:
-            await asyncio.wait((syncing, stopping), return_when=asyncio.FIRST_COMPLETED)
-            if syncing.done():
-                syncing.result()
+            await asyncio.wait((waiting, stopping), return_when=asyncio.FIRST_COMPLETED)
+            if waiting.done():
+                waiting.result()
         finally:
-            for task in (syncing, stopping):
+            for task in (waiting, stopping):
                 task.cancel()
-            await asyncio.gather(syncing, stopping, return_exceptions=True)
+            await asyncio.gather(waiting, stopping, return_exceptions=True)
 
     async def _synced(self) -> None:
+        """Until the handlers have seen what is there."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.controller.sync_timeout
         for informer in self.informers.values():
@@ -379,7 +381,7 @@ class RunningController(Generic[K]):
             if not informer.has_synced:
                 error = getattr(informer, "last_error", None)
                 return f"cache of {gvr.resource} not synced" + (f": {error}" if error else "")
-        return ""
+        return self.guard.waits() if self.guard is not None and self.state == "syncing" else ""
 
     def _ended(self, key: ObjectKey, end: End) -> None:
         context = self.running.pop(key, None)

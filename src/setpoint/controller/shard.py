@@ -1,8 +1,8 @@
 """Shards: one process's share of a controller's keys, and what a controller does when it changes.
 
-Who has which key is decided elsewhere (`setpoint.manager.sharding`); here is what that means for one controller: no key
-is begun that is not this process's, and a key that has come from another process is begun only when the caches show
-what that one wrote.
+Who has which key is decided elsewhere (`setpoint.manager.sharding`; with `setpoint.manager.leader_election` all are the
+leader's); here is what that means for one controller: no key is begun that is not this process's, and a key that has
+come from another process is begun only when the caches show what that one wrote.
 """
 
 from __future__ import annotations
@@ -81,8 +81,10 @@ class ShardGuard:
         self._handle = handle
         self._shares: list[Share] = []
         """The share that the caches have caught up with, and those that came since; a key must be in all of them."""
-        self._caught_up = False
+        self.caught_up = asyncio.Event()
+        """Set when the caches have caught up with the first share; no key is begun before."""
         self._changed = asyncio.Event()
+        self._behind = ""
 
     async def handle(self, key: ObjectKey) -> Outcome | None:
         """As the reconciler's. Raises `HandedOver` for a key that is not, or not any more, this process's."""
@@ -105,9 +107,15 @@ class ShardGuard:
     def elsewhere(self, key: ObjectKey) -> str:
         """Why the key is not begun here, ``""`` if it may be."""
         why = self._shard.elsewhere(self._run.name, key)
-        if not why and not self._mine(key):
-            return "it has come to this process, whose caches are catching up with what others wrote"
+        if not why and self.caught_up.is_set() and not self._mine(key):
+            return f"it has come to this process, whose caches are catching up with what others wrote{self._behind}"
         return why
+
+    def waits(self) -> str:
+        """Why no key at all is begun yet, ``""`` if that is not so."""
+        if self.caught_up.is_set():
+            return ""
+        return f"the caches are catching up with what other processes wrote{self._behind}"
 
     async def follow(self) -> None:
         """Takes over what comes to this process, until it is cancelled."""
@@ -120,10 +128,11 @@ class ShardGuard:
                 shares = list(self._shares)
                 if not shares[-1].empty:
                     await self._catch_up()
-                before = shares[:-1] if self._caught_up else []
                 self._shares = [shares[-1], *self._shares[len(shares) :]]
-                self._caught_up = True
-                await self._take_over(shares[-1], before)
+                if self.caught_up.is_set():
+                    await self._take_over(shares[-1], shares[:-1])
+                else:  # no worker has started: all that was there at the start is in the queue
+                    self.caught_up.set()
         finally:
             remove()
 
@@ -133,7 +142,7 @@ class ShardGuard:
 
     def _mine(self, key: ObjectKey) -> bool:
         name = self._run.name
-        return self._caught_up and all(share.owns(name, key) for share in self._shares)
+        return self.caught_up.is_set() and all(share.owns(name, key) for share in self._shares)
 
     def _forget(self, key: ObjectKey) -> None:
         run = self._run
@@ -144,12 +153,12 @@ class ShardGuard:
         run.echoes.pop(key, None)
 
     async def _take_over(self, share: Share, before: list[Share]) -> None:
-        """Asks for a reconcile of every object that is this process's, and was not in all the shares ``before``."""
+        """Asks for a reconcile of every object that is this process's, and was not by all the shares ``before``."""
         name = self._run.name
         store = self._run.informers[self._run.controller.resource.gvr].store
         for number, cached in enumerate(list(store)):
             key = ObjectKey(cached)
-            if share.owns(name, key) and not (before and all(each.owns(name, key) for each in before)):
+            if share.owns(name, key) and not all(each.owns(name, key) for each in before):
                 self._run.enqueue(key, Cause("sync"), priority=LOW_PRIORITY)
             if number % _TURN == _TURN - 1:
                 await asyncio.sleep(0)
@@ -157,8 +166,10 @@ class ShardGuard:
     async def _catch_up(self) -> None:
         """Until every cache shows what was there when this began: all that the keys' last owners wrote."""
         for gvr in self._run.informers:
+            self._behind = f": {gvr.resource}"
             while not await self._caught_up_with(gvr):  # noqa: ASYNC110 - what is waited for is the server's
                 await asyncio.sleep(PAUSE)
+        self._behind = ""
 
     async def _caught_up_with(self, gvr: Any) -> bool:
         run = self._run
@@ -173,6 +184,7 @@ class ShardGuard:
                 field_selector=scope.field_selector,
             )
         except (ApiError, TransportError) as problem:
+            self._behind = f": {gvr.resource}: {describe(problem)}"
             run.log.warning("keys wait to be taken over", extra={"error": describe(problem)})
             return False
         store = informer.store

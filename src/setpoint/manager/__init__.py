@@ -1,18 +1,13 @@
 """One process: runnables in order, leader election, health, metrics, signals, logging."""
 
+from setpoint.manager.fence import FencedTransport, WriteRefused
 from setpoint.manager.group import Runnable, RunnableEnded
 from setpoint.manager.health import HealthChecks
-from setpoint.manager.leader_election import (
-    FencedTransport,
-    LeaderElection,
-    LeaderElector,
-    LeadershipLost,
-    WriteRefused,
-)
+from setpoint.manager.leader_election import LeaderElection, LeaderElector, LeadershipLost
+from setpoint.manager.leader_shard import LeaderShard
 from setpoint.manager.manager import Manager
 from setpoint.manager.metrics import ProcessMetrics
 from setpoint.manager.shard_member import ShardMember
-from setpoint.manager.shard_transport import ShardTransport
 from setpoint.manager.sharding import Sharding
 from setpoint.manager.signals import stopping_on_signals
 
@@ -21,13 +16,13 @@ __all__ = [
     "HealthChecks",
     "LeaderElection",
     "LeaderElector",
+    "LeaderShard",
     "LeadershipLost",
     "Manager",
     "ProcessMetrics",
     "Runnable",
     "RunnableEnded",
     "ShardMember",
-    "ShardTransport",
     "Sharding",
     "WriteRefused",
     "stopping_on_signals",

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from random import Random
@@ -21,9 +20,6 @@ from setpoint.client import (
     Client,
     Conflict,
     NotFound,
-    Request,
-    Response,
-    Transport,
     TransportError,
 )
 from setpoint.meta import MicroTime
@@ -149,10 +145,11 @@ class LeaderElector:
         logger.info("became leader", extra={"fields": self._fields()})
 
     def _pause(self) -> float:
-        """Seconds until the next try to acquire: a jittered retry period, or less if the lease runs out before that,
-        so that a dead leader is replaced as soon as it may be."""
+        """Seconds until the next try to acquire: a retry period less some jitter (client-go's goes the other way, up to
+        2.2 periods), or less if the lease runs out before that. So whatever the leader wrote last is seen within a
+        period, and a dead leader is replaced a lease duration after that."""
         period = self.election.retry_period
-        pause = period + self._random.random() * JITTER_FACTOR * period
+        pause = period * (0.7 + self._random.random() / 5)
         spec = self._observed_spec
         if spec is not None and self.leader:
             runs_out = self._observed_at + (spec.lease_duration_seconds or 0) - asyncio.get_running_loop().time()
@@ -362,33 +359,6 @@ class LeaderElector:
 
     def _fields(self) -> dict[str, str]:
         return {"lease": self._name, "identity": self.election.identity, "leader": self.leader}
-
-
-class WriteRefused(TransportError):
-    """A write was not sent, because the lease may belong to another process by now."""
-
-
-class FencedTransport:
-    """A transport that refuses to write when the lease may belong to somebody else.
-
-    It is what stops a process that was paused for longer than its lease: its first request after that is a mistake
-    that nobody else would catch. Reads pass.
-    """
-
-    def __init__(self, transport: Transport, elector: LeaderElector) -> None:
-        self._transport = transport
-        self._elector = elector
-
-    def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
-        """Raises `WriteRefused` for a write without a valid lease."""
-        if request.method not in ("GET", "HEAD", "OPTIONS") and not self._elector.may_act():
-            raise WriteRefused(
-                f"{request.method} {request.path} refused: the lease is not this process's any more", sent=False
-            )
-        return self._transport.send(request)
-
-    async def close(self) -> None:
-        """The wrapped transport belongs to somebody else."""
 
 
 def _copy(lease: Lease) -> Lease:

@@ -17,13 +17,14 @@ from setpoint.controller import BoundLogger, Controller, RunningController
 from setpoint.controller.events import EventRecorder
 from setpoint.manager.access import TokenAccess
 from setpoint.manager.debugging import PATH, ControllersPage
+from setpoint.manager.fence import Fence, FencedTransport
 from setpoint.manager.group import Group, Runnable
 from setpoint.manager.health import HealthChecks
 from setpoint.manager.http_server import Access, Answer, HttpServer
-from setpoint.manager.leader_election import FencedTransport, LeaderElection, LeaderElector
+from setpoint.manager.leader_election import LeaderElection, LeaderElector
+from setpoint.manager.leader_shard import LeaderShard
 from setpoint.manager.metrics import ProcessMetrics
 from setpoint.manager.shard_member import ShardMember
-from setpoint.manager.shard_transport import ShardTransport
 from setpoint.manager.sharding import Sharding
 
 GroupName = Literal["servers", "caches", "others", "leader"]
@@ -46,6 +47,7 @@ class Manager:
 
     - A runnable that fails, or returns unasked, ends the manager: `run` raises what it failed with.
     - When the lease is lost, all work of the leader is cancelled at once, and `run` raises `LeadershipLost`.
+    - A new leader begins when its caches show what the last one wrote, however late they are.
     - Two managers share nothing.
 
     Args:
@@ -95,31 +97,20 @@ class Manager:
             self.metrics = ProcessMetrics()
             self.metrics.add_process()
         self.elector: LeaderElector | None = None
-        leading_client = client
+        self.shards: ShardMember | None = None
+        self._shard: ShardMember | LeaderShard | None = None
         if leader_election is not None:
+            if sharding is not None:
+                raise ValueError("a manager has leader_election or sharding, not both: with shards every process works")
             self.elector = LeaderElector(client, leader_election, now=now, random=self.random)
             if self.metrics is not None:
                 self.metrics.add_elector(self.elector)
-            leading_client = Client(
-                FencedTransport(client.transport, self.elector),
-                namespace=client.namespace,
-                field_manager=client.field_manager,
-                config=client.config,
-                random=self.random,
+            self._shard = LeaderShard(self.elector)
+        elif sharding is not None:
+            self._shard = self.shards = ShardMember(
+                client, sharding, now=now, random=self.random, ready=self._caches_synced
             )
-        self.shards: ShardMember | None = None
-        if sharding is not None:
-            if leader_election is not None:
-                raise ValueError("a manager has leader_election or sharding, not both: with shards every process works")
-            self.shards = ShardMember(client, sharding, now=now, random=self.random, ready=self._caches_synced)
-            leading_client = Client(
-                ShardTransport(client.transport, self.shards),
-                namespace=client.namespace,
-                field_manager=client.field_manager,
-                config=client.config,
-                random=self.random,
-            )
-        self._leading_client = leading_client
+        self._leading_client = client if self._shard is None else _fenced(client, self._shard)
         self.factory = factory or InformerFactory(
             client,
             namespace=namespace,
@@ -198,7 +189,7 @@ class Manager:
                 recorder=self.recorder,
                 metrics=self.metrics.controllers if self.metrics is not None else None,
                 queue_metrics=self.metrics.queues if self.metrics is not None else None,
-                shard=self.shards if leading else None,
+                shard=self._shard if leading else None,
             )
             self.controllers[runnable.name] = running
             self.readyz.add(f"controller-{runnable.name}", self._readiness(running))
@@ -383,6 +374,17 @@ class _Caches:
         async with self._factory:
             self.ready.set()
             await asyncio.Event().wait()
+
+
+def _fenced(client: Client, fence: Fence) -> Client:
+    """The same client, but for its writes."""
+    return Client(
+        FencedTransport(client.transport, fence),
+        namespace=client.namespace,
+        field_manager=client.field_manager,
+        config=client.config,
+        random=client.random,
+    )
 
 
 def _health_handler(checks: HealthChecks) -> Callable[..., Answer]:

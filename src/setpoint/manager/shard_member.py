@@ -26,19 +26,16 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from random import Random
 
-from setpoint.client import AlreadyExists, ApiError, Client, Conflict, NotFound, TransportError
+from setpoint.client import ApiError, Client, TransportError
 from setpoint.controller.shard import Share
 from setpoint.manager.rendezvous import Members
-from setpoint.manager.shard_peers import LABEL, VIEW, Keys, Peer, record_of
+from setpoint.manager.shard_lease import Lapsed, ShardLease
+from setpoint.manager.shard_peers import LABEL, Keys, Peer, record_of
 from setpoint.manager.sharding import Sharding
-from setpoint.meta import MicroTime, ObjectKey
-from setpoint.models.coordination_v1 import Lease, LeaseSpec
+from setpoint.meta import ObjectKey
+from setpoint.models.coordination_v1 import Lease
 
 logger = logging.getLogger("setpoint.sharding")
-
-
-class _Lapsed(Exception):
-    """This life is over: others may have the keys."""
 
 
 class ShardMember:
@@ -70,14 +67,9 @@ class ShardMember:
         self.sharding = sharding
         self.joins = 0
         self._client = client
-        self._now = now
         self._random = random or Random()
         self._ready = ready
-        self._process = f"{sharding.identity}@{self._random.getrandbits(48):012x}."
-        self._lives = 0
-        self._me = ""
-        self._lease: Lease | None = None
-        self._renewed_at = float("-inf")
+        self._lease = ShardLease(client, sharding, now=now, random=self._random)
         self._peers: dict[str, Peer] = {}
         self._elders: set[str] | None = None
         self._views: list[Members] = []
@@ -107,8 +99,7 @@ class ShardMember:
 
     def begin(self, controller: str, key: ObjectKey) -> asyncio.Timeout | None:
         """Notes that a reconcile begins; None if it must not."""
-        age = asyncio.get_running_loop().time() - self._renewed_at
-        if age >= self.sharding.renew_deadline or not self._share.owns(controller, key):
+        if self._lease.age() >= self.sharding.renew_deadline or not self._share.owns(controller, key):
             return None
         scope = self._under_way[controller, key] = asyncio.timeout(None)
         return scope
@@ -119,7 +110,7 @@ class ShardMember:
 
     def may_act(self) -> bool:
         """Whether nobody else can have taken this process's keys yet, by its own clock."""
-        return asyncio.get_running_loop().time() - self._renewed_at < self.sharding.lease_duration
+        return self._lease.age() < self.sharding.lease_duration
 
     def may_write(self, controller: str, key: ObjectKey) -> bool:
         """Whether a reconcile of the key is under way here, and `may_act`."""
@@ -130,16 +121,16 @@ class ShardMember:
         if self._share.owns(controller, key):
             return ""
         if not self._views:
-            return f"this process ({self.sharding.identity}) has no share of the keys: {self._problem}"
+            return f"this process ({self.sharding.identity}) has no share of the keys: {self.problem()}"
         owner = self._views[-1].owner(controller, key)
-        if owner != self._me:
+        if owner != self._lease.member:
             return f"it is in the shard of {owner.rpartition('@')[0]}, this process is {self.sharding.identity}"
         waits = ", ".join(sorted(id.rpartition("@")[0] for id in self._elders or ())) or "this process's own Lease"
         return f"it is in the shard of this process ({self.sharding.identity}), which waits for {waits} to hand over"
 
     def problem(self) -> str:
         """Why this process has no share of the keys, for a readiness check; ``""`` if it has one."""
-        return self._problem
+        return ("" if self._views else self._lease.problem) or self._problem
 
     # -- life ----------------------------------------------------------------------------------------------------------
 
@@ -151,36 +142,16 @@ class ShardMember:
             try:
                 await self._join()
                 await self._keep()
-            except _Lapsed as lapsed:
+            except Lapsed as lapsed:
                 self._problem = str(lapsed)
-                logger.warning("gave up all keys", extra={"fields": {**self._fields(), "error": str(lapsed)}})
+                logger.warning("gave up all keys", extra={"fields": {**self._lease.fields(), "error": str(lapsed)}})
             finally:
                 await self._withdraw()
 
     async def release(self) -> None:
-        """Leaves for good, so that the others need not wait for the lease to run out; tries until ``renew_deadline``.
-
-        Does nothing while reconciles are under way. Never raises an ApiError.
-        """
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + self.sharding.renew_deadline
-        while self._lives and not self._under_way and loop.time() < deadline:
-            try:
-                async with asyncio.timeout(self.sharding.request_timeout):
-                    lease = await self._client.get(Lease, self.sharding.lease, namespace=self.sharding.namespace)
-                    if not (lease.spec.holder_identity or "").startswith(self._process):
-                        return
-                    await self._client.update(self._written(lease, "", Members(())))
-                return
-            except NotFound:
-                return
-            except Conflict:
-                continue
-            except (ApiError, TransportError, TimeoutError) as problem:
-                logger.warning(
-                    "could not release the lease", extra={"fields": {**self._fields(), "error": str(problem)}}
-                )
-                await asyncio.sleep(self.sharding.retry_period)
+        """Leaves for good; see `ShardLease.release`. Does nothing while reconciles are under way."""
+        if not self._under_way:
+            await self._lease.release()
 
     async def _withdraw(self) -> None:
         """No key is this process's any more; returns when no work is under way."""
@@ -194,61 +165,24 @@ class ShardMember:
             await self._wake.wait()
 
     async def _join(self) -> None:
-        """A new life: the Lease is this process's, with an empty view."""
-        self._lives += 1
-        self._me = f"{self._process}{self._lives}"
+        """A new life, with an empty view."""
         self._peers.clear()
         self._elders = None
         self._published = Members(())
         self._drain_until = None
-        seen: Peer | None = None
-        while True:
-            asked_at = asyncio.get_running_loop().time()
-            try:
-                async with asyncio.timeout(self.sharding.request_timeout):
-                    lease, seen = await self._claim(asked_at, seen)
-            except (ApiError, TransportError, TimeoutError) as problem:
-                self._problem = f"could not write its Lease: {problem or 'no answer in time'}"
-                logger.warning(self._problem, extra={"fields": self._fields()})
-                lease = None
-            if lease is not None:
-                self._lease, self._renewed_at = lease, asked_at
-                self._views = [Members(())]
-                self.joins += 1
-                self._problem = "it has just joined"
-                logger.info("joined", extra={"fields": self._fields()})
-                return
-            await asyncio.sleep(self.sharding.retry_period)
-
-    async def _claim(self, asked_at: float, seen: Peer | None) -> tuple[Lease | None, Peer | None]:
-        """Writes this life into the Lease; None while it belongs to somebody else who may be alive."""
-        sharding = self.sharding
-        try:
-            lease = await self._client.get(Lease, sharding.lease, namespace=sharding.namespace)
-        except NotFound:
-            fresh = Lease.named(sharding.lease, sharding.namespace)
-            try:
-                return await self._client.create(self._written(fresh, self._me, Members(()))), None
-            except AlreadyExists:
-                return None, None
-        record = record_of(lease)
-        if seen is None or seen.record != record:
-            seen = Peer(lease, asyncio.get_running_loop().time())
-        if not seen.id.startswith(self._process) and not seen.gone(asked_at):
-            self._problem = f"another process has its Lease {sharding.lease}, or had it lately: {seen.id}"
-            return None, seen
-        try:
-            return await self._client.update(self._written(lease, self._me, Members(()))), None
-        except Conflict:
-            return None, None
+        await self._lease.claim()
+        self._views = [Members(())]
+        self.joins += 1
+        self._problem = "it has just joined"
+        logger.info("joined", extra={"fields": self._lease.fields()})
 
     async def _keep(self) -> None:
-        """Renews, looks, drains and publishes. Raises `_Lapsed` when this life is over."""
+        """Renews, looks, drains and publishes. Raises `Lapsed` when this life is over."""
         loop = asyncio.get_running_loop()
         sharding = self.sharding
         while True:
             self._wake.clear()
-            deadline = self._renewed_at + sharding.renew_deadline
+            deadline = self._lease.renewed_at + sharding.renew_deadline
             failed = ""
             try:
                 async with asyncio.timeout_at(min(deadline, loop.time() + sharding.request_timeout)):
@@ -256,10 +190,10 @@ class ShardMember:
                     await self._publish()
             except (ApiError, TransportError, TimeoutError) as problem:
                 failed = str(problem) or "no answer in time"
-                logger.warning("could not renew", extra={"fields": {**self._fields(), "error": failed}})
+                logger.warning("could not renew", extra={"fields": {**self._lease.fields(), "error": failed}})
             # Also after an answer: a process that was stopped may find one that came long ago.
             if loop.time() >= deadline:
-                raise _Lapsed(f"its Lease was not renewed in {sharding.renew_deadline:g} s: {failed or 'it came late'}")
+                raise Lapsed(f"its Lease was not renewed in {sharding.renew_deadline:g} s: {failed or 'it came late'}")
             if failed:
                 self._expire_lost()
                 await asyncio.sleep(max(min(sharding.retry_period / 2, deadline - loop.time()), 0.001))
@@ -301,9 +235,7 @@ class ShardMember:
         found = await self._client.list(Lease, namespace=self.sharding.namespace, selector={LABEL: self.sharding.name})
         now = loop.time()
         mine = next((lease for lease in found.items if lease.name == self.sharding.lease), None)
-        if mine is None or mine.spec.holder_identity != self._me:
-            raise _Lapsed("its Lease was taken by another process or deleted")
-        self._lease = mine
+        self._lease.found(mine)
         listed = set()
         for lease in found.items:
             if lease is mine:
@@ -320,10 +252,10 @@ class ShardMember:
                 del self._peers[name]
         if self._elders is None:
             self._elders = set(alive)
-        self._elders = {id for id in self._elders if id in alive and self._me not in alive[id].view}
-        target = Members((self._me, *alive))
+        self._elders = {id for id in self._elders if id in alive and self._lease.member not in alive[id].view}
+        target = Members((self._lease.member, *alive))
         if target.ids != self._views[-1].ids:
-            logger.info("members changed", extra={"fields": {**self._fields(), "members": str(target)}})
+            logger.info("members changed", extra={"fields": {**self._lease.fields(), "members": str(target)}})
             self._views.append(target)
             self._refresh()
             if not self._drained():
@@ -331,15 +263,11 @@ class ShardMember:
 
     async def _publish(self) -> None:
         """Renews the Lease, with the newest view if nothing is under way any more that it gives to others."""
-        assert self._lease is not None
         if self._drained():
             self._drain_until = None
             self._published = self._views[-1]
         wanted = self._published
-        asked_at = asyncio.get_running_loop().time()
-        self._lease = await self._client.update(self._written(self._lease, self._me, wanted))
-        if asyncio.get_running_loop().time() < self._renewed_at + self.sharding.renew_deadline:
-            self._renewed_at = asked_at
+        await self._lease.renew(wanted)
         if wanted is self._views[-1]:
             self._views = [wanted]
         self._refresh()
@@ -369,7 +297,7 @@ class ShardMember:
         views = tuple(self._views)
         # Before the elders have acknowledged this life, and until its first view is published, nothing is its own.
         joined = not self._elders and self._elders is not None and Members(()).ids not in [view.ids for view in views]
-        self._set_share(Keys(self._me, views) if joined else Keys())
+        self._set_share(Keys(self._lease.member, views) if joined else Keys())
 
     def _set_share(self, share: Keys) -> None:
         if share != self._share:
@@ -381,7 +309,9 @@ class ShardMember:
         """What is under way although the newest view gives it to others."""
         view = self._views[-1]
         return [
-            scope for (controller, key), scope in self._under_way.items() if view.owner(controller, key) != self._me
+            scope
+            for (controller, key), scope in self._under_way.items()
+            if view.owner(controller, key) != self._lease.member
         ]
 
     def _drained(self) -> bool:
@@ -399,24 +329,6 @@ class ShardMember:
         if not self._share.empty:
             return ""
         return f"it waits for {', '.join(sorted(self._elders or ())) or 'its own first view'}"
-
-    def _written(self, lease: Lease, holder: str, view: Members) -> Lease:
-        now = MicroTime.of(self._now())
-        old = lease.spec
-        same = old.holder_identity == holder
-        lease.spec = LeaseSpec(
-            holder_identity=holder,
-            lease_duration_seconds=round(self.sharding.lease_duration) if holder else 1,
-            acquire_time=(old.acquire_time if same else None) or now,
-            renew_time=now,
-            lease_transitions=(old.lease_transitions or 0) + (0 if same else 1),
-        )
-        lease.metadata.labels[LABEL] = self.sharding.name
-        lease.metadata.annotations[VIEW] = str(view)
-        return lease
-
-    def _fields(self) -> dict[str, str]:
-        return {"group": f"{self.sharding.namespace}/{self.sharding.name}", "member": self._me}
 
 
 def _expire(scope: asyncio.Timeout, now: float) -> None:

@@ -1,0 +1,56 @@
+"""LeaderShard: leader election as the case of sharding in which one process has all keys."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from setpoint.controller.shard import Share
+from setpoint.manager.leader_election import LeaderElector
+from setpoint.meta import ObjectKey
+
+
+class LeaderShard:
+    """All keys, for as long as this process leads: a `setpoint.controller.shard.Shard` and a `Fence`.
+
+    Controllers that only a leader may run are started when it leads, so there is no other share. What it adds is the
+    hand-over: before a key is begun, the caches show what the last leader wrote; and none is begun by a process that
+    was stopped for longer than its lease and doesn't know yet.
+    """
+
+    def __init__(self, elector: LeaderElector) -> None:
+        self._elector = elector
+
+    @property
+    def share(self) -> Share:
+        return _Everything()
+
+    def on_change(self, listener: Callable[[Share], None]) -> Callable[[], None]:
+        """It never changes: a process that loses the lease ends its controllers."""
+        return lambda: None
+
+    def begin(self, controller: str, key: ObjectKey) -> asyncio.Timeout | None:
+        """None if another process may lead by now."""
+        return asyncio.timeout(None) if self._elector.may_act() else None
+
+    def may_act(self) -> bool:
+        """See `LeaderElector.may_act`."""
+        return self._elector.may_act()
+
+    def may_write(self, controller: str, key: ObjectKey) -> bool:
+        """As `may_act`: who leads has all keys."""
+        return self._elector.may_act()
+
+    def end(self, controller: str, key: ObjectKey) -> None:
+        """Nobody waits for single keys."""
+
+    def elsewhere(self, controller: str, key: ObjectKey) -> str:
+        """``""``: a process that does not lead has not started the controller, which explains more."""
+        return ""
+
+
+class _Everything:
+    empty = False
+
+    def owns(self, controller: str, key: ObjectKey) -> bool:
+        return True

@@ -1,0 +1,150 @@
+"""ShardLease: a member's own Lease: claimed with every life of the member, renewed with its view, given back."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from datetime import datetime
+from random import Random
+
+from setpoint.client import AlreadyExists, ApiError, Client, Conflict, NotFound, TransportError
+from setpoint.manager.rendezvous import Members
+from setpoint.manager.shard_peers import LABEL, VIEW, Peer, record_of
+from setpoint.manager.sharding import Sharding
+from setpoint.meta import MicroTime
+from setpoint.models.coordination_v1 import Lease, LeaseSpec
+
+logger = logging.getLogger("setpoint.sharding")
+
+
+class Lapsed(Exception):
+    """This life is over: others may have the keys."""
+
+
+class ShardLease:
+    """The Lease that says to the others that this process lives, and under which view.
+
+    ``member`` is the id of the present life, ``""`` before the first; `renewed_at` the loop time before the last
+    renewal that worked was sent: the promise to the others counts from there.
+    """
+
+    def __init__(self, client: Client, sharding: Sharding, *, now: Callable[[], datetime], random: Random) -> None:
+        self.sharding = sharding
+        self.member = ""
+        self.renewed_at = float("-inf")
+        self.problem = ""
+        """Why `claim` has not returned yet."""
+        self._client = client
+        self._now = now
+        self._process = f"{sharding.identity}@{random.getrandbits(48):012x}."
+        self._lives = 0
+        self._lease: Lease | None = None
+
+    def age(self) -> float:
+        """Seconds since the last renewal."""
+        return asyncio.get_running_loop().time() - self.renewed_at
+
+    async def claim(self) -> None:
+        """A new life: returns when the Lease is this process's, with an empty view."""
+        self._lives += 1
+        self.member = f"{self._process}{self._lives}"
+        self.problem = ""
+        seen: Peer | None = None
+        while True:
+            asked_at = asyncio.get_running_loop().time()
+            try:
+                async with asyncio.timeout(self.sharding.request_timeout):
+                    lease, seen = await self._try_to_claim(asked_at, seen)
+            except (ApiError, TransportError, TimeoutError) as problem:
+                self.problem = f"could not write its Lease: {problem or 'no answer in time'}"
+                logger.warning(self.problem, extra={"fields": self.fields()})
+                lease = None
+            if lease is not None:
+                self._lease, self.renewed_at = lease, asked_at
+                return
+            await asyncio.sleep(self.sharding.retry_period)
+
+    async def _try_to_claim(self, asked_at: float, seen: Peer | None) -> tuple[Lease | None, Peer | None]:
+        """Writes this life into the Lease; None while it belongs to somebody else who may be alive."""
+        sharding = self.sharding
+        try:
+            lease = await self._client.get(Lease, sharding.lease, namespace=sharding.namespace)
+        except NotFound:
+            fresh = Lease.named(sharding.lease, sharding.namespace)
+            try:
+                return await self._client.create(self._written(fresh, self.member, Members(()))), None
+            except AlreadyExists:
+                return None, None
+        record = record_of(lease)
+        if seen is None or seen.record != record:
+            seen = Peer(lease, asyncio.get_running_loop().time())
+        if not seen.id.startswith(self._process) and not seen.gone(asked_at):
+            self.problem = f"another process has its Lease {sharding.lease}, or had it lately: {seen.id}"
+            return None, seen
+        try:
+            return await self._client.update(self._written(lease, self.member, Members(()))), None
+        except Conflict:
+            return None, None
+
+    def found(self, lease: Lease | None) -> None:
+        """Takes what a list has shown, None if it was not there, for the version that `renew` writes on.
+
+        Raises:
+            Lapsed: it is not this life's any more.
+        """
+        if lease is None or lease.spec.holder_identity != self.member:
+            raise Lapsed("its Lease was taken by another process or deleted")
+        self._lease = lease
+
+    async def renew(self, view: Members) -> None:
+        """Writes the view. An answer that comes after ``renew_deadline`` renews nothing: it may be too late."""
+        assert self._lease is not None
+        asked_at = asyncio.get_running_loop().time()
+        self._lease = await self._client.update(self._written(self._lease, self.member, view))
+        if self.age() < self.sharding.renew_deadline:
+            self.renewed_at = asked_at
+
+    async def release(self) -> None:
+        """Gives it back for good, so that the others need not wait for it to run out; tries until ``renew_deadline``.
+
+        Never raises an ApiError.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self.sharding.renew_deadline
+        while self._lives and loop.time() < deadline:
+            try:
+                async with asyncio.timeout(self.sharding.request_timeout):
+                    lease = await self._client.get(Lease, self.sharding.lease, namespace=self.sharding.namespace)
+                    if not (lease.spec.holder_identity or "").startswith(self._process):
+                        return
+                    await self._client.update(self._written(lease, "", Members(())))
+                return
+            except NotFound:
+                return
+            except Conflict:
+                continue
+            except (ApiError, TransportError, TimeoutError) as problem:
+                logger.warning(
+                    "could not release the lease", extra={"fields": {**self.fields(), "error": str(problem)}}
+                )
+                await asyncio.sleep(self.sharding.retry_period)
+
+    def _written(self, lease: Lease, holder: str, view: Members) -> Lease:
+        now = MicroTime.of(self._now())
+        old = lease.spec
+        same = old.holder_identity == holder
+        lease.spec = LeaseSpec(
+            holder_identity=holder,
+            lease_duration_seconds=round(self.sharding.lease_duration) if holder else 1,
+            acquire_time=(old.acquire_time if same else None) or now,
+            renew_time=now,
+            lease_transitions=(old.lease_transitions or 0) + (0 if same else 1),
+        )
+        lease.metadata.labels[LABEL] = self.sharding.name
+        lease.metadata.annotations[VIEW] = str(view)
+        return lease
+
+    def fields(self) -> dict[str, str]:
+        """For log records."""
+        return {"group": f"{self.sharding.namespace}/{self.sharding.name}", "member": self.member}

@@ -1,0 +1,88 @@
+"""From leader to leader: the next one begins with what the last one wrote, however late its own caches are."""
+
+from __future__ import annotations
+
+import asyncio
+
+from setpoint.client import Request
+from setpoint.controller.explain import explain, summary
+from setpoint.testing import advance, virtual_time
+
+from .simulated import Process, world
+
+
+def why(process: Process, key: str) -> tuple[str, str]:
+    found = explain(process.manager.controllers["configmap"], key)
+    return found.state, found.text
+
+
+@virtual_time
+async def test_the_next_leader_sees_what_the_last_one_wrote_however_late_its_cache_is() -> None:
+    async with world("a", elects=True, keys=2) as made:  # its oracle: nobody begins with less than was written
+        await advance(3)
+        (first,) = made.processes
+        second = made.start("b", elects=True)
+        await advance(3)
+        second.cable.lag = 7.0
+        for key in made.keys:
+            await made.change(key, "2")
+        await advance(1.5)
+        assert await made.behind() == {}
+        key = made.keys[0]
+        assert why(second, key)[0] == "standby"
+        await first.stop()
+        await advance(2.5)
+        behind = "the caches are catching up with what other processes wrote: configmaps"
+        assert why(second, key) == ("not synced", f"no worker has started: {behind}")
+        running = second.manager.controllers["configmap"]
+        assert (running.readiness(), summary(running).problem) == (behind, behind)
+        made.begun.clear()
+        await advance(40)
+        assert why(second, key)[0] == "idle"
+        assert {key for _, _, key in made.begun} == set(made.keys), "what was there is reconciled by the new leader"
+        await made.change(key, "3")
+        await advance(30)
+        assert await made.behind() == {}
+
+
+@virtual_time
+async def test_so_does_the_next_one_after_a_leader_that_died() -> None:
+    async with world("a", elects=True, keys=8) as made:
+        await advance(3)
+        (first,) = made.processes
+        second = made.start("b", elects=True)
+        await advance(3)
+        second.cable.lag = 25.0
+        for key in made.keys:
+            await made.change(key, "2")
+        await advance(1.5)
+        first.kill()
+        for key in made.keys:
+            await made.change(key, "3")
+        died_at = asyncio.get_running_loop().time()
+        made.begun.clear()
+        await advance(60)
+        assert await made.behind() == {}
+        assert min(at for at, _, _ in made.begun) - died_at > 20, "it has waited for its cache, not for the lease alone"
+
+
+@virtual_time
+async def test_a_new_leader_says_why_it_does_not_begin_and_stops_when_asked() -> None:
+    async with world("a", elects=True, keys=2) as made:
+        await advance(3)
+        (first,) = made.processes
+        second = made.start("b", elects=True)
+        await advance(3)
+
+        def late(request: Request) -> float:
+            return 1e6 if request.path.endswith("/configmaps") and ("watch", "true") not in request.query else 0.0
+
+        second.cable.late = late
+        await first.stop()
+        await advance(20)
+        assert why(second, made.keys[0])[0] == "not synced"
+        stopped = asyncio.ensure_future(second.stop())
+        await advance(1)
+        assert stopped.done()
+        await stopped
+        assert second.error is None
