@@ -515,3 +515,52 @@ async def test_no_handler_ever_sees_an_object_go_back_in_time(
         assert {key: pods.store.resource_version(key) for key in pods.store} == truth
         for judge in judges:
             assert {f"default/{name}": version for name, (_, version) in judge.alive.items()} == truth
+
+
+@virtual_time
+async def test_a_handler_that_awaits_something_cancelled_goes_on_with_the_next_event(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    server = FakeServer()
+    seen: list[str] = []
+
+    async def on_add(head: Head, initial: bool) -> None:
+        if head.name == "a":
+            other = asyncio.ensure_future(asyncio.sleep(1))
+            other.cancel()
+            await other
+        seen.append(head.name)
+
+    async with informing(server) as pods:
+        registration = pods.add_event_handler(on_add=on_add)
+        await pods.wait_synced()
+        server.put("a")
+        server.put("b")
+        await settle()
+        assert (seen, registration.failures, registration.queued) == (["b"], 1, 0)
+        await registration.remove()
+    assert "handler" in caplog.text
+
+
+@virtual_time
+async def test_an_object_that_the_transform_fails_for_is_skipped_and_the_others_are_not(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def transform(document: dict[str, Any]) -> dict[str, Any]:
+        if document["metadata"]["name"] == "bad":
+            raise KeyError("spec")
+        return document
+
+    server, recorder = FakeServer(), Recorder()
+    server.put("bad")
+    server.put("good")
+    async with InformerFactory(server, random=Random(1)) as factory:
+        pods = factory.informer(Pod, transform=transform)
+        pods.add_event_handler(**recorder.handlers())
+        await factory.wait_for_cache_sync()
+        server.put("bad")
+        server.put("better")
+        await settle()
+        assert recorder.calls == ["list good", "add better"]
+        assert pods.shared.skipped == 2
+    assert "the transform failed for a Pod: KeyError('spec')" in caplog.text

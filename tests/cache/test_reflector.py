@@ -15,6 +15,7 @@ import pytest
 
 from setpoint.cache import Backoff, Reflector
 from setpoint.cache.reflector import EventType, is_too_large
+from setpoint.client import CredentialsError
 from setpoint.testing import advance, settle, virtual_time
 
 from .fakes import (
@@ -545,3 +546,17 @@ async def test_a_corrupt_object_deleted_unsafely_makes_a_new_list() -> None:
     async with running(lists[0], stream, lists[1]) as world:
         await advance(2)
         assert world.sink.names == {"a"}
+
+
+@virtual_time
+async def test_credentials_that_fail_for_a_while_are_an_outage_and_not_the_end() -> None:
+    failing = CredentialsError("exec plugin 'login' ended with exit code 1")
+    stream = Stream(bookmark(12, end=True))
+    async with running(failing, failing, stream, streaming=True) as world:
+        await advance(60)
+        assert world.reflector.last_resource_version == "12"
+        stream.fail(broken())
+        world.source.script.append(failing)
+        await advance(60)
+        assert world.source.watches[-1].version == "12", "the watch goes on where it was"
+        assert world.source.lists == []

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from setpoint.apiserver import ApiServer
-from setpoint.client import Client, InProcessTransport, Request, Response, Transport, TransportError
+from setpoint.client import Client, CredentialsError, InProcessTransport, Request, Response, Transport, TransportError
 from setpoint.manager import FencedTransport, LeaderElection, LeaderElector, LeaderShard, LeadershipLost, WriteRefused
 from setpoint.meta import MicroTime
 from setpoint.models.coordination_v1 import Lease, LeaseSpec
@@ -464,3 +464,44 @@ async def test_the_health_check_fails_only_for_a_leader_that_is_far_past_its_lea
 def test_elections_that_would_have_two_leaders_are_refused(options: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         LeaderElection(**{"name": "test", "identity": "a", **options})
+
+
+@virtual_time
+async def test_a_leader_outlives_credentials_that_fail_for_a_while() -> None:
+    async with ApiServer(now=now, random=Random(0)) as server:
+        inner, failing = InProcessTransport(server.handle), False
+
+        class Login:
+            def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
+                if failing:
+                    raise CredentialsError("exec plugin 'login' ended with exit code 1")
+                return inner.send(request)
+
+            async def close(self) -> None:
+                """The server goes on."""
+
+        elector = LeaderElector(Client(Login()), election("a"), now=now, random=Random(0))
+        await elector.acquire()
+        renewing = asyncio.ensure_future(elector.renew())
+        await advance(5)
+        failing = True
+        await advance(6)
+        failing = False
+        await advance(20)
+        assert not renewing.done()
+        failing = True
+        with pytest.raises(LeadershipLost):
+            await renewing
+
+
+@virtual_time
+async def test_the_lease_says_no_less_than_its_holder_believes() -> None:
+    async with ApiServer(now=now, random=Random(0)) as server:
+        client = Client(InProcessTransport(server.handle))
+        elector = LeaderElector(
+            client, election("a", lease_duration=1.4, renew_deadline=1.3, retry_period=0.5), now=now, random=Random(0)
+        )
+        await elector.acquire()
+        spec = (await client.get(Lease, "test")).spec
+        assert spec is not None
+        assert spec.lease_duration_seconds == 2

@@ -79,7 +79,7 @@ class Intake:
         """The object in ``raw``.
 
         Raises:
-            DecodeError: it is not an object with metadata.
+            DecodeError: it is not an object with metadata, or the transform failed for it.
             UnexpectedKind: it says that it is of another kind.
         """
         if self._fast:
@@ -124,8 +124,13 @@ class Intake:
             document = msgspec.json.decode(raw)
             document.setdefault("kind", self._kind)
             document.setdefault("apiVersion", self._api_version)
-            raw = msgspec.json.encode(self._transform(document))
-            members = _members(raw)
+            try:
+                raw = msgspec.json.encode(self._transform(document))
+                members = _members(raw)
+            except Exception as problem:
+                raise DecodeError(
+                    f"the transform failed for a {self._kind}: {problem!r}; it was {raw[:200]!r}"
+                ) from problem
         metadata = bytes(members.pop("metadata", b"{}"))
         if not self._keep and b'"managedFields"' in metadata:
             fields: dict[str, msgspec.Raw] = _members(metadata)

@@ -282,6 +282,11 @@ class HandlerRegistration:
         assert self._busy is not None
         try:
             await self._busy
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            self._failed(self._busy_key)  # nobody cancelled us: the handler awaited something that was cancelled
         except Exception:  # noqa: BLE001 - a handler’s failure is its own
             self._failed(self._busy_key)
         self._busy = None

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import msgspec
 
+from setpoint.client.transport import TransportError
 from setpoint.meta import ObjectKey, Status, StatusCause, StatusDetails
 from setpoint.meta.resource import Resource
 
@@ -41,8 +42,15 @@ class ConfigError(Exception):
     """The configuration can't be used; the message names the file, context, cluster or user, and what to do."""
 
 
-class CredentialsError(Exception):
-    """Credentials can't be had: a token file is unreadable, a plugin failed or hangs, a refresh was refused."""
+class CredentialsError(TransportError):
+    """Credentials can't be had: a token file is unreadable, a plugin failed or hangs, a refresh was refused.
+
+    Nothing was sent. What outlives an outage of the server (informers, leader election) outlives one of its
+    credentials too.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, sent=False)
 
 
 class ApiError(Exception):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from setpoint.client.config import ClientConfig, redacted
-from setpoint.client.errors import ConfigError, error_from
+from setpoint.client.errors import ConfigError, CredentialsError, error_from
 from setpoint.client.tls import ClientCertificate
 from setpoint.client.transport import MAX_BODY, Request, Response, TransportError, too_long
 from setpoint.client.waits import Wait, Waits
@@ -220,10 +220,15 @@ class HttpTransport:
                 stamp = self._config.tls.stamp()
                 if stamp != self._stamp and None not in stamp and await self._reload(certificate):
                     self._stamp = stamp
-        if self._pool is not None and self._pool.certificate != certificate:
+        if self._pool is None or self._pool.certificate != certificate:
+            try:
+                pool = self._new_pool(certificate)
+            except ConfigError as problem:
+                if certificate is None:
+                    raise
+                raise CredentialsError(str(problem)) from None  # it may give a better one the next time
             await self._retire()
-        if self._pool is None:
-            self._pool = self._new_pool(certificate)
+            self._pool = pool
         return self._pool
 
     async def _reload(self, certificate: ClientCertificate | None) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -276,7 +277,7 @@ class LeaderElector:
                 self.election.labels,
                 spec=self._spec(
                     holder=self.election.identity,
-                    duration=round(self.election.lease_duration),
+                    duration=math.ceil(self.election.lease_duration),
                     acquired=now,
                     renewed=now,
                     transitions=0,
@@ -310,7 +311,7 @@ class LeaderElector:
         wanted = _copy(lease)
         wanted.spec = self._spec(
             holder=self.election.identity,
-            duration=round(self.election.lease_duration),
+            duration=math.ceil(self.election.lease_duration),
             acquired=(old.acquire_time if old is not None and mine else None) or now,
             renewed=now,
             transitions=self._transitions() + (0 if mine else 1),

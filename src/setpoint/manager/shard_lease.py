@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Callable
 from datetime import datetime
 from random import Random
@@ -136,7 +137,7 @@ class ShardLease:
         same = old.holder_identity == holder
         lease.spec = LeaseSpec(
             holder_identity=holder,
-            lease_duration_seconds=round(self.sharding.lease_duration) if holder else 1,
+            lease_duration_seconds=math.ceil(self.sharding.lease_duration) if holder else 1,
             acquire_time=(old.acquire_time if same else None) or now,
             renew_time=now,
             lease_transitions=(old.lease_transitions or 0) + (0 if same else 1),
