@@ -44,14 +44,14 @@ class Demo:
         self.pods = self.manager.factory.informer(Pod)  # the controller's own: one watch for everybody
         self.chronos = Chronos(self.pods, self._saw)
 
-    async def reconcile(self, mykind: Mykind, ctx: sp.Context) -> sp.Outcome:
+    async def reconcile(self, mykind: Mykind, ctx: sp.Context) -> None:
         """The example's, with a somebody who gets in its way once, when the demo asks for it."""
         if self.provoke_conflict:
             self.provoke_conflict = False
             await self._label("changed-by", "somebody-else")
             mykind.labels["changed-by"] = "the-controller"
             await ctx.client.update(mykind)  # computed on what was read before somebody's change: a conflict
-        return await example.reconcile(mykind, ctx)
+        await example.reconcile(mykind, ctx)
 
     async def run(self) -> str:
         """All steps; returns what it took."""

@@ -37,17 +37,11 @@ class Mykind(
     status: MykindStatus = MykindStatus()
 
 
-async def reconcile(mykind: Mykind, ctx: sp.Context) -> sp.Outcome:
+async def reconcile(mykind: Mykind, ctx: sp.Context) -> None:
     """Looks at what is wanted and at what is there, and never at what happened."""
-    pods = ctx.owned(Pod)  # from the cache; sees our own writes
-    wanted = {f"{mykind.name}-{i}" for i in range(mykind.spec.numpods)}
-    for pod in pods:
-        if pod.name not in wanted:
-            await ctx.delete(pod)  # with its uid as precondition
-    for name in sorted(wanted - {pod.name for pod in pods}):
-        await ctx.apply(Pod.named(name, spec=PodSpec(containers=[Container(name="main", image="busybox")])))
+    spec = PodSpec(containers=[Container(name="main", image="busybox")])
+    pods = await ctx.keep(Pod, [Pod.named(f"{mykind.name}-{i}", spec=spec) for i in range(mykind.spec.numpods)])
     mykind.status.ready = sum(pod.is_ready for pod in pods)  # written once, at the end, if it changed
-    return sp.done()
 
 
 controller = sp.Controller(Mykind, reconcile).owns(Pod)

@@ -40,11 +40,14 @@ class Client:
 
     The asynchronous client runs in a thread of its own; each method waits for it. Use one from several threads as you
     like. ``client`` must not have been used before.
+
+    With ``portal`` it runs in the event loop of that, where it may be used already. Closing this does not close it.
     """
 
-    def __init__(self, client: _asynchronous.Client) -> None:
+    def __init__(self, client: _asynchronous.Client, *, portal: Portal | None = None) -> None:
         self._client = client
-        self._portal = Portal()
+        self._own = portal is None
+        self._portal = portal if portal is not None else Portal()
 
     @classmethod
     def from_kubeconfig(
@@ -75,7 +78,7 @@ class Client:
 
     def close(self) -> None:
         """Ends every connection and the thread. Closing twice does no harm."""
-        if self._portal.is_open:
+        if self._own and self._portal.is_open:
             try:
                 self._portal.run(self._client.close())
             finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import AsyncIterator
 from itertools import pairwise
 from typing import Any
@@ -11,9 +12,9 @@ from typing import Any
 import pytest
 
 import setpoint as sp
-from setpoint.cache import CacheSyncError, Head
+from setpoint.cache import CacheSyncError, Head, InformerFactory
 from setpoint.client import ApiError, Conflict, Request, TransportError
-from setpoint.controller import Cause, UndeclaredRead
+from setpoint.controller import Cause, SyncContext, UndeclaredRead
 from setpoint.controller import predicates as p
 from setpoint.meta import ObjectKey, is_condition_true
 from setpoint.models.core_v1 import ConfigMap, Namespace, Node, Pod, Secret
@@ -266,6 +267,76 @@ async def test_plain_functions_run_in_threads_with_a_context_that_blocks() -> No
         child = await world.get(ConfigMap, "a-child")
         assert child.data == {"size": "3"}
         assert (await world.get(Widget, "a")).status.ready == 1
+
+
+@virtual_time
+async def test_a_context_that_blocks_has_all_that_a_context_has() -> None:
+    def public(kind: type) -> set[str]:
+        return {name for name in dir(kind) if not name.startswith("_")}
+
+    # What the framework itself keeps in the context is no business of a function's.
+    assert public(sp.Context) - public(SyncContext) <= {"live", "kept", "writes", "object", "key", "causes", "log"}
+    seen: dict[str, Any] = {}
+
+    def reconcile(obj: Widget, ctx: SyncContext) -> None:
+        if seen:
+            return
+        made = ctx.keep(ConfigMap, [config(f"{obj.name}-{number}") for number in range(obj.spec.size)])
+        seen["kept"] = [child.name for child in made]
+        seen["live"] = sorted(child.name for child in ctx.client.list(ConfigMap, namespace="default"))
+        lister = ctx.lister(ConfigMap)
+        while len(lister.keys()) < 2:
+            pass  # the cache is about to see it
+        seen["cached"] = sorted(lister.keys(namespace="default"))
+        seen["heads"] = sorted(head.name for head in lister.heads()), lister.try_get("nothing", "default")
+        seen["read"] = [lister.get(child.key) == child for child in lister.list()], len(lister.by_owner(obj.uid))
+        seen["head"] = lister.head("default/a-0")
+        ctx.client.patch(ConfigMap, "a-0", {"data": {"x": "1"}}, namespace="default")
+        ctx.set_condition("Ready", True, "Fine")
+        seen["about"] = (ctx.object is obj, ctx.controller, ctx.key, ctx.failures, ctx.now().year)
+        ctx.event("Normal", "Seen", "all is well", related=obj)
+
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)) as world:
+        await world.create(widget(size=2))
+        await world.settle()
+        assert seen["kept"] == ["a-0", "a-1"]
+        assert seen["live"] == ["a-0", "a-1"]
+        assert seen["cached"] == ["default/a-0", "default/a-1"]
+        assert seen["heads"] == (["a-0", "a-1"], None)
+        assert seen["read"] == ([True, True], 2)
+        assert seen["head"].name == "a-0"
+        assert seen["about"] == (True, "widget", "default/a", 0, 2026)
+        assert is_condition_true((await world.get(Widget, "a")).status.conditions, "Ready")
+        attempts = world.running("widget").timeline.of("default/a")
+        assert [write.verb for write in attempts[0].writes][:3] == ["patch", "patch", "patch"], "its client's, too"
+
+
+@virtual_time
+async def test_a_thread_whose_reconcile_is_over_can_write_nothing_more() -> None:
+    begun, go_on, ended = threading.Event(), threading.Event(), threading.Event()
+    problems: list[str] = []
+
+    def reconcile(obj: Widget, ctx: SyncContext) -> None:
+        begun.set()
+        go_on.wait()
+        for act in (lambda: ctx.apply(config("late")), lambda: ctx.client.get(Widget, "a", namespace="default")):
+            try:
+                act()
+            except RuntimeError as problem:
+                problems.append(str(problem))
+        ended.set()
+
+    async with bare(objects=[widget()], crds=[Widget]) as world, InformerFactory(world.client) as factory:
+        controller = sp.Controller(Widget, reconcile)
+        running = asyncio.ensure_future(controller.run(world.client, factory))
+        while not begun.is_set():  # noqa: ASYNC110 - the clock stands still as long as the thread works
+            await asyncio.sleep(0)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        go_on.set()
+        assert ended.wait(10)
+        assert len(problems) == 2
+        assert await world.list(ConfigMap) == []
 
 
 @virtual_time

@@ -15,6 +15,7 @@ from setpoint.client.errors import Conflict, Forbidden, NotFound, TooManyRequest
 from setpoint.client.transport import TransportError
 from setpoint.controller import TerminalError, WorkLoop, after, done, retry
 from setpoint.controller.failures import Outdated, ReconcileTimeout
+from setpoint.controller.owner import AdoptionError
 from setpoint.meta import Status, StatusCause, StatusDetails
 from setpoint.testing import advance, settle, virtual_time
 
@@ -79,6 +80,7 @@ ROWS = [
     Row(
         "ReconcileTimeout", raising(ReconcileTimeout("slow")), 0.005, 1, "error", ("errors", "timeouts"), logging.ERROR
     ),
+    Row("AdoptionError", raising(AdoptionError("theirs")), 0.005, 1, "error", ("errors",), logging.ERROR),
     Row("a mistake", raising(KeyError("x")), 0.005, 1, "error", ("errors", "panics"), logging.ERROR),
     Row("any other exception", raising(RuntimeError("x")), 0.005, 1, "error", ("errors",), logging.ERROR),
 ]

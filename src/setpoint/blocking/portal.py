@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Coroutine, Iterator
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
 from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import Any, TypeVar
 
@@ -15,20 +15,29 @@ T = TypeVar("T")
 
 
 class Portal:
-    """Runs coroutines in a thread of its own and waits for them.
+    """Runs coroutines in another thread's event loop and waits for them.
 
-    A thread, and not a loop that is run now and then, so that it works where a loop runs already (notebooks) and
-    idle connections are looked after between calls. An interrupt (Ctrl-C) while waiting cancels what is waited for.
+    By default that is a thread of its own: and not a loop that is run now and then, so that it works where a loop runs
+    already (notebooks) and idle connections are looked after between calls. With ``loop`` it is that loop, which runs
+    in the thread that makes the portal; coroutines see the context variables of the thread that asks for them.
+    An interrupt (Ctrl-C) while waiting cancels what is waited for.
     """
 
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._serve, name="setpoint-blocking", daemon=True)
-        self._thread.start()
+    def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
+        self._own = loop is None
+        self._closed = False
+        self._running: set[Future[Any]] = set()
+        if loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._thread = threading.Thread(target=self._serve, name="setpoint-blocking", daemon=True)
+            self._thread.start()
+        else:
+            self._loop = loop
+            self._thread = threading.current_thread()
 
     @property
     def is_open(self) -> bool:
-        return not self._loop.is_closed()
+        return not self._closed and not self._loop.is_closed()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of ``work``.
@@ -39,10 +48,13 @@ class Portal:
         if threading.current_thread() is self._thread:
             work.close()
             raise RuntimeError("a blocking client was used from within its own event loop; use the asynchronous one")
-        if self._loop.is_closed():
+        if not self.is_open:
             work.close()
             raise RuntimeError("this blocking client was closed")
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        self._running.add(future)
+        if self._closed:  # meanwhile
+            future.cancel()
         try:
             return future.result()
         except CancelledError:
@@ -50,6 +62,8 @@ class Portal:
         except BaseException:
             future.cancel()
             raise
+        finally:
+            self._running.discard(future)
 
     def iterate(self, items: AsyncIterator[T]) -> Iterator[T]:
         """The items of an asynchronous iterator, which is closed when the iteration ends or is given up."""
@@ -62,7 +76,7 @@ class Portal:
                 yield item
         finally:
             close = getattr(items, "aclose", None)
-            if close is not None and not self._loop.is_closed():
+            if close is not None and self.is_open:
                 self.run(close())
 
     @contextmanager
@@ -78,8 +92,12 @@ class Portal:
             done.result()
 
     def close(self) -> None:
-        """Ends the thread and everything that still runs in it. Closing twice does no harm."""
-        if not self._loop.is_closed():
+        """Ends what still runs, and the thread if it is the portal's own. Closing twice does no harm."""
+        self._closed = True
+        if not self._own:
+            for future in tuple(self._running):
+                future.cancel()
+        elif not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
 

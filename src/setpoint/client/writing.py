@@ -20,7 +20,7 @@ from setpoint.client.options import (
 from setpoint.client.patches import changes
 from setpoint.meta import Object, ObjectKey, Status, decode, resource_of, to_wire
 
-__all__ = ["Writing"]
+__all__ = ["Writing", "configuration_of"]
 
 K = TypeVar("K", bound=Object)
 _SERVER_OWNED = (
@@ -215,7 +215,7 @@ class Writing(ClientBase):
             type(obj),
             key,
             resource.path(namespace=key.namespace, name=key.name, subresource=subresource),
-            msgspec.json.encode(_configuration(obj, key.namespace, subresource)),
+            msgspec.json.encode(configuration_of(obj, key.namespace, subresource)),
             query=query,
             content_type=PatchType.APPLY.value,
             subresource=subresource,
@@ -332,8 +332,8 @@ class Writing(ClientBase):
         )
 
 
-def _configuration(obj: Object, namespace: str, subresource: str) -> dict[str, Any]:
-    """What ``obj`` says, without what only the server may say."""
+def configuration_of(obj: Object, namespace: str, subresource: str) -> dict[str, Any]:
+    """What `Writing.apply` sends for ``obj``: what it says, without what only the server may say."""
     document: dict[str, Any] = to_wire(obj)
     metadata = {name: value for name, value in document.get("metadata", {}).items() if name not in _SERVER_OWNED}
     if namespace:

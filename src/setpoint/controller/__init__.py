@@ -9,6 +9,7 @@ from setpoint.controller.log import BoundLogger
 from setpoint.controller.metrics import ControllerMetrics, LoopMetrics
 from setpoint.controller.outcome import After, Done, Outcome, Retry, TerminalError, after, done, retry
 from setpoint.controller.owner import (
+    AdoptionError,
     OwnerError,
     is_owned_by,
     remove_owner_reference,
@@ -22,6 +23,7 @@ from setpoint.controller.timeline import Attempt, Timeline, Write
 from setpoint.controller.work_loop import End, WorkLoop
 
 __all__ = [
+    "AdoptionError",
     "After",
     "Attempt",
     "Barriers",

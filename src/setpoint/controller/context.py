@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import builtins
-import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from setpoint.cache import Lister
-from setpoint.client import ApiError, Client, Conflict, NotFound, PatchType, TransportError
+from setpoint.client import Client, Conflict, NotFound, PatchType
 from setpoint.controller.cause import Cause
+from setpoint.controller.children import Children
+from setpoint.controller.failures import maybe_done
 from setpoint.controller.log import BoundLogger
-from setpoint.controller.owner import set_controller_reference
+from setpoint.controller.owner import owned_copy, placed_copy
 from setpoint.controller.timeline import Write
 from setpoint.meta import (
     Condition,
@@ -57,13 +58,15 @@ class Context:
     A context is for one call of the function. Don't keep it.
     """
 
-    __slots__ = ("_log", "_run", "causes", "key", "live", "object", "writes")
+    __slots__ = ("_log", "_run", "causes", "kept", "key", "live", "object", "writes")
 
     def __init__(self, run: RunningController[Any], obj: Object, causes: tuple[Cause, ...]) -> None:
         self._run = run
         self._log: BoundLogger | None = None
         self.live: dict[GroupVersionResource, builtins.list[Any]] | None = None
         """What was read live because the cache is behind; filled in by the reconciler."""
+        self.kept: builtins.list[tuple[GroupVersionResource, Selector, builtins.list[dict[str, str]]]] = []
+        """What `keep` was asked for so far: of which resource, by which selector, with which labels."""
         self.object = obj
         """The object that is reconciled; the same that the function is given."""
         self.key: ObjectKey = obj.key
@@ -197,30 +200,81 @@ class Context:
             OwnerError: the reconciled object can't own ``obj``; see `setpoint.controller.owner`.
             ApiError: the server refused.
         """
-        prepared = self._child(obj, controlled)
+        prepared = self._prepared(obj, controlled)
         answer = await self._run.client.apply(prepared, force=force, field_manager=self._run.field_manager)
         self._run.answered(self, answer)
         return answer
 
+    async def keep(
+        self,
+        kind: type[T],
+        wanted: Iterable[T],
+        *,
+        selector: AnySelector = None,
+        adopt: bool = False,
+        force: bool = True,
+    ) -> builtins.list[T]:
+        """Makes the children of one kind as they are wanted, and returns them: level-based creation, change and
+        deletion in one call.
+
+            pods = await ctx.keep(Pod, [pod_of(mykind, number) for number in range(mykind.spec.numpods)])
+
+        The children of a kind are the objects that the reconciled object controls, in the declared cache; with
+        ``selector`` only those whose labels match it. Each wanted object is prepared as by `apply`. Those that have
+        ``generate_name`` instead of a name must be alike; what counts is how many there are.
+
+        What is returned are the wanted children in the order in which they were given (generated names last), as they
+        are after this call. A child that is being deleted is left out: it comes back when it is gone.
+
+        *Guarantees*
+
+        - What is missing or different is applied (server-side, under this controller's name): fields that the wanted
+          object names become what it says, also if another manager has changed them; fields that it no longer names
+          are removed; others' fields stay. What is not wanted is deleted, exactly that object (by its uid). Deletions
+          come first.
+        - Nothing is sent for a child that was applied in the same way before by this process, if the cache shows that
+          its wanted fields still hold what they held after that. So a reconcile that finds all in order writes nothing.
+        - It may be called again at any time: after a crash, a lost answer or a failed reconcile the next call ends in
+          the same state. Generated names are drawn before the request is sent; where an answer was lost, the next
+          reconcile of the key looks live, so that there is never one too many.
+        - What belongs to somebody else is not touched. An object of a wanted name that has no controller is taken over
+          only with ``adopt``, or if it was this object's before.
+        - While the reconciled object is being deleted, nothing is created or changed, only deleted.
+
+        *Caveats*: a new process applies every child once, which changes nothing on the server. If another manager
+        changes a list in which there are wanted items, that child is applied once more. An object that somebody else
+        creates under a wanted name, so lately that the cache does not show it, is merged with.
+
+        At most eight requests are under way at once, the first one alone. When some fail, those that were begun are
+        awaited, and none is begun any more.
+
+        Raises:
+            UndeclaredRead: the controller declares no cache of that kind.
+            ValueError: a wanted object has no name, is wanted twice, would not be found by the selector or in the
+                cache; or an earlier call in the same reconcile would undo this one.
+            AdoptionError: an object of a wanted name belongs to nobody, or to somebody else (an `OwnerError`).
+            OwnerError: the reconciled object can't own a wanted one; see `setpoint.controller.owner`.
+            Conflict: without ``force``, when another manager owns a field with another value.
+            ApiError: the server refused; an `ExceptionGroup` if it refused several of one batch.
+        """
+        children = Children(self, self._run, kind, Selector.of(selector), adopt=adopt, force=force)
+        return await children.keep(wanted)
+
     async def create(self, obj: T, *, controlled: bool = True) -> T:
         """Creates ``obj``, prepared as by `apply`. With ``generate_name`` the server finds a name.
 
-        If the answer to such a create is lost, nobody knows whether there is an object now: then the key's next
-        reconcile reads that kind live.
+        If the answer is lost, or the reconcile is cancelled before it comes, nobody knows whether there is an object
+        now: then the key's next reconcile reads that kind live.
 
         Raises:
             AlreadyExists: there is an object of that name.
             OwnerError: as for `apply`.
         """
-        prepared = self._child(obj, controlled)
+        prepared = self._prepared(obj, controlled)
         try:
             answer = await self._run.client.create(prepared, field_manager=self._run.field_manager)
-        except TransportError as problem:
-            if problem.sent:
-                self._run.barriers.doubt(self.key, resource_of(type(obj)))
-            raise
-        except ApiError as problem:
-            if problem.code >= 500:
+        except BaseException as problem:
+            if maybe_done(problem):
                 self._run.barriers.doubt(self.key, resource_of(type(obj)))
             raise
         self._run.answered(self, answer)
@@ -277,6 +331,9 @@ class Context:
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
+    def _prepared(self, obj: T, controlled: bool) -> T:
+        return owned_copy(self.object, obj) if controlled else placed_copy(self.object, obj)
+
     def _namespace(self, resource: Resource, namespace: str | None) -> str:
         if not resource.namespaced:
             return ""
@@ -289,16 +346,6 @@ class Context:
         """Whether the declared cache holds all of that namespace ("" is all of them)."""
         scope = self._run.scopes.get(resource.gvr)
         return scope is not None and (not scope or scope == namespace)
-
-    def _child(self, obj: T, controlled: bool) -> T:
-        """A copy of ``obj`` that is in the right namespace and knows its owner."""
-        made = copy.copy(obj)
-        made.metadata = copy.copy(obj.metadata)
-        if not made.metadata.namespace and resource_of(type(obj)).namespaced:
-            made.metadata.namespace = self.object.namespace
-        if controlled:
-            set_controller_reference(self.object, made)
-        return made
 
 
 def _key(obj: Object) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Final, NamedTuple
 
 from setpoint.client import ApiError, Conflict, Forbidden, TooManyRequests, TransportError
 from setpoint.controller.outcome import TerminalError
+from setpoint.controller.owner import AdoptionError
 
 BUGS: Final = (
     TypeError, AttributeError, NameError, LookupError, AssertionError, ArithmeticError, RecursionError,
@@ -64,7 +66,7 @@ def classify(problem: Exception) -> Failure:
         if isinstance(problem, Forbidden) and any(cause.reason == "NamespaceTerminating" for cause in problem.causes):
             return _TERMINATING
         return _REFUSED
-    if isinstance(problem, ReconcileTimeout | TransportError | OSError):
+    if isinstance(problem, AdoptionError | ReconcileTimeout | TransportError | OSError):
         return _REFUSED
     return _ERROR
 
@@ -79,6 +81,15 @@ def is_conflict(problem: Exception) -> bool:
     if isinstance(problem, ExceptionGroup):
         return all(map(is_conflict, problem.exceptions))
     return isinstance(problem, Conflict | Outdated)
+
+
+def maybe_done(problem: BaseException) -> bool:
+    """Whether a write that ended so may have been carried out all the same: nobody knows."""
+    if isinstance(problem, TransportError):
+        return problem.sent
+    if isinstance(problem, ApiError):
+        return problem.code >= 500
+    return isinstance(problem, asyncio.CancelledError)
 
 
 def describe(problem: BaseException) -> str:

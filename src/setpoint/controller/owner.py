@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import copy
+from typing import TypeVar
+
 from setpoint.meta import Object, OwnerReference, resource_of
+
+K = TypeVar("K", bound=Object)
 
 
 class OwnerError(ValueError):
     """An object can't own another: the scopes don't fit, or it has another controller already."""
+
+
+class AdoptionError(OwnerError):
+    """An object of a wanted child's name is there, and it is not the owner's."""
 
 
 def set_controller_reference(owner: Object, dependent: Object, *, block_owner_deletion: bool = True) -> bool:
@@ -36,6 +45,26 @@ def set_owner_reference(owner: Object, dependent: Object, *, block_owner_deletio
         ValueError: ``owner`` has no uid.
     """
     return _set(owner, dependent, owner.owner_reference(controller=False, block_owner_deletion=block_owner_deletion))
+
+
+def owned_copy(owner: Object, dependent: K) -> K:
+    """A copy of ``dependent`` that ``owner`` controls, in the owner's namespace where it names none.
+
+    Raises:
+        OwnerError: as for `set_controller_reference`.
+    """
+    made = placed_copy(owner, dependent)
+    set_controller_reference(owner, made)
+    return made
+
+
+def placed_copy(owner: Object, dependent: K) -> K:
+    """A copy of ``dependent`` in the owner's namespace where it names none and needs one."""
+    made = copy.copy(dependent)
+    made.metadata = copy.copy(dependent.metadata)
+    if not made.metadata.namespace and resource_of(type(dependent)).namespaced:
+        made.metadata.namespace = owner.namespace
+    return made
 
 
 def remove_owner_reference(owner: Object, dependent: Object) -> bool:

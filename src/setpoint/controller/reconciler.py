@@ -7,6 +7,8 @@ import inspect
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from contextvars import copy_context
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import msgspec
@@ -79,6 +81,7 @@ class Reconciler(Generic[K]):
             obj = run.informers[self._gvr].lister.try_get(key)
         if obj is None:
             run.barriers.forget(key)
+            run.applied.forget(key)
             run.hot.forget(key)
             return None
         metadata = obj.metadata
@@ -153,7 +156,11 @@ class Reconciler(Generic[K]):
 
         async def in_thread(obj: K, context: Context) -> Any:
             loop = asyncio.get_running_loop()
-            result = await loop.run_in_executor(pool, function, obj, SyncContext(context, loop))
+            blocking = SyncContext(context, loop)
+            try:
+                result = await loop.run_in_executor(pool, partial(copy_context().run, function, obj, blocking))
+            finally:
+                blocking.close()
             return await result if inspect.isawaitable(result) else result
 
         return in_thread

@@ -17,6 +17,7 @@ from setpoint.cache import CacheSyncError, Head, Informer, InformerFactory
 from setpoint.client import ApiError, Client, Forbidden, NotFound, TransportError, Unauthorized
 from setpoint.controller.barriers import Barriers
 from setpoint.controller.cause import Cause, CauseLog
+from setpoint.controller.children import AppliedChildren
 from setpoint.controller.context import Context, current
 from setpoint.controller.controller import Controller, Source, Watch
 from setpoint.controller.handlers import itself
@@ -81,6 +82,7 @@ class RunningController(Generic[K]):
         self.timeline = Timeline()
         self.seen = Seen()
         self.barriers = Barriers(self.informers)
+        self.applied = AppliedChildren()
         self.hot = HotLoopDetector(self.log, self._read_document)
         self.echoes: dict[ObjectKey, tuple[str, ...]] = {}
         self.running: dict[ObjectKey, Context] = {}
@@ -312,7 +314,7 @@ class RunningController(Generic[K]):
     ) -> None:
         """A reconcile wrote an object."""
         context.writes.append(Write(verb, resource.kind, key, resource_version))
-        if self._covers(resource, key, None):
+        if self.covers(resource, key, None):
             self.barriers.wrote(context.key, resource, key, uid, resource_version, deletion=verb == "delete")
         if self.hot.wrote(context.key, context.object.metadata.generation, resource, key, resource_version):
             self.metrics.hot_loops += 1
@@ -320,12 +322,12 @@ class RunningController(Generic[K]):
     def answered(self, context: Context, answer: Object) -> None:
         """What `wrote` could not know: the labels, by which a cache with a selector holds the object or does not."""
         resource = resource_of(type(answer))
-        if self._covers(resource, answer.key, answer.labels):
+        if self.covers(resource, answer.key, answer.labels):
             self.barriers.wrote(
                 context.key, resource, answer.key, answer.uid, answer.metadata.resource_version, deletion=False
             )
 
-    def _covers(self, resource: Resource, key: ObjectKey, labels: dict[str, str] | None) -> bool:
+    def covers(self, resource: Resource, key: ObjectKey, labels: dict[str, str] | None) -> bool:
         """Whether the declared cache will show the object. Without ``labels``, one with a selector is taken to show
         what it shows already."""
         informer = self.informers.get(resource.gvr)

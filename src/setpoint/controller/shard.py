@@ -149,6 +149,7 @@ class ShardGuard:
         run.queue.forget(key)
         run.causes.take(key)
         run.barriers.forget(key)
+        run.applied.forget(key)
         run.hot.forget(key)
         run.echoes.pop(key, None)
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from setpoint.cache import Head, Lister
 from setpoint.client import PatchType
-from setpoint.meta import Object
+from setpoint.meta import Object, ObjectKey
 
 if TYPE_CHECKING:
+    from setpoint.blocking import Client
+    from setpoint.blocking.portal import Portal
     from setpoint.controller.context import AnySelector, Context
 
 T = TypeVar("T", bound=Object)
@@ -20,65 +24,157 @@ R = TypeVar("R")
 class SyncContext:
     """What `Context` is, for a function that runs in a thread: the same methods, which block the thread.
 
-    The work itself is done in the event loop; the thread waits for it.
+    The work itself is done in the event loop; the thread waits for it. When the reconcile is over (also when it was
+    cancelled because it took too long, which does not stop the thread), every method raises a RuntimeError: what the
+    thread goes on to do can't disturb the next reconcile of the key.
     """
 
     def __init__(self, context: Context, loop: asyncio.AbstractEventLoop) -> None:
+        from setpoint.blocking.portal import Portal  # only for controllers that have such functions
+
         self._context = context
         self._loop = loop
+        self._portal: Portal = Portal(loop)
+        self._client: Client | None = None
+        self.object = context.object
         self.key = context.key
         self.causes = context.causes
         self.log = context.log
+
+    def close(self) -> None:
+        """The reconcile is over: what still runs for it ends, and nothing new begins."""
+        self._portal.close()
+
+    @property
+    def controller(self) -> str:
+        """See `Context.controller`."""
+        return self._context.controller
+
+    @property
+    def client(self) -> Client:
+        """The client without ``await``; see `Context.client`."""
+        if self._client is None:
+            from setpoint.blocking import Client
+
+            self._client = Client(self._context.client, portal=self._portal)
+        return self._client
 
     @property
     def status(self) -> Any:
         """See `Context.status`."""
         return self._context.status
 
+    @property
+    def failures(self) -> int:
+        """See `Context.failures`."""
+        return self._context.failures
+
+    def now(self) -> datetime:
+        """See `Context.now`."""
+        return _called(self._portal, self._context.now)
+
+    def set_condition(self, type: str, status: str | bool, reason: str, message: str = "") -> bool:
+        """See `Context.set_condition`."""
+        return _called(self._portal, lambda: self._context.set_condition(type, status, reason, message))
+
+    def lister(self, kind: type[T]) -> SyncLister[T]:
+        """See `Context.lister`."""
+        return SyncLister(self._context.lister(kind), self._portal)
+
     def get(self, kind: type[T], name: str, *, namespace: str | None = None) -> T | None:
         """See `Context.get`."""
-        return self._wait(self._context.get(kind, name, namespace=namespace))
+        return self._portal.run(self._context.get(kind, name, namespace=namespace))
 
     def list(self, kind: type[T], *, namespace: str | None = None, selector: AnySelector = None) -> builtins.list[T]:
         """See `Context.list`."""
-        return self._wait(self._context.list(kind, namespace=namespace, selector=selector))
+        return self._portal.run(self._context.list(kind, namespace=namespace, selector=selector))
 
     def owned(self, kind: type[T]) -> builtins.list[T]:
         """See `Context.owned`."""
+        return _called(self._portal, lambda: self._context.owned(kind))
 
-        async def read() -> builtins.list[T]:
-            return self._context.owned(kind)
-
-        return self._wait(read())
+    def keep(
+        self,
+        kind: type[T],
+        wanted: Iterable[T],
+        *,
+        selector: AnySelector = None,
+        adopt: bool = False,
+        force: bool = True,
+    ) -> builtins.list[T]:
+        """See `Context.keep`."""
+        work = self._context.keep(kind, builtins.list(wanted), selector=selector, adopt=adopt, force=force)
+        return self._portal.run(work)
 
     def apply(self, obj: T, *, controlled: bool = True, force: bool = True) -> T:
         """See `Context.apply`."""
-        return self._wait(self._context.apply(obj, controlled=controlled, force=force))
+        return self._portal.run(self._context.apply(obj, controlled=controlled, force=force))
 
     def create(self, obj: T, *, controlled: bool = True) -> T:
         """See `Context.create`."""
-        return self._wait(self._context.create(obj, controlled=controlled))
+        return self._portal.run(self._context.create(obj, controlled=controlled))
 
-    def delete(self, obj: Object, *, propagation: str | None = None) -> None:
+    def delete(self, obj: Object, *, propagation: str | None = None, grace_period_seconds: int | None = None) -> None:
         """See `Context.delete`."""
-        self._wait(self._context.delete(obj, propagation=propagation))
+        self._portal.run(self._context.delete(obj, propagation=propagation, grace_period_seconds=grace_period_seconds))
 
     def patch(self, obj: T, patch: Any, *, type: PatchType = PatchType.MERGE, subresource: str = "") -> T:
         """See `Context.patch`."""
-        return self._wait(self._context.patch(obj, patch, type=type, subresource=subresource))
+        return self._portal.run(self._context.patch(obj, patch, type=type, subresource=subresource))
 
-    def event(self, type: str, reason: str, message: str, *, action: str = "") -> None:
+    def event(self, type: str, reason: str, message: str, *, action: str = "", related: Object | None = None) -> None:
         """See `Context.event`."""
-        self._loop.call_soon_threadsafe(lambda: self._context.event(type, reason, message, action=action))
+        self._loop.call_soon_threadsafe(
+            lambda: self._context.event(type, reason, message, action=action, related=related)
+        )
 
-    def _wait(self, work: Coroutine[Any, Any, R]) -> R:
-        async def counted() -> R:
-            from setpoint.controller.context import current  # a cycle otherwise: the context's module is above
 
-            token = current.set(self._context)
-            try:
-                return await work
-            finally:
-                current.reset(token)
+class SyncLister(Generic[T]):
+    """A `Lister` that is read from another thread than the event loop's."""
 
-        return asyncio.run_coroutine_threadsafe(counted(), self._loop).result()
+    def __init__(self, lister: Lister[T], portal: Portal) -> None:
+        self._lister = lister
+        self._portal = portal
+
+    def get(self, key: str, namespace: str | None = None) -> T:
+        """See `Lister.get`."""
+        return _called(self._portal, lambda: self._lister.get(key, namespace))
+
+    def try_get(self, key: str, namespace: str | None = None) -> T | None:
+        """See `Lister.try_get`."""
+        return _called(self._portal, lambda: self._lister.try_get(key, namespace))
+
+    def head(self, key: str, namespace: str | None = None) -> Head | None:
+        """See `Lister.head`."""
+        return _called(self._portal, lambda: self._lister.head(key, namespace))
+
+    def list(
+        self, *, namespace: str | None = None, selector: AnySelector = None, index: tuple[str, str] | None = None
+    ) -> builtins.list[T]:
+        """See `Lister.list`."""
+        return _called(self._portal, lambda: self._lister.list(namespace=namespace, selector=selector, index=index))
+
+    def heads(
+        self, *, namespace: str | None = None, selector: AnySelector = None, index: tuple[str, str] | None = None
+    ) -> builtins.list[Head]:
+        """See `Lister.heads`."""
+        return _called(self._portal, lambda: self._lister.heads(namespace=namespace, selector=selector, index=index))
+
+    def keys(
+        self, *, namespace: str | None = None, selector: AnySelector = None, index: tuple[str, str] | None = None
+    ) -> builtins.list[ObjectKey]:
+        """See `Lister.keys`."""
+        return _called(self._portal, lambda: self._lister.keys(namespace=namespace, selector=selector, index=index))
+
+    def by_owner(self, uid: str) -> builtins.list[T]:
+        """See `Lister.by_owner`."""
+        return _called(self._portal, lambda: self._lister.by_owner(uid))
+
+
+def _called(portal: Portal, function: Callable[[], R]) -> R:
+    """What ``function`` returns in the event loop's thread."""
+
+    async def call() -> R:
+        return function()
+
+    return portal.run(call())

@@ -1,0 +1,360 @@
+"""Children: the objects of one kind that belong to an object, kept as they are wanted. `Context.keep` is its face."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar, cast
+
+import msgspec
+
+from setpoint.client import PatchType
+from setpoint.client.writing import configuration_of
+from setpoint.controller.failures import describe, maybe_done
+from setpoint.controller.owner import AdoptionError, owned_copy
+from setpoint.meta import GroupVersionResource, Object, ObjectKey, Selector, raw_of, resource_of
+
+if TYPE_CHECKING:
+    from setpoint.controller.context import Context
+    from setpoint.controller.running import RunningController
+
+T = TypeVar("T", bound=Object)
+
+AT_ONCE: Final = 8
+"""Writes of one reconcile that are under way at once, at most."""
+_LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
+_SUFFIX: Final = 5
+_MAX_PREFIX: Final = 63 - _SUFFIX
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+class Applied(NamedTuple):
+    """What this process knows of a child that it applied.
+
+    ``desired`` is a digest of what was sent, ``carried`` one of what the same fields held afterwards (with defaults,
+    the server's spelling, what webhooks made of it), ``version`` the newest resource version that was seen to hold it.
+    """
+
+    uid: str
+    desired: bytes
+    carried: bytes
+    version: str
+
+
+class AppliedChildren:
+    """What was applied for which key: about 500 bytes a child. Nothing of it outlives the process."""
+
+    __slots__ = ("_keys",)
+
+    def __init__(self) -> None:
+        self._keys: dict[ObjectKey, dict[tuple[GroupVersionResource, str], dict[ObjectKey, Applied]]] = {}
+
+    def of(self, key: ObjectKey, gvr: GroupVersionResource, selector: Selector) -> dict[ObjectKey, Applied]:
+        """The children of ``key`` that one `Context.keep` looks after."""
+        return self._keys.setdefault(key, {}).setdefault((gvr, str(selector)), {})
+
+    def forget(self, key: ObjectKey) -> None:
+        """The key's object is gone, or another process's; whoever has it next applies everything once."""
+        self._keys.pop(key, None)
+
+
+class _Child(NamedTuple, Generic[T]):
+    """One wanted child: how it should be, as an object and as what is sent, and how it is."""
+
+    key: ObjectKey
+    wanted: T
+    body: dict[str, Any]
+    sent: bytes
+    digest: bytes
+    present: T | None
+    new_name: bool
+
+
+class Children(Generic[T]):
+    """One call of `Context.keep`."""
+
+    def __init__(
+        self,
+        context: Context,
+        run: RunningController[Any],
+        kind: type[T],
+        selector: Selector,
+        *,
+        adopt: bool,
+        force: bool,
+    ) -> None:
+        self._context = context
+        self._run = run
+        self._kind = kind
+        self._resource = resource_of(kind)
+        self._lister = context.lister(kind)
+        self._selector = selector
+        self._adopt = adopt
+        self._force = force
+        self._applied = run.applied.of(context.key, self._resource.gvr, selector)
+
+    async def keep(self, wanted: Iterable[T]) -> list[T]:
+        """See `Context.keep`."""
+        prepared = [self._prepared(obj) for obj in wanted]
+        self._claim(prepared)
+        mine = {
+            child.key: child
+            for child in self._context.owned(self._kind)
+            if self._is_mine(child) and self._selector.matches(child.labels)
+        }
+        children = list(self._placed(prepared, mine))
+        keys = {child.key for child in children}
+        for key in [key for key in self._applied if key not in keys]:
+            del self._applied[key]
+        surplus = [child for key, child in mine.items() if key not in keys and not child.is_deleting]
+        await self._all([self._deletion(child) for child in surplus])
+
+        result: dict[ObjectKey, T] = {}
+        writes: list[Callable[[], Awaitable[None]]] = []
+        for child in children:
+            present = child.present
+            if present is not None and (present.is_deleting or not self._settle_owner(child, present)):
+                continue  # its end is an event, which leads to the next reconcile
+            if present is not None and self._carries(child, present):
+                result[child.key] = present
+            elif not self._context.object.is_deleting:  # the garbage collector would take what is made now
+                writes.append(self._write(child, result))
+            elif present is not None:
+                result[child.key] = present
+        await self._all(writes)
+        return [result[child.key] for child in children if child.key in result]
+
+    # -- what is wanted ------------------------------------------------------------------------------------------------
+
+    def _prepared(self, obj: T) -> T:
+        if type(obj) is not self._kind:
+            raise TypeError(f"keep({self._kind.__name__}) got a {type(obj).__name__} among the wanted objects")
+        made = owned_copy(self._context.object, obj)
+        name = made.name or made.metadata.generate_name
+        if not name:
+            raise ValueError(f"keep({self._kind.__name__}): a wanted object has neither a name nor a generate_name")
+        labels = made.labels
+        if not self._selector.matches(labels):
+            raise ValueError(
+                f"keep({self._kind.__name__}): the labels of {name} don't match the selector {self._selector}: "
+                "it would not be found again"
+            )
+        if not self._run.covers(self._resource, ObjectKey.of(made.namespace, name), labels):
+            raise ValueError(
+                f"keep({self._kind.__name__}): {name} would not be in the cache of {self._kind.__name__} that "
+                f"controller {self._run.name!r} declares: its namespace or labels are outside of that"
+            )
+        return made
+
+    def _claim(self, prepared: list[T]) -> None:
+        """Two calls in one reconcile must not want what the other one deletes."""
+        labels = [obj.labels for obj in prepared]
+        for gvr, selector, others in self._context.kept:
+            if gvr == self._resource.gvr and (
+                any(map(selector.matches, labels)) or any(map(self._selector.matches, others))
+            ):
+                raise ValueError(
+                    f"keep({self._kind.__name__}) was called before in this reconcile, and one call would delete what "
+                    "the other one wants: pass everything in one call, or give each a selector of its own"
+                )
+        self._context.kept.append((self._resource.gvr, self._selector, labels))
+
+    def _placed(self, prepared: list[T], mine: Mapping[ObjectKey, T]) -> Iterator[_Child[T]]:
+        """Every wanted object with its name and with what is there."""
+        named: set[ObjectKey] = set()
+        for obj in prepared:
+            if obj.name:
+                if obj.key in named:
+                    raise ValueError(f"keep({self._kind.__name__}): {obj.key} is wanted twice")
+                named.add(obj.key)
+        groups: dict[str, list[T]] = {}
+        for obj in prepared:
+            if obj.name:
+                present = mine.get(obj.key)
+                yield self._child(obj, present if present is not None else self._cached(obj.key))
+            else:
+                groups.setdefault(obj.metadata.generate_name, []).append(obj)
+        for prefix, group in groups.items():
+            yield from self._grouped(prefix, group, mine, named)
+
+    def _grouped(
+        self, prefix: str, group: list[T], mine: Mapping[ObjectKey, T], named: set[ObjectKey]
+    ) -> Iterator[_Child[T]]:
+        """Objects under generated names: they are all alike, so only their number counts."""
+        first = _encode(configuration_of(group[0], group[0].namespace, ""))
+        if any(_encode(configuration_of(each, each.namespace, "")) != first for each in group[1:]):
+            raise ValueError(
+                f"keep({self._kind.__name__}): the wanted objects with generate_name {prefix!r} are not alike: "
+                "give each sort a generate_name of its own"
+            )
+        there = [
+            self._child(_renamed(group[0], child.name), child)
+            for key, child in mine.items()
+            if key not in named and child.metadata.generate_name == prefix and not child.is_deleting
+        ]
+        # Who stays: what is as it should be before what has to be changed, the older before the younger.
+        there.sort(key=lambda child: (not self._carries(child, cast("T", child.present)), _age(child.present)))
+        yield from there[: len(group)]
+        taken = set(named)
+        for obj in group[len(there) :]:
+            name = self._new_name(prefix, obj.namespace, taken)
+            yield self._child(_renamed(obj, name), None, new_name=True)
+
+    def _new_name(self, prefix: str, namespace: str, taken: set[ObjectKey]) -> str:
+        """Drawn here and not by the server, so that a write whose answer is lost can be found again by its name."""
+        random = self._run.random
+        while True:
+            name = prefix[:_MAX_PREFIX] + "".join(random.choice(_LETTERS) for _ in range(_SUFFIX))
+            key = ObjectKey.of(namespace, name)
+            if key not in taken and self._cached(key) is None:
+                taken.add(key)
+                return name
+
+    def _child(self, obj: T, present: T | None, *, new_name: bool = False) -> _Child[T]:
+        body = configuration_of(obj, obj.namespace, "")
+        sent = _encode(body)
+        return _Child(obj.key, obj, body, sent, _digest(sent), present, new_name)
+
+    # -- what is there -------------------------------------------------------------------------------------------------
+
+    def _cached(self, key: ObjectKey) -> T | None:
+        """Whoever has that name now, mine or not."""
+        live = self._context.live
+        if live is not None and self._resource.gvr in live:
+            return next((item for item in live[self._resource.gvr] if item.key == key), None)
+        return self._lister.try_get(key)
+
+    def _is_mine(self, child: T) -> bool:
+        controller = child.metadata.controller
+        return controller is not None and controller.uid == self._context.object.uid
+
+    def _settle_owner(self, child: _Child[T], present: T) -> bool:
+        """Whether ``present`` may be written now.
+
+        Raises:
+            AdoptionError: it never may.
+        """
+        if self._is_mine(present):
+            return True
+        owner = self._context.object
+        what = f"{present.kind} {present.key}"
+        controller = present.metadata.controller
+        if controller is None:
+            known = self._applied.get(child.key)
+            if self._adopt or (known is not None and known.uid == present.uid):
+                return True
+            raise AdoptionError(
+                f"{what} is there already and has no controller, so {owner.kind} {owner.key} does not touch it: "
+                "delete it, want another name, or take it over with keep(..., adopt=True)"
+            )
+        mine = child.wanted.metadata.controller
+        assert mine is not None
+        if (controller.kind, controller.name) == (mine.kind, mine.name) and _group(controller) == _group(mine):
+            self._context.log.info(
+                "a child waits for the end of its predecessor, which belonged to an earlier object of the same name",
+                extra={"child": what},
+            )
+            return False
+        raise AdoptionError(
+            f"{what} is controlled by {controller.kind} {controller.name}, so {owner.kind} {owner.key} can't keep a "
+            "child of that name: want another one"
+        )
+
+    def _carries(self, child: _Child[T], present: T) -> bool:
+        """Whether ``present`` is as this process left it, as far as the wanted fields go."""
+        known = self._applied.get(child.key)
+        if known is None or known.desired != child.digest or known.uid != present.uid or not self._is_mine(present):
+            return False
+        version = present.metadata.resource_version
+        if known.version == version:
+            return True
+        if known.carried != _carried(child.body, present):
+            return False
+        self._applied[child.key] = known._replace(version=version)
+        return True
+
+    # -- writing -------------------------------------------------------------------------------------------------------
+
+    def _deletion(self, child: T) -> Callable[[], Awaitable[None]]:
+        return lambda: self._context.delete(child)
+
+    def _write(self, child: _Child[T], result: dict[ObjectKey, T]) -> Callable[[], Awaitable[None]]:
+        async def write() -> None:
+            run, context = self._run, self._context
+            # Whatever becomes of this request: what was known before it does not count any more.
+            self._applied.pop(child.key, None)
+            try:
+                answer = await run.client.patch(
+                    self._kind,
+                    child.wanted.name,
+                    child.sent,
+                    type=PatchType.APPLY,
+                    namespace=child.wanted.namespace or None,
+                    force=self._force,
+                    field_manager=run.field_manager,
+                )
+            except BaseException as problem:
+                if child.new_name and maybe_done(problem):
+                    run.barriers.doubt(context.key, self._resource)
+                raise
+            run.answered(context, answer)
+            version = answer.metadata.resource_version
+            self._applied[child.key] = Applied(answer.uid, child.digest, _carried(child.body, answer), version)
+            result[child.key] = answer
+
+        return write
+
+    async def _all(self, writes: list[Callable[[], Awaitable[None]]]) -> None:
+        """Begins with one, then twice as many at once each time: what the server refuses, it is not asked often."""
+        size = 1
+        while writes:
+            batch, writes = writes[:size], writes[size:]
+            size = min(2 * size, AT_ONCE)
+            if len(batch) == 1:
+                await batch[0]()
+                continue
+            answers = await asyncio.gather(*(write() for write in batch), return_exceptions=True)
+            problems = [answer for answer in answers if isinstance(answer, BaseException)]
+            for problem in problems:
+                if not isinstance(problem, Exception):
+                    raise problem
+            if len(problems) == 1:
+                raise problems[0]
+            if problems:
+                failed = cast("list[Exception]", problems)
+                raise ExceptionGroup(
+                    f"keep({self._kind.__name__}): {len(failed)} children failed; {describe(failed[0])}", failed
+                )
+
+
+def _renamed(obj: T, name: str) -> T:
+    return msgspec.structs.replace(obj, metadata=msgspec.structs.replace(obj.metadata, name=name))
+
+
+def _age(obj: Object | None) -> tuple[float, str]:
+    assert obj is not None
+    created = obj.metadata.creation_timestamp
+    return (created.timestamp() if created is not None else 0.0, obj.name)
+
+
+def _group(reference: Any) -> str:
+    group, slash, _ = reference.api_version.partition("/")
+    return group if slash else ""
+
+
+def _digest(document: bytes) -> bytes:
+    return blake2b(document, digest_size=16).digest()
+
+
+def _carried(body: dict[str, Any], obj: Object) -> bytes:
+    """A digest of what ``obj`` holds in the fields that ``body`` names; lists count as a whole."""
+    raw = raw_of(obj)
+    assert raw is not None
+    return _digest(_encode(_common(body, msgspec.json.decode(raw))))
+
+
+def _common(wanted: Any, found: Any) -> Any:
+    if isinstance(wanted, dict) and isinstance(found, dict):
+        return {name: _common(value, found[name]) for name, value in wanted.items() if name in found}
+    return found
