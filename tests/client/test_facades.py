@@ -82,6 +82,23 @@ async def test_subresources_go_where_they_belong() -> None:
     assert b'"target":{"apiVersion":"v1","kind":"Node","name":"node-1"}' in (binding.body or b"")
 
 
+async def test_a_server_before_1_22_is_asked_for_an_eviction_in_the_version_it_knows() -> None:
+    words = 'Eviction in version "v1" cannot be handled as a Eviction: no kind "Eviction" is registered for version '
+
+    def behave(request: Request) -> Answer:
+        if b'"policy/v1"' in (request.body or b""):
+            return failure(
+                400, "BadRequest", message=f'{words}"policy/v1" in scheme "pkg/api/legacyscheme/scheme.go:30"'
+            )
+        return answer({"kind": "Status", "status": "Success"})
+
+    server = Server(behave)
+    async with Client(InProcessTransport(server.handle)) as client:
+        assert (await client.evict("p", namespace="ns", grace_period_seconds=5)).status == "Success"
+    assert [b'"apiVersion":"policy/v1beta1"' in (request.body or b"") for request in server.requests] == [False, True]
+    assert b'"gracePeriodSeconds":5' in (server.requests[1].body or b"")
+
+
 async def test_logs_come_whole_or_as_they_are_written() -> None:
     async def stream() -> AsyncIterator[bytes]:
         yield b"one\ntw"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from setpoint.client.base import ClientBase, named
+from setpoint.client.errors import BadRequest
 from setpoint.client.options import PatchType, write_query
 from setpoint.client.requester import JSON
 from setpoint.client.transport import Response
@@ -23,6 +24,7 @@ __all__ = ["Subresources"]
 
 K = TypeVar("K", bound=Object)
 S = TypeVar("S", bound=Object)
+_NO_EVICTION = 'no kind "Eviction" is registered for version "policy/v1"'
 LOG_IDLE = 3600.0
 """A log may well be silent; after an hour the connection is taken for dead."""
 
@@ -100,6 +102,8 @@ class Subresources(ClientBase):
     ) -> Status:
         """Asks for a pod's removal in keeping with its disruption budgets. A `Pod` is evicted by its uid.
 
+        Servers before 1.22 know evictions of ``policy/v1beta1`` alone; they are asked a second time, in that version.
+
         Raises:
             TooManyRequests: a budget does not allow it now; see ``retry_after``.
         """
@@ -113,7 +117,13 @@ class Subresources(ClientBase):
         body: dict[str, Any] = {"apiVersion": "policy/v1", "kind": "Eviction"}
         if options:
             body["deleteOptions"] = options
-        answer = await self._post(_POD, *_named_by(pod, namespace), "eviction", body)
+        try:
+            answer = await self._post(_POD, *_named_by(pod, namespace), "eviction", body)
+        except BadRequest as problem:
+            if _NO_EVICTION not in problem.message:
+                raise
+            body["apiVersion"] = "policy/v1beta1"
+            answer = await self._post(_POD, *_named_by(pod, namespace), "eviction", body)
         return msgspec.json.decode(answer, type=Status)
 
     async def bind(self, pod: Pod | str, node: str, *, namespace: str | None = None) -> Status:

@@ -1,0 +1,94 @@
+"""``python -m tests.conformance ONE OTHER [SCRIPT ...]``: where the answers of two API servers differ.
+
+``ONE`` and ``OTHER`` are kubeconfig files, ``embedded`` for a fresh embedded server, or a folder of recordings.
+``python -m tests.conformance --record FOLDER ONE [SCRIPT ...]`` writes down what a server answers. It takes an API
+server without controllers: they would have their hands in what the scripts make. Namespaces stay behind there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import secrets
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from setpoint.apiserver import ApiServer
+from setpoint.client import HttpTransport, InProcessTransport
+from setpoint.client.kubeconfig import load_kubeconfig
+
+from .compare import differences
+from .scripts import SCRIPTS
+from .talk import Talk
+
+JsonObject = dict[str, Any]
+
+
+async def hear(place: str, name: str) -> list[JsonObject]:
+    """What is said in the script ``name`` with the server at ``place``."""
+    if Path(place).is_dir():
+        recorded: list[JsonObject] = json.loads((Path(place) / f"{name}.json").read_text())
+        return recorded
+    namespace = f"c{secrets.token_hex(4)}"
+    if place == "embedded":
+        async with ApiServer() as server:
+            return await _hold(Talk(InProcessTransport(server.handle), namespace), name)
+    transport = HttpTransport(load_kubeconfig(place))
+    try:
+        return await _hold(Talk(transport, namespace), name)
+    finally:
+        await transport.close()
+
+
+async def _hold(talk: Talk, name: str) -> list[JsonObject]:
+    await talk.begin()
+    try:
+        await SCRIPTS[name](talk)
+    finally:
+        await talk.end()
+    return talk.log
+
+
+def short(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True)
+    return text if len(text) < 700 else f"{text[:700]} ... ({len(text)})"
+
+
+async def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--record", type=Path, metavar="FOLDER")
+    parser.add_argument("place", nargs="+")
+    given = parser.parse_args()
+    places = given.place[: 1 if given.record else 2]
+    names = given.place[len(places) :] or list(SCRIPTS)
+    count = 0
+    seen: Counter[tuple[str, str, str]] = Counter()
+    for name in names:
+        logs = [await hear(place, name) for place in places]
+        if given.record:
+            given.record.mkdir(parents=True, exist_ok=True)
+            (given.record / f"{name}.json").write_text(json.dumps(logs[0], indent=1, sort_keys=True) + "\n")
+            continue
+        last = ""
+        for request, path, one, other in differences(*logs):
+            alike = (path.rpartition(".")[2], short(one), short(other))
+            seen[alike] += 1
+            count += 1
+            if seen[alike] > 2:
+                continue
+            if request != last:
+                print(f"\n{name} {request}")
+                last = request
+            print(f"   {path}\n      - {short(one)}\n      + {short(other)}")
+    for (path, one, other), times in seen.most_common():
+        if times > 2:
+            print(f"\n{times} times .. {path}\n      - {one}\n      + {other}")
+    print(f"{count} differences", file=sys.stderr)
+    return 1 if count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))
