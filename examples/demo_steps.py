@@ -14,6 +14,7 @@ from rich.console import Console
 
 import setpoint as sp
 from setpoint.apps.chronos import Chronos, Entry
+from setpoint.apps.failures import reported
 from setpoint.client import Client, PatchType
 from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.crd import crd_for
@@ -197,4 +198,5 @@ async def main(console: Console) -> int:
 
 def run() -> int:
     """Runs the demo on this process's terminal; returns the process's exit status."""
-    return asyncio.run(main(Console()))
+    with reported("demo"):
+        return asyncio.run(main(Console()))

@@ -235,3 +235,34 @@ async def test_what_can_not_work_ends_in_one_line(tmp_path: Path, words: tuple[s
         assert await chronos.ended() == 1
         (line,) = chronos.err
         assert said in line
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--metrics-bind-address", "x"), "bind address 'x' is not of the form HOST:PORT"),
+        (("--leader-elect", "--leader-election-id", "Bad_Name"), "leader election: name 'Bad_Name'"),
+        (
+            ("--metrics-bind-address", "127.0.0.1:0", "--metrics-secure", "--metrics-cert-dir", "{home}/none"),
+            "the metrics server can't use tls.crt and tls.key in {home}/none",
+        ),
+        (("--write-kubeconfig", "{home}"), "Is a directory: {home}"),
+    ],
+)
+async def test_flags_that_can_not_be_end_a_controller_in_one_line(
+    tmp_path: Path, words: tuple[str, ...], said: str
+) -> None:
+    options = [word.format(home=tmp_path) for word in words]
+    mykind = str(EXAMPLES / "mykind.py")
+    async with program(mykind, "run", "--embedded", "--log-level", "error", *options, home=tmp_path) as running:
+        assert await running.ended() == 1
+        line = running.err[-1]
+        assert line.startswith("mykind.py: " + said.format(home=tmp_path))
+        assert all(other.startswith("API server:") for other in running.err[:-1])
+
+
+async def test_an_address_that_is_not_this_machines_is_named(tmp_path: Path) -> None:
+    async with program("-m", "setpoint", "server", "--host", "192.0.2.1", "--port", "0", home=tmp_path) as running:
+        assert await running.ended() == 1
+        (line,) = running.err
+        assert line.startswith("setpoint: can't listen on port 0 of 192.0.2.1: ")

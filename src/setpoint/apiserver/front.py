@@ -48,6 +48,7 @@ class HttpFront:
 
     Raises:
         PortTakenError: on entering, if the port is in use.
+        OSError: on entering, if the host is not one of this machine's, or the port is not for this user.
     """
 
     def __init__(
@@ -105,7 +106,8 @@ class HttpFront:
                 raise PortTakenError(
                     problem.errno, f"port {self.port} of {self.host} is taken: another program listens there"
                 ) from None
-            raise
+            why = problem.strerror or str(problem)
+            raise OSError(problem.errno, f"can't listen on port {self.port} of {self.host}: {why}") from problem
         self._runner = runner
         sockets = getattr(getattr(site, "_server", None), "sockets", ())
         if sockets:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from setpoint.meta import DecodeError, SelectorError
+
+
+class UsageError(Exception):
+    """What was asked for on the command line can't be; the message says why."""
 
 
 @contextmanager
@@ -46,12 +49,12 @@ def explain(problem: BaseException) -> str | None:
         return None if None in sentences else sentences[0]
     (problem,) = parts
     from_client = (CacheSyncError, ApiError, ConfigError, CredentialsError, TransportError)
-    from_user = (PortTakenError, StorageError, ConversionError, DefinitionError, DecodeError, SelectorError)
+    from_user = (UsageError, PortTakenError, StorageError, ConversionError, DefinitionError, DecodeError, SelectorError)
     if isinstance(problem, (*from_client, *from_user)):
         return str(problem)
-    if isinstance(problem, OSError) and problem.errno in (errno.EADDRINUSE, errno.EACCES, errno.ENOENT, errno.ENOSPC):
-        where = f": {problem.filename}" if problem.filename else ""
-        return f"{problem.strerror or problem}{where}"
+    if isinstance(problem, OSError) and problem.strerror:  # what the system refused, and not what somebody raised
+        where = problem.filename2 or problem.filename
+        return problem.strerror + (f": {where}" if where else "")
     return None
 
 

@@ -11,8 +11,9 @@ from typing import Annotated, Any, Literal
 from uuid import uuid4
 
 from cyclopts import App, Parameter
+from cyclopts.validators import Number
 
-from setpoint.apps.failures import reported
+from setpoint.apps.failures import UsageError, reported
 from setpoint.apps.running import run
 from setpoint.cli.manifests import cluster_role, definitions, to_yaml
 from setpoint.client import Client
@@ -46,7 +47,7 @@ def program(name: str, controllers: Sequence[Controller[Any]]) -> App:
         context: str | None = None,
         namespace: Annotated[str | None, Parameter(name=["--namespace", "-n"])] = None,
         embedded: Annotated[bool, Parameter(negative="")] = False,
-        port: int = 0,
+        port: Annotated[int, Parameter(validator=Number(gte=0, lte=65535))] = 0,
         write_kubeconfig: Path | None = None,
         leader_elect: bool = False,
         leader_election_id: str | None = None,
@@ -110,17 +111,22 @@ def program(name: str, controllers: Sequence[Controller[Any]]) -> App:
                 lease = leader_election_id or f"{controllers[0].name}-controller"
                 space = leader_election_namespace or client.namespace
                 me = f"{socket.gethostname()}_{uuid4()}"
-                manager = Manager(
-                    client,
-                    controllers=controllers,
-                    leader_election=LeaderElection(name=lease, identity=me, namespace=space) if leader_elect else None,
-                    sharding=Sharding(name=lease, identity=me, namespace=space) if shards else None,
-                    metrics_bind_address=metrics_bind_address,
-                    metrics_secure=metrics_secure,
-                    metrics_cert_dir=metrics_cert_dir,
-                    health_probe_bind_address=health_probe_bind_address,
-                    namespace=namespace,
-                )
+                try:
+                    manager = Manager(
+                        client,
+                        controllers=controllers,
+                        leader_election=LeaderElection(name=lease, identity=me, namespace=space)
+                        if leader_elect
+                        else None,
+                        sharding=Sharding(name=lease, identity=me, namespace=space) if shards else None,
+                        metrics_bind_address=metrics_bind_address,
+                        metrics_secure=metrics_secure,
+                        metrics_cert_dir=metrics_cert_dir,
+                        health_probe_bind_address=health_probe_bind_address,
+                        namespace=namespace,
+                    )
+                except ValueError as problem:
+                    raise UsageError(str(problem)) from None
                 await manager.run()
 
         run(name, work())

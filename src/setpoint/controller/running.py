@@ -151,9 +151,10 @@ class RunningController(Generic[K]):
                     if self.guard is not None:
                         beside.append(group.create_task(self.guard.follow(), name=f"{self.name} shard"))
                         await self._unless_stopped(self.guard.caught_up.wait())
-                    self.state = "running"
-                    self.log.info("controller started", extra={"workers": self.loop.workers})
-                    await self.loop.run()
+                    if not self._stopping.is_set():
+                        self.state = "running"
+                        self.log.info("controller started", extra={"workers": self.loop.workers})
+                        await self.loop.run()
                     for task in beside:
                         task.cancel()
         except BaseException as problem:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
@@ -124,9 +125,8 @@ class HttpServer:
         try:
             context.load_cert_chain(directory / "tls.crt", directory / "tls.key", password=lambda: "")
         except (OSError, ValueError) as problem:
-            raise OSError(
-                f"the {self.name} server can't use tls.crt and tls.key in {directory}: {problem}"
-            ) from problem
+            why = f"the {self.name} server can't use tls.crt and tls.key in {directory}: {problem}"
+            raise OSError(getattr(problem, "errno", None) or errno.EINVAL, why) from problem
         return written
 
     async def _handle(self, request: web.Request) -> web.Response:
