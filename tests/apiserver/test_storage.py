@@ -343,3 +343,37 @@ def test_what_was_acknowledged_survives_sigkill(tmp_path: Path) -> None:
     changes = storage.subscribe("pods", 1, lambda: None).read(100_000)
     assert [change.revision for change in changes] == list(range(2, storage.revision + 1))
     storage.close()
+
+
+def rewrite(storage: Storage, count: int) -> None:
+    """Makes versions that leave the history."""
+    for _ in range(count):
+        known = storage.get("pods", "default", "one")
+        storage.put("pods", "default", "one", encoded("x"), expected=known.revision if known else 0)
+
+
+def test_a_clean_up_that_fails_takes_no_later_write_with_it(tmp_path: Path) -> None:
+    storage = SqliteStorage(tmp_path, max_events=10)
+    rewrite(storage, 100)
+    connection = storage._connection
+    connection.execute("CREATE TRIGGER broken BEFORE DELETE ON versions BEGIN SELECT RAISE(FAIL, 'broken disk'); END")
+    with pytest.raises(StorageError, match="broken disk"):
+        storage._clean()
+    connection.execute("DROP TRIGGER broken")
+    last = storage.put("pods", "default", "last", encoded("x"), expected=0).revision
+    connection.close()  # as a process that is killed does
+    reopened = SqliteStorage(tmp_path, max_events=10)
+    assert reopened.get("pods", "default", "last") is not None
+    assert reopened.revision == last
+    reopened.close()
+
+
+def test_closing_unlocks_the_directory_even_if_it_can_not_be_tidied(tmp_path: Path) -> None:
+    storage = SqliteStorage(tmp_path, max_events=10)
+    rewrite(storage, 100)
+    storage._connection.execute(
+        "CREATE TRIGGER broken BEFORE DELETE ON versions BEGIN SELECT RAISE(FAIL, 'broken disk'); END"
+    )
+    with pytest.raises(StorageError, match="broken disk"):
+        storage.close()
+    SqliteStorage(tmp_path)._connection.close()

@@ -65,12 +65,18 @@ class SqliteStorage(MemoryStorage):
             raise
 
     def close(self) -> None:
-        """Flushes and unlocks. Writing afterwards raises `StorageError`."""
+        """Flushes and unlocks. Writing afterwards raises `StorageError`.
+
+        Raises:
+            StorageError: what left the history could not be removed; it is unlocked all the same.
+        """
         if self._closed:
             return
-        self._clean()
         self._closed = True
-        self._connection.close()
+        try:
+            self._clean()
+        finally:
+            self._connection.close()
 
     def _write(self, resource: str, change: Change) -> None:
         if len(self._obsolete) >= _BATCH:
@@ -100,6 +106,8 @@ class SqliteStorage(MemoryStorage):
             self._connection.executemany("DELETE FROM versions WHERE revision = ?", self._obsolete)
             self._connection.execute("COMMIT")
         except sqlite3.Error as problem:
+            if self._connection.in_transaction:  # else what is written next would be part of it, and never committed
+                self._connection.execute("ROLLBACK")
             raise StorageError(f"{self._directory}: can't write: {problem}") from problem
         self._obsolete.clear()
 
