@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -84,6 +85,30 @@ async def test_standard_input_is_written_and_ended() -> None:
 
     async with pods(talk) as client:
         assert (await client.exec("p", ["cat"], stdin=b"hello")).stdout == b"HELLO"
+
+
+async def test_a_command_that_answers_while_it_reads_waits_for_nobody() -> None:
+    async def talk(request: web.Request, socket: web.WebSocketResponse) -> None:
+        async for message in socket:
+            if message.data == b"\xff\0":
+                break
+            await socket.send_bytes(b"\1" + message.data[1:])
+        await socket.send_bytes(ended(0))
+
+    stdin = b"0123456789abcdef" * (1 << 20)
+    async with pods(talk) as client:
+        assert (await client.exec("p", ["cat"], stdin=stdin, timeout=30)).stdout == stdin
+
+
+async def test_a_command_may_end_without_reading_its_input() -> None:
+    async def talk(request: web.Request, socket: web.WebSocketResponse) -> None:
+        await socket.send_bytes(b"\1enough")
+        await socket.send_bytes(ended(0))
+        await asyncio.sleep(1000)  # it reads nothing and does not close either
+
+    async with pods(talk) as client:
+        result = await client.exec("p", ["head", "-c0"], stdin=bytes(64 << 20), timeout=30)
+        assert (result.exit_code, result.stdout) == (0, b"enough")
 
 
 async def test_an_old_server_says_that_it_cant_end_standard_input() -> None:

@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 
 import setpoint as sp
+from setpoint.cache import InformerFactory
 from setpoint.client import Client, InProcessTransport, NotFound
 from setpoint.cluster import ControlPlane
+from setpoint.cluster.garbage_collector import GarbageCollector
 from setpoint.cluster.graph import Graph, Node
+from setpoint.cluster.resources import ServedResources
 from setpoint.crd import crd_for
 from setpoint.meta import GroupVersionResource, Object, ObjectKey
 from setpoint.models.core_v1 import ConfigMap, Container, Namespace, Pod, PodSpec, Secret, ServiceAccount
@@ -373,3 +376,14 @@ async def test_a_pod_that_nobody_runs_goes_at_once() -> None:
         await world.settle()
         with pytest.raises(NotFound):
             await world.get(Pod, "other")
+
+
+@virtual_time
+async def test_a_garbage_collector_that_is_cancelled_ends_though_its_work_does_not() -> None:
+    async with cluster(control_plane=False) as world, InformerFactory(world.client) as factory:
+        collector = GarbageCollector(world.client, factory, ServedResources(world.client))
+        running = asyncio.ensure_future(collector.run())
+        await advance(1)
+        running.cancel()
+        await advance(1)
+        assert running.done()

@@ -205,6 +205,37 @@ async def test_a_deadline_of_zero_waits_for_nobody_and_none_for_everybody() -> N
 
 
 @virtual_time
+async def test_events_for_a_server_that_does_not_answer_hold_up_nobody() -> None:
+    async with ApiServer(now=now, random=Random(0)) as server:
+        inner, hangs = InProcessTransport(server.handle), False
+
+        @asynccontextmanager
+        async def send(request: Request) -> AsyncIterator[Any]:
+            if hangs:
+                await asyncio.sleep(request.timeout or 1e6)
+                raise TransportError("no answer", sent=True, timed_out=True)
+            async with inner.send(request) as response:
+                yield response
+
+        class Cable:
+            def send(self, request: Request) -> Any:
+                return send(request)
+
+            async def close(self) -> None:
+                """Nothing to close."""
+
+        client = Client(Cable())
+        made = manager(client)
+        async with made:
+            hangs = True
+            for number in range(100):
+                made.recorder.event(ConfigMap.named(f"a-{number}"), "Normal", "Told", "something")
+            began = asyncio.get_running_loop().time()
+        assert asyncio.get_running_loop().time() - began <= 5
+        assert made.recorder.dropped == 100
+
+
+@virtual_time
 async def test_cancelling_run_stops_everything_in_order_too() -> None:
     async with a_client() as client:
         journal: list[str] = []

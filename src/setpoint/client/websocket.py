@@ -23,6 +23,8 @@ __all__ = ["CommandResult", "CommandStream", "PodConnections", "PortStream", "We
 _POD = Resource(group="", version="v1", kind="Pod", plural="pods")
 _STDIN, _STDOUT, _STDERR, _ERROR, _RESIZE, _CLOSE = b"\0", 1, 2, 3, b"\4", b"\xff"
 _COMMAND_PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
+_PIECE = 1 << 15
+"""Bytes of standard input in one message."""
 _PORT_PROTOCOLS = ("v4.channel.k8s.io",)
 
 
@@ -181,17 +183,38 @@ class PodConnections(ClientBase):
                     pod, command, namespace=namespace, container=container, stdin=stdin is not None
                 ) as running,
             ):
-                if stdin is not None:
-                    await running.write(stdin)
-                    await running.close_stdin()
-                async for name, data in running:
-                    written[name].append(data)
+                await self._talk(running, stdin, written)
         except TimeoutError:
             if not limit.expired():
                 raise
             raise TransportError(f"the command took longer than {timeout} s", sent=True, timed_out=True) from None
         assert running.exit_code is not None
         return CommandResult(running.exit_code, b"".join(written["stdout"]), b"".join(written["stderr"]))
+
+    @staticmethod
+    async def _talk(running: CommandStream, stdin: bytes | None, written: dict[str, list[bytes]]) -> None:
+        """Writes and reads at once: a command that answers while it reads would else wait for us, and we for it."""
+
+        async def read() -> None:
+            async for name, data in running:
+                written[name].append(data)
+
+        async def feed() -> None:
+            for start in range(0, len(stdin or b""), _PIECE):
+                await running.write((stdin or b"")[start : start + _PIECE])
+            if stdin is not None:
+                await running.close_stdin()
+
+        reading, feeding = asyncio.ensure_future(read()), asyncio.ensure_future(feed())
+        try:
+            await asyncio.wait((reading, feeding), return_when=asyncio.FIRST_COMPLETED)
+            if not reading.done():  # else the command ended, be it without having read everything
+                feeding.result()
+            await reading
+        finally:
+            for task in (reading, feeding):
+                task.cancel()
+            await asyncio.gather(reading, feeding, return_exceptions=True)
 
     @asynccontextmanager
     async def exec_stream(

@@ -98,9 +98,10 @@ class GarbageCollector:
                 await asyncio.wait((scanning, working), return_when=asyncio.FIRST_COMPLETED)
                 if scanning.done():
                     scanning.result()
+            except BaseException:
+                working.cancel()
+                raise
             finally:
-                if scanning.done():
-                    working.cancel()
                 await asyncio.gather(working, return_exceptions=True)
             if not working.cancelled():
                 working.result()

@@ -35,6 +35,8 @@ REFILL: Final = 300.0
 """Seconds for one more report about an object that has used up its burst."""
 MAX_OBJECTS: Final = 4096
 TRIES: Final = 12
+FLUSH_TIMEOUT: Final = 5.0
+"""Seconds that the last events may take: a server that does not answer must not keep a process from ending."""
 RETRY_PERIOD: Final = 10.0
 MAX_NOTE: Final = 1024
 
@@ -140,14 +142,25 @@ class EventRecorder:
                 await self._write_series()
 
     async def flush(self) -> None:
-        """Sends what waits, series too, as far as it goes at the first try."""
-        await self._send_waiting(tries=1)
-        await self._write_series(everything=True)
+        """Sends what waits, series too, as far as it goes at the first try and within `FLUSH_TIMEOUT` seconds."""
+        try:
+            async with asyncio.timeout(FLUSH_TIMEOUT):
+                await self._send_waiting(tries=1)
+                await self._write_series(everything=True)
+        except TimeoutError:
+            self.dropped += len(self._queue)
+            self._queue.clear()
+            logger.warning("not all events could be sent in the end: the server does not answer")
 
     async def _send_waiting(self, *, tries: int = TRIES) -> None:
         self._wake.clear()
         while self._queue:
-            await self._send(self._queue.popleft(), tries)
+            report = self._queue.popleft()
+            try:
+                await self._send(report, tries)
+            except asyncio.CancelledError:
+                self._queue.appendleft(report)  # for `flush`; it may be said twice, which is better than never
+                raise
         self._end_series()
 
     # -- filters -------------------------------------------------------------------------------------------------------
