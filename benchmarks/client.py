@@ -135,7 +135,6 @@ def python_for(system: str) -> str:
 
 def measure(python: str, system: str, server: str, seconds: float) -> dict[str, Any] | str:
     command = [python, str(HERE / "peers" / "client_verbs.py"), system, server, str(seconds)]
-    limit = 120 + 20 * seconds
     ended = subprocess.run(
         command,
         capture_output=True,

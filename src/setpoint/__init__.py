@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from setpoint.crd import Rule as Rule
     from setpoint.crd import Scale as Scale
     from setpoint.crd import Status as Status
+    from setpoint.manager import Fleet as Fleet
     from setpoint.manager import Manager as Manager
     from setpoint.meta import Condition as Condition
     from setpoint.meta import Model as Model
@@ -55,6 +56,7 @@ _HOMES = {
     "Conversion": "crd",
     "CustomResource": "crd",
     "Field": "crd",
+    "Fleet": "manager",
     "Head": "cache",
     "InformerFactory": "cache",
     "Manager": "manager",

@@ -275,7 +275,8 @@ async def test_a_context_that_blocks_has_all_that_a_context_has() -> None:
         return {name for name in dir(kind) if not name.startswith("_")}
 
     # What the framework itself keeps in the context is no business of a function's.
-    assert public(sp.Context) - public(SyncContext) <= {"live", "kept", "writes", "object", "key", "causes", "log"}
+    inside = {"live", "kept", "writes", "object", "key", "causes", "cluster", "log", "run_name"}
+    assert public(sp.Context) - public(SyncContext) <= inside
     seen: dict[str, Any] = {}
 
     def reconcile(obj: Widget, ctx: SyncContext) -> None:

@@ -6,7 +6,7 @@ The names are client-go's where it has them: ``reflector_*`` of its reflector me
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
 from setpoint.cache.record import version_number
@@ -37,11 +37,16 @@ class InformerMetrics:
 
     def __init__(self, name: str = "setpoint") -> None:
         self._name = name
-        self._factories: list[_Factory] = []
+        self._factories: dict[_Factory, str] = {}
 
-    def follow(self, factory: _Factory) -> None:
-        """Show the informers of this factory too."""
-        self._factories.append(factory)
+    def follow(self, factory: _Factory, *, name: str = "") -> None:
+        """Show the informers of this factory too, under a ``name`` of its own: two factories may have informers of the
+        same resource."""
+        self._factories[factory] = name or self._name
+
+    def unfollow(self, factory: _Factory) -> None:
+        """Don't any more."""
+        self._factories.pop(factory, None)
 
     def describe(self) -> Iterable[Metric]:
         """Nothing: so the registry need not collect in order to register."""
@@ -87,10 +92,10 @@ class InformerMetrics:
         watch_seconds = SummaryMetricFamily("reflector_watch_duration_seconds", "Time of watches.", labels=_LABELS)
         watch_items = SummaryMetricFamily("reflector_items_per_watch", "Changes in watches.", labels=_LABELS)
 
-        for shared in (each for factory in self._factories for each in factory.informers):
+        for factory_name, shared in self._informers():
             resource, store, reflector = shared.scope.resource, shared.store, shared.reflector
             done = reflector.counters
-            labels = [self._name, resource.group, resource.version, resource.plural]
+            labels = [factory_name, resource.group, resource.version, resource.plural]
             queued = max((registration.queued for registration in shared.registrations), default=0)
             gauges["informer_queued_items"].add_metric(labels, queued)
             for name, version in (
@@ -132,6 +137,11 @@ class InformerMetrics:
         yield from gauges.values()
         yield from counters.values()
         yield from (events, ends, relists, failures, list_seconds, items, watch_seconds, watch_items)
+
+    def _informers(self) -> Iterator[tuple[str, SharedInformer]]:
+        for factory, name in self._factories.items():
+            for shared in factory.informers:
+                yield name, shared
 
 
 def _age(moment: float) -> float | None:

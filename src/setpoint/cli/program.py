@@ -19,7 +19,7 @@ from setpoint.cli.manifests import cluster_role, definitions, to_yaml
 from setpoint.client import Client
 from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.controller import Controller
-from setpoint.manager import LeaderElection, Manager, Sharding
+from setpoint.manager import Fleet, KubeconfigFolder, LeaderElection, Manager, Sharding
 from setpoint.manager.logging import configure
 
 FIELD_MANAGER = "setpoint"
@@ -53,6 +53,7 @@ def program(name: str, controllers: Sequence[Controller[Any]]) -> App:
         leader_election_id: str | None = None,
         leader_election_namespace: str | None = None,
         shards: Annotated[bool, Parameter(negative="")] = False,
+        clusters: Path | None = None,
         metrics_bind_address: str = "0",
         metrics_secure: Annotated[bool, Parameter(negative="")] = False,
         metrics_cert_dir: Path | None = None,
@@ -85,6 +86,9 @@ def program(name: str, controllers: Sequence[Controller[Any]]) -> App:
         shards
             Share the objects with all other processes that run this with --shards, instead of electing a leader; their
             Leases are named and placed as that of an election would be.
+        clusters
+            Run in every cluster of which this folder has a kubeconfig, as they come and go, instead of the one cluster
+            of --kubeconfig; Leases stay in that one.
         metrics_bind_address
             Where to serve Prometheus metrics, such as :8080; 0 is off.
         metrics_secure
@@ -102,6 +106,8 @@ def program(name: str, controllers: Sequence[Controller[Any]]) -> App:
             raise SystemExit(f"{name}: --port and --write-kubeconfig go with --embedded")
         if shards and leader_elect:
             raise SystemExit(f"{name}: --shards and --leader-elect exclude each other: with shards every process works")
+        if clusters and (embedded or namespace):
+            raise SystemExit(f"{name}: --clusters goes neither with --embedded nor with --namespace")
         if metrics_secure is (metrics_cert_dir is None):
             raise SystemExit(f"{name}: --metrics-secure and --metrics-cert-dir go together")
         configure(log_format, log_level.upper())
@@ -114,7 +120,8 @@ def program(name: str, controllers: Sequence[Controller[Any]]) -> App:
                 try:
                     manager = Manager(
                         client,
-                        controllers=controllers,
+                        controllers=() if clusters else controllers,
+                        fleet=Fleet(*controllers, provider=KubeconfigFolder(clusters)) if clusters else None,
                         leader_election=LeaderElection(name=lease, identity=me, namespace=space)
                         if leader_elect
                         else None,

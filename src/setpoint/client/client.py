@@ -115,6 +115,19 @@ class Client(Reading, Writing, Subresources, PodConnections, Groups):
         """Ends every connection and stream. Closing twice does no harm."""
         await self.transport.close()
 
+    def over(self, transport: Transport) -> Client:
+        """A client that is the same but for what it sends through: with this one's retries, limits and warnings, and
+        with observers of writes of its own."""
+        made = Client(
+            transport,
+            namespace=self.namespace,
+            field_manager=self.field_manager,
+            config=self.config,
+            random=self.random,
+        )
+        made._requester = self._requester.over(transport)
+        return made
+
     def on_write(self, observer: WriteObserver) -> Callable[[], None]:
         """Calls ``observer`` after every write that succeeded; returns what takes it off again.
 

@@ -16,11 +16,14 @@ from typing import Any
 from setpoint.client.config import ClientConfig, Impersonation, environment_proxy, in_cluster_config
 from setpoint.client.errors import ConfigError
 from setpoint.client.kubeconfig_user import certificate_of, credentials_of
-from setpoint.client.stanza import Stanza, form, read_yaml
+from setpoint.client.stanza import Stanza, form, parse_yaml, read_yaml
 from setpoint.client.tls import check_readable
 
 __all__ = ["Kubeconfig", "load_config", "load_kubeconfig"]
 
+_OUTSIDE = frozenset(
+    {"auth-provider", "certificate-authority", "client-certificate", "client-key", "exec", "tokenFile"}
+)
 _SECTIONS = {"clusters": "cluster", "users": "user", "contexts": "context"}
 
 
@@ -53,6 +56,24 @@ class Kubeconfig:
             if document is not None:
                 merged._merge(path, document)
         return merged
+
+    @classmethod
+    def parse(cls, text: bytes, origin: str) -> Kubeconfig:
+        """What is no file, such as a Secret's content; ``origin`` stands for it in messages.
+
+        It has to carry its credentials itself: whoever may write such a thing must not thereby read this machine's
+        files or run its programs.
+
+        Raises:
+            ConfigError: it is no kubeconfig, or names a file, a command or an auth-provider.
+        """
+        path = Path(origin)
+        parsed = cls()
+        parsed._merge(path, parse_yaml(text, path))
+        for stanza in (*parsed.clusters.values(), *parsed.users.values()):
+            for field in _OUTSIDE & stanza.fields.keys():
+                raise ConfigError(f"{stanza.where}: {field} is not allowed there, it must carry its credentials itself")
+        return parsed
 
     def _merge(self, path: Path, document: Any) -> None:
         if not isinstance(document, dict):

@@ -54,6 +54,12 @@ class Requester:
         self._on_warning = on_warning or _log_warning
         self._warned: OrderedDict[str, None] = OrderedDict()
 
+    def over(self, transport: Transport) -> Requester:
+        """The same over another transport: one limiter, and no warning twice."""
+        made = Requester(transport, retry=self._retry, on_warning=self._on_warning, limiter=self._limiter)
+        made._warned = self._warned
+        return made
+
     async def request(
         self,
         method: str,

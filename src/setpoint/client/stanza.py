@@ -11,7 +11,7 @@ from typing import Any
 
 from setpoint.client.errors import ConfigError
 
-__all__ = ["Stanza", "form", "read_yaml"]
+__all__ = ["Stanza", "form", "parse_yaml", "read_yaml"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,6 @@ class Stanza:
 
 
 def read_yaml(path: Path, missing_ok: bool) -> Any:
-    import yaml
-
     try:
         text = path.read_bytes()
     except FileNotFoundError:
@@ -94,6 +92,12 @@ def read_yaml(path: Path, missing_ok: bool) -> Any:
         raise ConfigError(f"kubeconfig {path} does not exist") from None
     except OSError as problem:
         raise ConfigError(f"kubeconfig {path} can't be read: {problem.strerror or problem}") from None
+    return parse_yaml(text, path)
+
+
+def parse_yaml(text: bytes, path: Path) -> Any:
+    import yaml
+
     try:
         document = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as problem:

@@ -80,7 +80,17 @@ class Context:
     @property
     def controller(self) -> str:
         """The controller's name."""
+        return self._run.controller.name
+
+    @property
+    def run_name(self) -> str:
+        """The name of this run of the controller: with the cluster's, in a fleet."""
         return self._run.name
+
+    @property
+    def cluster(self) -> str:
+        """The name of the object's cluster in a fleet (`setpoint.manager.Fleet`); ``""`` in the manager's own."""
+        return self._run.cluster
 
     @property
     def client(self) -> Client:

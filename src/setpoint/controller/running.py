@@ -61,9 +61,13 @@ class RunningController(Generic[K]):
         queue_metrics: QueueMetricsProvider | None = None,
         logger: logging.Logger | None = None,
         shard: Shard | None = None,
+        cluster: str = "",
     ) -> None:
         self.controller = controller
-        self.name = controller.name
+        self.cluster = cluster
+        """The name of the cluster in a fleet; ``""`` is the manager's own."""
+        self.name = f"{controller.name}@{cluster}" if cluster else controller.name
+        """Tells this run from all others of its manager."""
         self.field_manager = controller.name
         self.client = client
         self.factory = factory
@@ -74,7 +78,11 @@ class RunningController(Generic[K]):
         self.problem = ""
         self.log = BoundLogger(
             logger or logging.getLogger("setpoint.controller"),
-            {"controller": self.name, "kind": controller.resource.kind},
+            {
+                "controller": controller.name,
+                "kind": controller.resource.kind,
+                **({"cluster": cluster} if cluster else {}),
+            },
         )
         self.informers: dict[GroupVersionResource, Informer[Any]] = {}
         self.scopes: dict[GroupVersionResource, str] = {}
@@ -361,7 +369,9 @@ class RunningController(Generic[K]):
     ) -> None:
         """See `Context.event`. Without a recorder the event is only logged."""
         if self.recorder is not None:
-            self.recorder.event(obj, type, reason, message, action=action or reason, related=related, by=self.name)
+            self.recorder.event(
+                obj, type, reason, message, action=action or reason, related=related, by=self.controller.name
+            )
         else:
             self.log.info(message, extra={"key": obj.key, "event": type, "reason": reason})
 

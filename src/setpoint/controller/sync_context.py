@@ -39,6 +39,7 @@ class SyncContext:
         self.object = context.object
         self.key = context.key
         self.causes = context.causes
+        self.cluster = context.cluster
         self.log = context.log
 
     def close(self) -> None:

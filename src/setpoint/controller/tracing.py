@@ -39,13 +39,7 @@ def find_tracer() -> Any:
 
 def traced(client: Client, tracer: Any) -> Client:
     """The same client, with a span for each request."""
-    return Client(
-        TracedTransport(client.transport, tracer),
-        namespace=client.namespace,
-        field_manager=client.field_manager,
-        config=client.config,
-        random=client.random,
-    )
+    return client.over(TracedTransport(client.transport, tracer))
 
 
 def reconcile_span(tracer: Any, controller: str, context: Context) -> AbstractContextManager[Any]:

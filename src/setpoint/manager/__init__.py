@@ -1,8 +1,11 @@
 """One process: runnables in order, leader election, health, metrics, signals, logging."""
 
+from setpoint.manager.cluster import Cluster
 from setpoint.manager.fence import FencedTransport, WriteRefused
+from setpoint.manager.fleet import Fleet, Provider
 from setpoint.manager.group import Runnable, RunnableEnded
 from setpoint.manager.health import HealthChecks
+from setpoint.manager.kubeconfigs import KubeconfigFolder, KubeconfigSecrets
 from setpoint.manager.leader_election import LeaderElection, LeaderElector, LeadershipLost
 from setpoint.manager.leader_shard import LeaderShard
 from setpoint.manager.manager import Manager
@@ -12,14 +15,19 @@ from setpoint.manager.sharding import Sharding
 from setpoint.manager.signals import stopping_on_signals
 
 __all__ = [
+    "Cluster",
     "FencedTransport",
+    "Fleet",
     "HealthChecks",
+    "KubeconfigFolder",
+    "KubeconfigSecrets",
     "LeaderElection",
     "LeaderElector",
     "LeaderShard",
     "LeadershipLost",
     "Manager",
     "ProcessMetrics",
+    "Provider",
     "Runnable",
     "RunnableEnded",
     "ShardMember",

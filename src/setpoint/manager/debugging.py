@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -28,22 +28,23 @@ class ControllersPage:
     It shows names and errors, never the content of objects.
     """
 
-    def __init__(self, controllers: Mapping[str, RunningController[Any]]) -> None:
-        self._controllers = controllers
+    def __init__(self, controllers: Callable[[], Mapping[str, RunningController[Any]]]) -> None:
+        self._find = controllers
 
     def answer(self, path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
+        controllers = self._find()
         name, _, key = path.partition("/")
         key = key or next(iter(query.get("key", ())), "")
         if name:
-            run = self._controllers.get(name)
+            run = controllers.get(name)
             if run is None:
-                return _missing(f"there is no controller {name!r}", self._controllers)
+                return _missing(f"there is no controller {name!r}", controllers)
             return _json(explain(run, ObjectKey(key)) if key else summary(run))
-        runs = list(self._controllers.values())
+        runs = list(controllers.values())
         if kind := next(iter(query.get("kind", ())), ""):
             runs = [run for run in runs if kind.lower() in _names(run)]
             if not runs:
-                return _missing(f"there is no controller of {kind!r}", self._controllers)
+                return _missing(f"there is no controller of {kind!r}", controllers)
         if key:
             return _json([explain(run, ObjectKey(key)) for run in runs])
         return _json([summary(run) for run in runs])
@@ -51,7 +52,7 @@ class ControllersPage:
 
 def _names(run: RunningController[Any]) -> set[str]:
     resource = run.controller.resource
-    names = (run.name, resource.kind, resource.plural, resource.singular, *resource.short_names)
+    names = (run.name, run.controller.name, resource.kind, resource.plural, resource.singular, *resource.short_names)
     return {name.lower() for name in names}
 
 

@@ -39,7 +39,7 @@ class FencedTransport:
         """Raises `WriteRefused`."""
         if request.method not in ("GET", "HEAD", "OPTIONS"):
             context, fence = current.get(), self._fence
-            if not (fence.may_act() if context is None else fence.may_write(context.controller, context.key)):
+            if not (fence.may_act() if context is None else fence.may_write(context.run_name, context.key)):
                 raise WriteRefused(
                     f"{request.method} {request.path} refused: another process may have taken over by now", sent=False
                 )

@@ -14,19 +14,27 @@ class HealthChecks:
     def __init__(self, name: str) -> None:
         self.name = name
         self._checks: dict[str, Check] = {}
+        self._remarks: set[str] = set()
 
-    def add(self, name: str, check: Check) -> None:
-        """Raises `ValueError` for a name that is taken."""
+    def add(self, name: str, check: Check, *, counts: bool = True) -> None:
+        """A check that does not count is told, and answers for itself at its own path, but fails nothing else.
+
+        Raises:
+            ValueError: the name is taken.
+        """
         if name in self._checks:
             raise ValueError(f"{self.name}: there is a check {name!r} already")
         self._checks[name] = check
+        if not counts:
+            self._remarks.add(name)
 
     def remove(self, name: str) -> None:
         self._checks.pop(name, None)
+        self._remarks.discard(name)
 
     def problems(self, *, exclude: Iterable[str] = ()) -> dict[str, str]:
-        """The checks that fail, and why."""
-        skipped = set(exclude)
+        """The checks that count and fail, and why."""
+        skipped = {*exclude, *self._remarks}
         return {name: why for name, check in self._checks.items() if name not in skipped and (why := check())}
 
     def answer(self, path: str, query: Mapping[str, list[str]]) -> tuple[int, str]:
@@ -48,6 +56,9 @@ class HealthChecks:
                 lines.append(f"[+]{name} excluded: ok")
                 continue
             why = check()
+            if why and name in self._remarks:
+                lines.append(f"[!]{name} failed, which does not count: {why}")
+                continue
             failed = failed or bool(why)
             lines.append(f"[-]{name} failed: {why}" if why else f"[+]{name} ok")
         lines += [f"warn: some health checks cannot be excluded: no matches for {name!r}"

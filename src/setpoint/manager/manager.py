@@ -16,8 +16,10 @@ from setpoint.client import Client
 from setpoint.controller import BoundLogger, Controller, RunningController
 from setpoint.controller.events import EventRecorder
 from setpoint.manager.access import TokenAccess
+from setpoint.manager.cluster import Host
 from setpoint.manager.debugging import PATH, ControllersPage
-from setpoint.manager.fence import Fence, FencedTransport
+from setpoint.manager.fence import FencedTransport
+from setpoint.manager.fleet import ClusterHealth, Fleet
 from setpoint.manager.group import Group, Runnable
 from setpoint.manager.health import HealthChecks
 from setpoint.manager.http_server import Access, Answer, HttpServer
@@ -60,13 +62,14 @@ class Manager:
         metrics_secure: serve those over TLS, and only to bearers of tokens whom the API server lets ``get`` the path.
         metrics_cert_dir: where ``tls.crt`` and ``tls.key`` for that are; new ones are taken up.
         health_probe_bind_address: ``:8081`` for ``/healthz`` and ``/readyz``; ``"0"`` is off.
+        fleet: other clusters, and the controllers that run in each of them.
         shutdown_timeout: seconds that everything together may take to stop before it is cancelled; None for ever.
         namespace: limits all caches to one namespace.
         instance: names this process in events.
 
     Raises:
-        ValueError: two controllers have one name, an address is not valid, there is both an election and sharding, or
-            one of ``metrics_secure`` and ``metrics_cert_dir`` without the other.
+        ValueError: two controllers have one name, the fleet is in another manager, an address is not valid, there is
+            both an election and sharding, or one of ``metrics_secure`` and ``metrics_cert_dir`` without the other.
     """
 
     def __init__(
@@ -80,6 +83,7 @@ class Manager:
         metrics_secure: bool = False,
         metrics_cert_dir: Path | None = None,
         health_probe_bind_address: str = "0",
+        fleet: Fleet | None = None,
         shutdown_timeout: float | None = 30.0,
         namespace: str | None = None,
         factory: InformerFactory | None = None,
@@ -110,7 +114,9 @@ class Manager:
             self._shard = self.shards = ShardMember(
                 client, sharding, now=now, random=self.random, ready=self._caches_synced
             )
-        self._leading_client = client if self._shard is None else _fenced(client, self._shard)
+        self._leading_client = client
+        if self._shard is not None:
+            self._leading_client = client.over(FencedTransport(client.transport, self._shard))
         self.factory = factory or InformerFactory(
             client,
             namespace=namespace,
@@ -151,12 +157,24 @@ class Manager:
             for checks in (self.healthz, self.readyz):
                 self.health_server.add(f"/{checks.name}", _health_handler(checks))
         if (page_server := self.metrics_server or self.health_server) is not None:
-            page_server.add(PATH, ControllersPage(self.controllers).answer)
+            page_server.add(PATH, ControllersPage(self._runs).answer)
         if self.elector is not None:
             elector = self.elector
             self.healthz.add("leader-election", lambda: elector.check(20.0))
         for controller in controllers:
             self.add(controller)
+        self.fleet = fleet
+        if fleet is not None:
+            caches, others, leaders = fleet.attach(Host(now, self.random, instance, self.metrics, self._shard), client)
+            self._groups["caches"].add(caches)
+            self._groups["others"].add(others)
+            self._groups["leader"].add(leaders)
+            fleet.listen(ClusterHealth(self.readyz))
+            if self.metrics is not None:
+                self.metrics.add_fleet(fleet)
+
+    def _runs(self) -> dict[str, RunningController[Any]]:
+        return self.controllers if self.fleet is None else {**self.controllers, **self.fleet.runs()}
 
     def add(
         self,
@@ -374,17 +392,6 @@ class _Caches:
         async with self._factory:
             self.ready.set()
             await asyncio.Event().wait()
-
-
-def _fenced(client: Client, fence: Fence) -> Client:
-    """The same client, but for its writes."""
-    return Client(
-        FencedTransport(client.transport, fence),
-        namespace=client.namespace,
-        field_manager=client.field_manager,
-        config=client.config,
-        random=client.random,
-    )
 
 
 def _health_handler(checks: HealthChecks) -> Callable[..., Answer]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from setpoint.cache import InformerMetrics
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
     from prometheus_client.core import Metric
 
+    from setpoint.manager.fleet import Fleet
     from setpoint.manager.leader_election import LeaderElector
 
 
@@ -44,12 +45,33 @@ class ProcessMetrics:
     def add_elector(self, elector: LeaderElector) -> None:
         self._electors.append(elector)
 
+    def add_fleet(self, fleet: Fleet) -> None:
+        self.registry.register(_Clusters(fleet))
+
     def answer(self, _path: str, _query: Mapping[str, list[str]], headers: Mapping[str, str]) -> Answer:
         """What ``/metrics`` answers, in the form that the scraper asks for."""
         from prometheus_client.exposition import choose_encoder
 
         encode, content_type = choose_encoder(headers.get("accept", ""))
         return Answer(200, encode(self.registry), content_type)
+
+
+class _Clusters:
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+
+    def describe(self) -> Iterable[Metric]:
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        from prometheus_client.core import GaugeMetricFamily
+
+        ready = GaugeMetricFamily(
+            "setpoint_cluster_ready", "1 if everything works in this cluster of the fleet, 0 if not", labels=["cluster"]
+        )
+        for cluster in self._fleet:
+            ready.add_metric([cluster.name], 0.0 if cluster.problem() else 1.0)
+        yield ready
 
 
 class _Leadership:

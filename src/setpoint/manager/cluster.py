@@ -1,0 +1,205 @@
+"""Cluster: one of a fleet's clusters, with its own client, caches and runs of controllers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from random import Random
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+from setpoint.cache import Informer, InformerFactory, Lister
+from setpoint.client import Client
+from setpoint.controller import Controller, RunningController
+from setpoint.controller.context import UndeclaredRead
+from setpoint.controller.events import EventRecorder
+from setpoint.controller.failures import describe
+from setpoint.manager.fence import FencedTransport
+from setpoint.meta import GroupVersionResource, Object, resource_of
+
+if TYPE_CHECKING:
+    from setpoint.manager.leader_shard import LeaderShard
+    from setpoint.manager.metrics import ProcessMetrics
+    from setpoint.manager.shard_member import ShardMember
+
+K = TypeVar("K", bound=Object)
+FIRST_PAUSE: Final = 1.0
+LONGEST_PAUSE: Final = 60.0
+"""Seconds after which a controller that could not go on in a cluster is started there again; doubled each time."""
+DRAIN: Final = 10.0
+"""Seconds that reconciles may go on in a cluster that leaves."""
+logger = logging.getLogger("setpoint.fleet")
+
+
+class Host(NamedTuple):
+    """What a fleet has from its manager."""
+
+    now: Callable[[], datetime]
+    random: Random
+    instance: str
+    metrics: ProcessMetrics | None = None
+    shard: ShardMember | LeaderShard | None = None
+
+
+class Read(NamedTuple):
+    """A cache that every cluster of the fleet has, with the options of `InformerFactory.informer`."""
+
+    kind: type[Object]
+    options: dict[str, Any]
+
+
+class Cluster:
+    """One cluster, for as long as it is in the fleet.
+
+    `client` reads and writes there; `lister` answers from a cache that the fleet declares (`Fleet.reads`,
+    `Fleet.events`). Nothing that fails here touches other clusters: a controller whose caches don't sync is started
+    again after a pause, and `problem` says why.
+    """
+
+    def __init__(
+        self, name: str, client: Client, host: Host, controllers: Sequence[Controller[Any]], reads: Sequence[Read]
+    ) -> None:
+        self.name = name
+        self.client = client
+        self.runs: dict[str, RunningController[Any]] = {}
+        """The runs of the fleet's controllers here, by the controllers' names."""
+        self.factory = InformerFactory(client, random=host.random)
+        self._host = host
+        self._controllers = controllers
+        self._recorder = EventRecorder(client, now=host.now, random=host.random, instance=host.instance)
+        self._failures: dict[str, str] = {}
+        self._tasks: dict[bool, dict[str, asyncio.Task[None]]] = {True: {}, False: {}}
+        self._informers: dict[GroupVersionResource, Informer[Any]] = {
+            resource_of(read.kind).gvr: self.factory.informer(read.kind, **read.options) for read in reads
+        }
+        if host.metrics is not None:
+            host.metrics.informers.follow(self.factory, name=name)
+        for controller in controllers:  # their caches sync before they may work
+            self._bind(controller).prepare()
+
+    def lister(self, kind: type[K]) -> Lister[K]:
+        """The cache of a kind that the fleet reads. It may be behind, or not synced yet: see `problem`.
+
+        Raises:
+            UndeclaredRead: the fleet declares none.
+        """
+        return self.informer(kind).lister
+
+    def informer(self, kind: type[K]) -> Informer[K]:
+        """As `lister`; the informer itself."""
+        informer: Informer[K] | None = self._informers.get(resource_of(kind).gvr)
+        if informer is None:
+            name = kind.__name__
+            raise UndeclaredRead(f"the fleet declares no cache of {name}: add fleet.reads({name}), or read with client")
+        return informer
+
+    def problem(self) -> str:
+        """Why not everything works in this cluster, for health checks; ``""`` if it does."""
+        for informer in self._informers.values():
+            if not informer.has_synced:
+                return f"cache of {informer.resource.plural} not synced" + _because(informer.last_error)
+        for name, run in self.runs.items():
+            if why := self._failures.get(name) or run.readiness():
+                return f"controller {name}: {why}"
+        return self._failures.get("", "")
+
+    # -- life, as the fleet has it -------------------------------------------------------------------------------------
+
+    async def run_caches(self) -> None:
+        """Caches and events, until cancelled."""
+        try:
+            async with self.factory:
+                await self._recorder.run()
+        except Exception as problem:
+            self._failures[""] = f"its caches have ended: {describe(problem)}"
+            logger.exception("caches have ended", extra={"fields": {"cluster": self.name}})
+        finally:
+            if self._host.metrics is not None:
+                self._host.metrics.informers.unfollow(self.factory)
+
+    def begin(self, *, leading: bool) -> None:
+        """Starts the controllers that are for leaders only, or the others."""
+        for controller in self._controllers:
+            if controller.leader_only is leading and controller.name not in self._tasks[leading]:
+                task = asyncio.get_running_loop().create_task(
+                    self._keep(controller), name=f"{controller.name}@{self.name}"
+                )
+                self._tasks[leading][controller.name] = task
+
+    async def end(self, *, leading: bool, within: float | None) -> None:
+        """Stops them again: what is under way ends by itself, or is cancelled after ``within`` seconds."""
+        tasks = self._tasks[leading]
+        for name, task in tasks.items():
+            run = self.runs[name]
+            if run.state in ("new", "stopped"):
+                task.cancel()
+            else:
+                run.stop()
+        try:
+            if tasks:
+                await asyncio.wait(set(tasks.values()), timeout=within)
+        finally:
+            for task in tasks.values():
+                task.cancel()
+            while any(not task.done() for task in tasks.values()):
+                await asyncio.wait(set(tasks.values()))
+            tasks.clear()
+
+    async def send_last_events(self) -> None:
+        """After the caches have ended; gives up after a while, since the cluster may be unreachable."""
+        try:
+            async with asyncio.timeout(DRAIN):
+                await self._recorder.flush()
+        except TimeoutError:
+            logger.warning("the last events were not sent in time", extra={"fields": {"cluster": self.name}})
+
+    async def _keep(self, controller: Controller[Any]) -> None:
+        """Runs the controller until it is stopped; whenever it fails, again."""
+        pause = FIRST_PAUSE
+        while True:
+            run = self.runs[controller.name]
+            if run.state != "new":
+                run = self._bind(controller)
+            try:
+                await run.run()
+                return
+            except Exception as problem:  # noqa: BLE001 - a cluster's failure is its own
+                while isinstance(problem, ExceptionGroup) and len(problem.exceptions) == 1:
+                    problem = problem.exceptions[0]
+                self._failures[controller.name] = describe(problem)
+                logger.warning(
+                    "a controller can't go on in a cluster",
+                    extra={"fields": {"cluster": self.name, "controller": controller.name, "error": describe(problem),
+                                      "again_in": pause}},
+                )  # fmt: skip
+            await asyncio.sleep(pause * (1 + self._host.random.random() / 10))
+            pause = min(pause * 2, LONGEST_PAUSE)
+            self._failures.pop(controller.name, None)
+
+    def _bind(self, controller: Controller[Any]) -> RunningController[Any]:
+        host = self._host
+        shard = host.shard if controller.leader_only else None
+        client = self.client
+        if shard is not None:
+            client = client.over(FencedTransport(client.transport, shard))
+        metrics = host.metrics
+        run = self.runs[controller.name] = controller.bind(
+            client,
+            self.factory,
+            now=host.now,
+            random=host.random,
+            recorder=self._recorder,
+            metrics=metrics.controllers if metrics is not None else None,
+            queue_metrics=metrics.queues if metrics is not None else None,
+            shard=shard,
+            cluster=self.name,
+        )
+        return run
+
+    def __repr__(self) -> str:
+        return f"Cluster({self.name!r})"
+
+
+def _because(error: Exception | None) -> str:
+    return f": {error}" if error is not None else ""

@@ -1,0 +1,287 @@
+"""Fleet: several clusters in one manager, each with its own client, caches and controllers; they come and go."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+from setpoint.client import Client
+from setpoint.controller import Controller, RunningController
+from setpoint.controller.controller import Source
+from setpoint.controller.predicates import Test
+from setpoint.manager.cluster import DRAIN, Cluster, Host, Read
+from setpoint.manager.fleet_events import ClusterMap, FleetEvents
+from setpoint.manager.health import HealthChecks
+from setpoint.meta import Object
+from setpoint.meta.names import dns1123_subdomain
+
+logger = logging.getLogger("setpoint.fleet")
+
+
+class Provider(Protocol):
+    """Knows which clusters there are."""
+
+    async def run(self, fleet: Fleet, home: Client) -> None:
+        """Calls `Fleet.engage` and `Fleet.disengage` until it is cancelled. ``home`` is the manager's own cluster.
+
+        What it raises ends the manager; a cluster that can't be reached is no reason for that.
+        """
+        ...
+
+
+class Fleet:
+    """Clusters beside the manager's own.
+
+    ```python
+    fleet = sp.Fleet(controller, provider=KubeconfigFolder("/etc/clusters"))
+    await sp.Manager(home, fleet=fleet).run()
+    ```
+
+    Every one of ``controllers`` runs in every cluster, with a queue, workers and caches of its own there: its function
+    reads and writes the cluster of its object, whose name is `Context.cluster`. What the manager has of its own, such
+    as its Lease, is in its own cluster, the home. `events` and `reads` are for controllers at home that look at the
+    others.
+
+    *Guarantees*
+
+    - A request is a cluster, a controller and a key; the same key in two clusters is two.
+    - A cluster that can't be reached, or that refuses, stops nothing in others, nor the manager: its controllers are
+      started again until they work, and `/readyz/cluster-NAME` says why they don't.
+    - Leader election and shards hold for all clusters: their Leases are at home, and writes are fenced everywhere.
+    - When a cluster leaves, its reconciles under way end (or are cancelled after 10 s), and nothing of it stays.
+
+    Args:
+        controllers: for every cluster.
+        provider: says which clusters there are; without one, `engage` and `disengage` do.
+
+    Raises:
+        ValueError: two controllers have one name.
+    """
+
+    def __init__(self, *controllers: Controller[Any], provider: Provider | None = None) -> None:
+        names = [controller.name for controller in controllers]
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise ValueError(f"a fleet has two controllers named {twice.pop()!r}: give one of them another name=")
+        self._controllers = controllers
+        self._provider = provider
+        self._reads: list[Read] = []
+        self._host: Host | None = None
+        self._clusters: dict[str, Cluster] = {}
+        self._caches: dict[Cluster, asyncio.Task[None]] = {}
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._listeners: list[FleetListener] = []
+        self._started = False
+        self._working: set[bool] = set()
+        self._waiting: dict[str, Client] = {}
+
+    # -- what there is -------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, name: str) -> Cluster:
+        """Raises `KeyError` for a cluster that is not in the fleet (any more)."""
+        try:
+            return self._clusters[name]
+        except KeyError:
+            known = ", ".join(sorted(self._clusters)) or "none"
+            raise KeyError(f"there is no cluster {name!r} in the fleet; there is: {known}") from None
+
+    def get(self, name: str) -> Cluster | None:
+        return self._clusters.get(name)
+
+    def __iter__(self) -> Iterator[Cluster]:
+        """The clusters that are in the fleet now."""
+        return iter(list(self._clusters.values()))
+
+    def __len__(self) -> int:
+        return len(self._clusters)
+
+    def runs(self) -> dict[str, RunningController[Any]]:
+        """Every run in every cluster, as ``CONTROLLER@CLUSTER``."""
+        return {run.name: run for cluster in self for run in cluster.runs.values()}
+
+    # -- declarations --------------------------------------------------------------------------------------------------
+
+    def reads(self, kind: type[Object], **options: Any) -> None:
+        """Declares a cache of ``kind`` in every cluster, for `Cluster.lister`; ``options`` are those of
+        `InformerFactory.informer`.
+
+        Raises:
+            RuntimeError: the fleet has been started.
+            ValueError: the kind is declared already, with other options.
+        """
+        if self._host is not None:
+            raise RuntimeError("a fleet's caches are declared before its manager is made")
+        read = Read(kind, options)
+        for known in self._reads:
+            if known.kind is kind and known.options != options:
+                raise ValueError(f"the fleet declares {kind.__name__} twice, with different options; it has one cache")
+        if read not in self._reads:
+            self._reads.append(read)
+
+    def events(
+        self, kind: type[Object], map: ClusterMap, *, predicates: tuple[Test, ...] = (), **options: Any
+    ) -> Source:
+        """A source for a controller at home: ``map(cluster, head)`` gives the keys to reconcile for an object of
+        ``kind`` that changed in the cluster of that name.
+
+        ```python
+        sp.Controller(Rollout, reconcile).source(fleet.events(Deployment, rollouts_of))
+        ```
+
+        When a cluster leaves, every object that was there counts as changed. ``predicates`` and ``options`` are as for
+        `Controller.watches` and `reads`.
+        """
+        self.reads(kind, **options)
+        return FleetEvents(self, kind, map, predicates)
+
+    # -- coming and going ----------------------------------------------------------------------------------------------
+
+    async def engage(self, name: str, client: Client) -> None:
+        """Takes a cluster in. The same client again changes nothing, another one replaces the first.
+
+        Returns without waiting for the cluster, which may be unreachable. The client stays the caller's, to be closed
+        after `disengage`.
+
+        Raises:
+            ValueError: the name is not a DNS subdomain.
+        """
+        if problems := dns1123_subdomain(name):
+            raise ValueError(f"cluster name {name!r}: {problems[0]}")
+        if not self._started:
+            self._waiting[name] = client
+            return
+        async with self._locks[name]:
+            present = self._clusters.get(name)
+            if present is not None:
+                if present.client is client:
+                    return
+                await self._remove(present)
+            assert self._host is not None
+            cluster = self._clusters[name] = Cluster(name, client, self._host, self._controllers, self._reads)
+            loop = asyncio.get_running_loop()
+            self._caches[cluster] = loop.create_task(cluster.run_caches(), name=f"caches of {name}")
+            for listener in self._listeners:
+                listener.joined(cluster)
+            for leading in self._working:
+                cluster.begin(leading=leading)
+            logger.info("cluster joined", extra={"fields": {"cluster": name}})
+
+    async def disengage(self, name: str) -> None:
+        """Lets a cluster go; returns when nothing of it is left. One that is not there is fine."""
+        self._waiting.pop(name, None)
+        async with self._locks[name]:
+            if (cluster := self._clusters.get(name)) is not None:
+                await self._remove(cluster)
+                logger.info("cluster left", extra={"fields": {"cluster": name}})
+
+    async def _remove(self, cluster: Cluster) -> None:
+        del self._clusters[cluster.name]
+        for listener in self._listeners:
+            listener.left(cluster)
+        await asyncio.gather(*(cluster.end(leading=leading, within=DRAIN) for leading in (True, False)))
+        await self._end_caches(cluster)
+
+    async def _end_caches(self, cluster: Cluster) -> None:
+        task = self._caches.pop(cluster)
+        task.cancel()
+        while not task.done():
+            await asyncio.wait({task})
+        await cluster.send_last_events()
+
+    def listen(self, listener: FleetListener) -> Callable[[], None]:
+        """Tells ``listener`` of every cluster, those that are there at once; the answer ends that."""
+        self._listeners.append(listener)
+        for cluster in self:
+            listener.joined(cluster)
+        return lambda: self._listeners.remove(listener)
+
+    # -- in a manager --------------------------------------------------------------------------------------------------
+
+    def attach(self, host: Host, home: Client) -> tuple[FleetCaches, FleetWork, FleetWork]:
+        """What its manager runs: in the group of caches, of others, of leaders.
+
+        Raises:
+            ValueError: it is in another manager.
+        """
+        if self._host is not None:
+            raise ValueError("this fleet is in another manager already; make another one")
+        self._host = host
+        return FleetCaches(self, home), FleetWork(self, leading=False), FleetWork(self, leading=True)
+
+    async def run_caches(self, home: Client) -> None:
+        self._started = True
+        try:
+            waiting, self._waiting = self._waiting, {}
+            for name, client in waiting.items():
+                await self.engage(name, client)
+            if self._provider is not None:
+                await self._provider.run(self, home)
+            await asyncio.Event().wait()
+        finally:
+            self._started = False
+            await asyncio.gather(*(self._end_caches(cluster) for cluster in self))
+            self._clusters.clear()
+
+    async def work(self, stopping: asyncio.Event, *, leading: bool) -> None:
+        self._working.add(leading)
+        within: float | None = 0.0
+        try:
+            for cluster in self:
+                cluster.begin(leading=leading)
+            await stopping.wait()
+            within = None  # the manager has its own deadline
+        finally:
+            self._working.discard(leading)
+            await asyncio.gather(*(cluster.end(leading=leading, within=within) for cluster in self))
+
+
+class FleetListener(Protocol):
+    """Is told of clusters that come and go."""
+
+    def joined(self, cluster: Cluster) -> None: ...
+
+    def left(self, cluster: Cluster) -> None:
+        """Its caches can still be read."""
+        ...
+
+
+class ClusterHealth:
+    """A check for every cluster. None of them counts: what is wrong with one cluster must not stop a roll-out of what
+    works on all of them."""
+
+    def __init__(self, checks: HealthChecks) -> None:
+        self._checks = checks
+
+    def joined(self, cluster: Cluster) -> None:
+        self._checks.add(f"cluster-{cluster.name}", cluster.problem, counts=False)
+
+    def left(self, cluster: Cluster) -> None:
+        self._checks.remove(f"cluster-{cluster.name}")
+
+
+class FleetCaches:
+    """The runnable of a fleet's provider and caches."""
+
+    def __init__(self, fleet: Fleet, home: Client) -> None:
+        self.name = "fleet"
+        self._fleet, self._home = fleet, home
+
+    async def run(self) -> None:
+        await self._fleet.run_caches(self._home)
+
+
+class FleetWork:
+    """The runnable of a fleet's controllers: those that only a leader may run, or the others."""
+
+    def __init__(self, fleet: Fleet, *, leading: bool) -> None:
+        self.name = "fleet's leaders" if leading else "fleet"
+        self._fleet, self._leading = fleet, leading
+        self._stopping = asyncio.Event()
+
+    async def run(self) -> None:
+        await self._fleet.work(self._stopping, leading=self._leading)
+
+    def stop(self) -> None:
+        self._stopping.set()

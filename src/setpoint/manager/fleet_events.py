@@ -1,0 +1,86 @@
+"""FleetEvents: what happens in the clusters of a fleet, as keys for a controller at home."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from typing import TYPE_CHECKING, TypeAlias
+
+from setpoint.cache import Head
+from setpoint.controller.predicates import Test
+from setpoint.meta import Object, ObjectKey
+
+if TYPE_CHECKING:
+    from setpoint.manager.cluster import Cluster
+    from setpoint.manager.fleet import Fleet
+
+ClusterMap: TypeAlias = Callable[[str, Head], Iterable[ObjectKey | str]]
+"""``map(cluster, head)``: the keys, at home, that an object in a cluster means."""
+
+
+class FleetEvents:
+    """A `Source`. Each call of it is told of all that is there, and then of every change.
+
+    *Guarantees*: a key that is waiting to be taken is there once, so memory is bounded by the number of keys.
+    """
+
+    def __init__(self, fleet: Fleet, kind: type[Object], map: ClusterMap, predicates: tuple[Test, ...]) -> None:
+        self._fleet = fleet
+        self._kind = kind
+        self._map = map
+        self._predicates = predicates
+
+    async def __call__(self) -> AsyncIterator[ObjectKey | str]:
+        listener = _Listener(self._kind, self._map, self._predicates)
+        remove = self._fleet.listen(listener)
+        try:
+            while True:
+                await listener.some.wait()
+                while listener.keys:
+                    key = next(iter(listener.keys))
+                    del listener.keys[key]
+                    yield key
+                listener.some.clear()
+        finally:
+            remove()
+            listener.close()
+
+
+class _Listener:
+    def __init__(self, kind: type[Object], map: ClusterMap, predicates: tuple[Test, ...]) -> None:
+        self.keys: dict[ObjectKey | str, None] = {}
+        self.some = asyncio.Event()
+        self._kind, self._map, self._predicates = kind, map, predicates
+        self._removals: dict[Cluster, Callable[[], None]] = {}
+
+    def joined(self, cluster: Cluster) -> None:
+        name = cluster.name
+
+        def deliver(old: Head | None, new: Head | None) -> None:
+            if all(test(old, new) for test in self._predicates):
+                for head in (old, new):
+                    if head is not None:
+                        self.keys.update(dict.fromkeys(self._map(name, head)))
+                if self.keys:
+                    self.some.set()
+
+        registration = cluster.informer(self._kind).add_event_handler(
+            on_add=lambda head, _initial: deliver(None, head),
+            on_update=deliver,
+            on_delete=lambda head, _unknown: deliver(head, None),
+            name=f"events of {name}",
+        )
+        self._removals[cluster] = registration.detach
+
+    def left(self, cluster: Cluster) -> None:
+        self._removals.pop(cluster)()
+        store = cluster.informer(self._kind).store
+        for key in list(store):
+            if (head := store.head(key)) is not None:
+                self.keys.update(dict.fromkeys(self._map(cluster.name, head)))
+        if self.keys:
+            self.some.set()
+
+    def close(self) -> None:
+        for remove in self._removals.values():
+            remove()

@@ -1,0 +1,157 @@
+"""Providers of fleets: a kubeconfig for each cluster, as files in a folder or as Secrets at home."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from setpoint.cache import InformerFactory
+from setpoint.client import Client, ClientConfig, ConfigError
+from setpoint.client.kubeconfig import Kubeconfig
+
+if TYPE_CHECKING:
+    from setpoint.manager.fleet import Fleet
+
+LOOK_EVERY: Final = 10.0
+"""Seconds between two looks at a folder."""
+LABEL: Final = "fleet.setpoint.io/cluster"
+logger = logging.getLogger("setpoint.fleet")
+
+
+class _Members:
+    """Keeps a fleet as kubeconfigs say, and closes the clients of those that have gone."""
+
+    def __init__(self, fleet: Fleet, connect: Callable[[ClientConfig], Client]) -> None:
+        self._fleet = fleet
+        self._connect = connect
+        self._clients: dict[str, Client] = {}
+        self._seen: dict[str, bytes] = {}
+
+    async def now(self, kubeconfigs: Mapping[str, tuple[bytes, Callable[[], Kubeconfig]]]) -> None:
+        """All that there are, by the names of clusters: the text, and how it is read."""
+        gone = self._seen.keys() - kubeconfigs.keys()
+        await asyncio.gather(
+            *(self._found(name, text, read) for name, (text, read) in kubeconfigs.items()),
+            *(self._gone(name) for name in gone),
+        )
+
+    async def _found(self, name: str, text: bytes, read: Callable[[], Kubeconfig]) -> None:
+        """One that can't be used leaves the last one that could in place."""
+        if self._seen.get(name) == text:
+            return
+        self._seen[name] = text
+        try:
+            client = self._connect(read().config())
+        except ConfigError as problem:
+            logger.warning("a cluster can't be used", extra={"fields": {"cluster": name, "error": str(problem)}})
+            return
+        try:
+            await self._fleet.engage(name, client)
+        except ValueError as problem:
+            logger.warning("a cluster can't be used", extra={"fields": {"cluster": name, "error": str(problem)}})
+            await client.close()
+            return
+        former = self._clients.pop(name, None)
+        self._clients[name] = client
+        if former is not None:
+            await former.close()
+
+    async def _gone(self, name: str) -> None:
+        self._seen.pop(name, None)
+        if (client := self._clients.pop(name, None)) is not None:
+            await self._fleet.disengage(name)
+            await client.close()
+
+    async def close(self) -> None:
+        """The fleet ends: it has let its clusters go when their clients are closed."""
+        await asyncio.gather(*(self._gone(name) for name in list(self._clients)))
+
+
+class KubeconfigFolder:
+    """Every file of a folder is the kubeconfig of a cluster, named as the file without its ending.
+
+    A file that appears, changes or goes is noticed within ``every`` seconds, and so is what it mounts as a volume: a
+    ConfigMap or a Secret. Hidden files don't count. One that can't be used is logged, and what was there before stays.
+    """
+
+    def __init__(
+        self,
+        folder: Path | str,
+        *,
+        every: float = LOOK_EVERY,
+        connect: Callable[[ClientConfig], Client] = Client.from_config,
+    ) -> None:
+        self._folder = Path(folder)
+        self._every = every
+        self._connect = connect
+
+    async def run(self, fleet: Fleet, home: Client) -> None:
+        """See `Provider`. Raises `OSError` if the folder can't be read at the start."""
+        members = _Members(fleet, self._connect)
+        try:
+            files = self._files()
+            while True:
+                await members.now(
+                    {name: (text, partial(Kubeconfig.read, path)) for name, (path, text) in files.items()}
+                )
+                await asyncio.sleep(self._every)
+                try:
+                    files = self._files()
+                except OSError as problem:  # also of one that went between two looks at it
+                    logger.warning("the folder of clusters can't be read", extra={"fields": {"error": str(problem)}})
+        finally:
+            await members.close()
+
+    def _files(self) -> dict[str, tuple[Path, bytes]]:
+        files = (path for path in sorted(self._folder.iterdir()) if not path.name.startswith(".") and path.is_file())
+        return {path.stem: (path, path.read_bytes()) for path in files}
+
+
+class KubeconfigSecrets:
+    """Every Secret of a namespace at home that has the label ``fleet.setpoint.io/cluster`` is a cluster, named as the
+    label's value; its key ``kubeconfig`` holds what it says.
+
+    Such a kubeconfig has to carry its credentials: files and commands are refused.
+
+    The manager needs ``get``, ``list`` and ``watch`` on Secrets in that namespace.
+    """
+
+    def __init__(
+        self, namespace: str, *, connect: Callable[[ClientConfig], Client] = Client.from_config, label: str = LABEL
+    ) -> None:
+        self._namespace = namespace
+        self._connect = connect
+        self._label = label
+
+    async def run(self, fleet: Fleet, home: Client) -> None:
+        """See `Provider`."""
+        from setpoint.models.core_v1 import Secret  # a module of models, for those only who ask
+
+        members = _Members(fleet, self._connect)
+        changed = asyncio.Event()
+        try:
+            async with (
+                InformerFactory(home, random=home.random) as factory,
+                factory.informer(Secret, namespace=self._namespace, selector=self._label) as secrets,
+            ):
+                secrets.add_event_handler(
+                    on_add=lambda _head, _initial: changed.set(),
+                    on_update=lambda _old, _new: changed.set(),
+                    on_delete=lambda _head, _unknown: changed.set(),
+                    name="fleet",
+                )
+                while True:
+                    await changed.wait()
+                    changed.clear()
+                    found: dict[str, tuple[bytes, Callable[[], Kubeconfig]]] = {}
+                    for secret in secrets.lister.list():
+                        text = secret.data.get("kubeconfig", b"")
+                        read = partial(Kubeconfig.parse, text, f"kubeconfig of Secret {secret.key}")
+                        found[secret.labels[self._label]] = text, read
+                    await members.now(found)
+        finally:
+            await members.close()

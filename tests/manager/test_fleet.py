@@ -1,0 +1,303 @@
+"""Several clusters in one manager: none stops another, and they come and go."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import datetime, timedelta
+from random import Random
+from typing import Any
+
+import pytest
+from tests.controller.world import Wire
+
+import setpoint as sp
+from setpoint.apiserver import ApiServer
+from setpoint.cache import Head
+from setpoint.client import Client, InProcessTransport, Request, TransportError
+from setpoint.controller import UndeclaredRead
+from setpoint.controller.explain import explain
+from setpoint.manager import LeaderElection, Manager, Sharding
+from setpoint.models.core_v1 import ConfigMap, Namespace
+from setpoint.models.events_v1 import Event
+from setpoint.testing import EPOCH, advance, virtual_time
+
+
+def now() -> datetime:
+    return EPOCH + timedelta(seconds=asyncio.get_running_loop().time())
+
+
+class World:
+    """API servers by name, with ConfigMaps a and b in each; what was reconciled, and where."""
+
+    def __init__(self) -> None:
+        self.admin: dict[str, Client] = {}
+        self.wires: dict[str, Wire] = {}
+        self.clients: dict[str, Client] = {}
+        self.seen: list[tuple[str, str, str]] = []
+
+    def outage(self, name: str, *, over: bool = False) -> None:
+        def refuse(request: Request) -> None:
+            raise TransportError(f"{name} can't be reached", sent=False)
+
+        self.wires[name].before = (lambda request: None) if over else refuse
+
+    async def reconcile(self, obj: ConfigMap, ctx: sp.Context) -> None:
+        self.seen.append((ctx.cluster, ctx.key, obj.data.get("x", "")))
+        if obj.metadata.annotations.get("seen") != obj.data.get("x", ""):
+            await ctx.patch(obj, {"metadata": {"annotations": {"seen": obj.data.get("x", "")}}})
+            ctx.event(obj.data.get("type", "Normal"), "Seen", f"in {ctx.cluster}")
+
+    def controller(self, **options: Any) -> sp.Controller[ConfigMap]:
+        return sp.Controller(ConfigMap, self.reconcile, name="copy", namespace="default", **options)
+
+    async def mark(self, cluster: str, name: str, x: str) -> None:
+        await self.admin[cluster].patch(ConfigMap, name, {"data": {"x": x}}, namespace="default")
+
+    async def marked(self, cluster: str, name: str = "a") -> str:
+        found = await self.admin[cluster].get(ConfigMap, name, namespace="default")
+        return found.metadata.annotations.get("seen", "")
+
+
+@asynccontextmanager
+async def world(*names: str) -> AsyncIterator[World]:
+    made = World()
+    async with AsyncExitStack() as stack:
+        for name in ("home", *names):
+            server = await stack.enter_async_context(ApiServer(now=now, random=Random(name)))
+            made.admin[name] = Client(InProcessTransport(server.handle))
+            made.wires[name] = Wire(InProcessTransport(server.handle))
+            made.clients[name] = Client(made.wires[name], random=Random(1))
+            for each in ("a", "b"):
+                await made.admin[name].create(ConfigMap.named(each, "default", data={"x": "1"}))
+        yield made
+
+
+def manager(made: World, fleet: sp.Fleet, **options: Any) -> Manager:
+    return Manager(made.clients["home"], fleet=fleet, now=now, random=Random(0), **options)
+
+
+@virtual_time
+async def test_every_cluster_has_its_own_run_of_the_controller_and_the_same_key_in_two_is_two() -> None:
+    async with world("east", "west") as made:
+        fleet = sp.Fleet(made.controller())
+        await fleet.engage("east", made.clients["east"])
+        await fleet.engage("west", made.clients["west"])
+        async with manager(made, fleet) as running:
+            await advance(1)
+            assert sorted(set(made.seen)) == [
+                (cluster, f"default/{name}", "1") for cluster in ("east", "west") for name in ("a", "b")
+            ]
+            await made.mark("east", "a", "2")
+            await advance(1)
+            assert (await made.marked("east"), await made.marked("west"), await made.marked("home")) == ("2", "1", "")
+            assert [cluster.name for cluster in fleet] == ["east", "west"]
+            assert sorted(fleet.runs()) == ["copy@east", "copy@west"]
+            found = explain(fleet.runs()["copy@east"], "default/a")
+            assert (found.controller, found.state) == ("copy@east", "idle")
+            assert running.readyz.answer("", {"verbose": [""]})[1].splitlines()[:2] == [
+                "[+]cluster-east ok",
+                "[+]cluster-west ok",
+            ]
+        (event,) = [event for event in (await made.admin["west"].list(Event)).items if event.regarding.name == "a"]
+        assert (event.note, event.reporting_controller) == ("in west", "copy")
+
+
+@virtual_time
+async def test_a_cluster_that_can_not_be_reached_stops_no_other_and_is_taken_up_when_it_can() -> None:
+    async with world("east", "west") as made:
+        fleet = sp.Fleet(made.controller(sync_timeout=5.0))
+        made.outage("east")
+        for name in ("east", "west"):
+            await fleet.engage(name, made.clients[name])
+        async with manager(made, fleet) as running:
+            await advance(2)
+            assert await made.marked("west") == "1"
+            assert "east can't be reached" in fleet["east"].problem()
+            assert fleet["west"].problem() == ""
+            assert running.readyz.answer("", {})[0] == 200, "one cluster of many must not stop a roll-out"
+            status, text = running.readyz.answer("cluster-east", {})
+            assert (status, "east can't be reached" in text) == (500, True)
+            assert "[!]cluster-east failed, which does not count: " in running.readyz.answer("", {"verbose": [""]})[1]
+            assert explain(fleet.runs()["copy@east"], "default/a").state == "not synced"
+            await advance(600)  # its controller has failed and was started again, several times
+            made.outage("east", over=True)
+            await advance(130)
+            assert await made.marked("east") == "1"
+            assert fleet["east"].problem() == ""
+            # Nor does one that fails later.
+            made.outage("west")
+            await made.mark("east", "a", "2")
+            await advance(5)
+            assert await made.marked("east") == "2"
+
+
+@virtual_time
+async def test_clusters_come_and_go_and_nothing_stays_of_those_that_have_gone() -> None:
+    async with world("east") as made:
+        fleet = sp.Fleet(made.controller())
+        async with manager(made, fleet) as running:
+            await advance(1)
+            assert (made.seen, len(fleet)) == ([], 0)
+            await fleet.engage("east", made.clients["east"])
+            await fleet.engage("east", made.clients["east"])
+            await advance(1)
+            assert await made.marked("east") == "1"
+            await fleet.disengage("east")
+            with pytest.raises(KeyError, match="there is no cluster 'east' in the fleet; there is: none"):
+                fleet["east"]
+            assert running.readyz.answer("cluster-east", {})[0] == 404
+            await made.mark("east", "a", "2")
+            before = len(made.wires["east"].requests)
+            await advance(600)
+            assert await made.marked("east") == "1"
+            assert len(made.wires["east"].requests) == before, "no request of it comes any more"
+            await fleet.engage("east", made.clients["east"])
+            await advance(1)
+            assert await made.marked("east") == "2"
+            await fleet.engage("east", made.clients["east"].over(made.wires["east"]))  # new credentials, say
+            await made.mark("east", "a", "3")
+            await advance(1)
+            assert await made.marked("east") == "3"
+            await fleet.disengage("nowhere")
+
+
+@virtual_time
+async def test_a_cluster_that_leaves_gives_what_is_under_way_some_time() -> None:
+    async with world("east") as made:
+        ended: list[str] = []
+
+        async def slow(obj: ConfigMap, ctx: sp.Context) -> None:
+            try:
+                await asyncio.sleep(5 if obj.name == "a" else 1000)
+                ended.append(obj.name)
+            except asyncio.CancelledError:
+                ended.append(f"{obj.name} cancelled")
+                raise
+
+        fleet = sp.Fleet(sp.Controller(ConfigMap, slow, namespace="default"))
+        async with manager(made, fleet):
+            await fleet.engage("east", made.clients["east"])
+            await advance(1)
+            leaving = asyncio.ensure_future(fleet.disengage("east"))
+            await advance(5)
+            assert (ended, leaving.done()) == (["a"], False)
+            await advance(6)
+            assert (ended, leaving.done()) == (["a", "b cancelled"], True)
+            await leaving
+
+
+@virtual_time
+async def test_a_controller_at_home_hears_of_what_happens_in_the_others_and_reads_it() -> None:
+    async with world("east", "west") as made:
+        totals: dict[str, int] = {}
+        fleet = sp.Fleet()
+
+        def homes(cluster: str, head: Head) -> list[str]:
+            return [f"default/{head.name}"]
+
+        async def count(obj: ConfigMap, ctx: sp.Context) -> None:
+            assert ctx.cluster == ""
+            found = [cluster.lister(ConfigMap).try_get(ctx.key) for cluster in fleet if not cluster.problem()]
+            totals[obj.name] = sum(int(each.data["x"]) for each in found if each is not None)
+
+        controller = sp.Controller(ConfigMap, count, name="count", namespace="default")
+        controller.source(fleet.events(ConfigMap, homes, namespace="default"))
+        async with manager(made, fleet, controllers=[controller]):
+            for name in ("east", "west"):
+                await fleet.engage(name, made.clients[name])
+            await advance(1)
+            assert totals == {"a": 2, "b": 2}
+            await made.mark("west", "b", "40")
+            await advance(1)
+            assert totals == {"a": 2, "b": 41}
+            await fleet.disengage("west")
+            await advance(1)
+            assert totals == {"a": 1, "b": 1}, "what was in a cluster that left counts as changed"
+            with pytest.raises(UndeclaredRead, match=r"fleet.reads\(Namespace\)"):
+                fleet["east"].lister(Namespace)
+
+
+@virtual_time
+async def test_only_the_leader_works_in_the_clusters_and_the_next_one_takes_over_there_too() -> None:
+    async with world("east") as made:
+        fleets = [sp.Fleet(made.controller()) for _ in range(2)]
+        for fleet in fleets:
+            await fleet.engage("east", made.clients["east"])
+        first, second = [
+            manager(made, fleet, leader_election=LeaderElection(name="x", identity=str(number)))
+            for number, fleet in enumerate(fleets)
+        ]
+        async with second:
+            async with first:
+                await advance(5)
+                leading = 0 if fleets[0].runs()["copy@east"].state == "running" else 1
+                assert fleets[1 - leading].runs()["copy@east"].state == "new"
+                assert fleets[1 - leading]["east"].informer  # warm: its caches are there
+                assert explain(fleets[1 - leading].runs()["copy@east"], "default/a").state == "standby"
+                assert await made.marked("east") == "1"
+                if leading == 1:
+                    return
+            await made.mark("east", "a", "2")
+            await advance(5)
+            assert await made.marked("east") == "2"
+
+
+@virtual_time
+async def test_shards_share_the_keys_of_all_clusters() -> None:
+    async with world("east", "west") as made:
+        for number in range(20):
+            for name in ("east", "west"):
+                await made.admin[name].create(ConfigMap.named(f"k{number}", "default", data={"x": "1"}))
+        fleets = [sp.Fleet(made.controller()) for _ in range(2)]
+        for fleet in fleets:
+            for name in ("east", "west"):
+                await fleet.engage(name, made.clients[name])
+        managers = [
+            manager(made, fleet, sharding=Sharding(name="x", identity=f"p{number}"))
+            for number, fleet in enumerate(fleets)
+        ]
+        async with managers[0], managers[1]:
+            await advance(30)
+            keys = [(run, f"default/k{number}") for run in ("copy@east", "copy@west") for number in range(20)]
+            owners = []
+            for run, key in keys:
+                states = [explain(fleet.runs()[run], key).state for fleet in fleets]
+                assert sorted(states) == ["idle", "not in this shard"], (run, key, states)
+                owners.append(states.index("idle"))
+            assert owners[:20] != owners[20:], "a key's shard depends on its cluster"
+            assert await made.marked("east", "k3") == "1"
+
+
+@virtual_time
+async def test_two_managers_and_their_fleets_share_nothing() -> None:
+    async with world("east", "west") as made:
+        one, two = sp.Fleet(made.controller()), sp.Fleet(made.controller())
+        async with manager(made, one), manager(made, two):
+            await one.engage("c", made.clients["east"])
+            await two.engage("c", made.clients["west"])
+            await advance(1)
+            assert one["c"].client is not two["c"].client
+            await one.disengage("c")
+            await made.mark("west", "a", "2")
+            await advance(1)
+            assert (await made.marked("west"), len(one), len(two)) == ("2", 0, 1)
+        with pytest.raises(ValueError, match="this fleet is in another manager already"):
+            manager(made, one)
+
+
+@virtual_time
+async def test_mistakes_are_named() -> None:
+    async with world("east") as made:
+        with pytest.raises(ValueError, match="a fleet has two controllers named 'copy'"):
+            sp.Fleet(made.controller(), made.controller())
+        fleet = sp.Fleet(made.controller())
+        with pytest.raises(ValueError, match="cluster name 'East_1'"):
+            await fleet.engage("East_1", made.clients["east"])
+        fleet.reads(ConfigMap)
+        with pytest.raises(ValueError, match="declares ConfigMap twice"):
+            fleet.reads(ConfigMap, namespace="x")
+        manager(made, fleet)
+        with pytest.raises(RuntimeError, match="before its manager is made"):
+            fleet.reads(Namespace)

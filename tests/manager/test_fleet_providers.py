@@ -1,0 +1,113 @@
+"""Which clusters there are: as many as there are kubeconfigs, in a folder or in Secrets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import setpoint as sp
+from setpoint.client import Client, ClientConfig
+from setpoint.manager import KubeconfigFolder, KubeconfigSecrets
+from setpoint.models.core_v1 import Secret
+from setpoint.testing import advance, virtual_time
+
+from .test_fleet import World, manager, world
+
+
+def kubeconfig(server: str, user: str = "token: t") -> bytes:
+    return f"""
+apiVersion: v1
+kind: Config
+current-context: it
+contexts: [{{name: it, context: {{cluster: it, user: it}}}}]
+clusters: [{{name: it, cluster: {{server: "https://{server}"}}}}]
+users: [{{name: it, user: {{{user}}}}}]
+""".encode()
+
+
+class Connections:
+    """Connects to the test's servers by name, and knows which clients are closed."""
+
+    def __init__(self, made: World) -> None:
+        self.made = made
+        self.open: list[str] = []
+
+    def __call__(self, config: ClientConfig) -> Client:
+        name = config.server.removeprefix("https://")
+        wire = self.made.wires[name]
+        self.open.append(name)
+
+        class Closing(Client):
+            async def close(client) -> None:
+                self.open.remove(name)
+
+        return Closing(wire)
+
+
+@virtual_time
+async def test_every_file_of_a_folder_is_a_cluster(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with world("east", "west") as made:
+        connect = Connections(made)
+        (tmp_path / "one.kubeconfig").write_bytes(kubeconfig("east"))
+        (tmp_path / "..data").write_bytes(b"hidden")
+        fleet = sp.Fleet(made.controller(), provider=KubeconfigFolder(tmp_path, connect=connect))
+        async with manager(made, fleet):
+            await advance(1)
+            assert await made.marked("east") == "1"
+            (tmp_path / "two.yaml").write_bytes(kubeconfig("west"))
+            await advance(11)
+            assert (await made.marked("west"), [cluster.name for cluster in fleet]) == ("1", ["one", "two"])
+            # A damaged file changes nothing, and is told; so is a name that is none.
+            (tmp_path / "one.kubeconfig").write_bytes(b"{")
+            (tmp_path / "Three_3").write_bytes(kubeconfig("west"))
+            await advance(11)
+            problems = [record.fields for record in caplog.records if record.message == "a cluster can't be used"]  # type: ignore[attr-defined]
+            assert [problem["cluster"] for problem in problems] == ["Three_3", "one"]
+            assert "is no YAML" in problems[1]["error"]
+            assert "cluster name 'Three_3'" in problems[0]["error"]
+            await made.mark("east", "a", "2")
+            await advance(1)
+            assert await made.marked("east") == "2"
+            # A changed one is another connection; one that goes takes its cluster along.
+            (tmp_path / "one.kubeconfig").write_bytes(kubeconfig("west"))
+            (tmp_path / "two.yaml").unlink()
+            await advance(11)
+            assert ([cluster.name for cluster in fleet], connect.open) == (["one"], ["west"])
+        assert connect.open == []
+
+
+@virtual_time
+async def test_every_labelled_secret_at_home_is_a_cluster(caplog: pytest.LogCaptureFixture) -> None:
+    async with world("east", "west") as made:
+        connect = Connections(made)
+        home = made.admin["home"]
+
+        async def secret(name: str, content: bytes) -> Secret:
+            labels = {"fleet.setpoint.io/cluster": name}
+            return await home.apply(Secret.named(f"kubeconfig-{name}", "default", labels, data={"kubeconfig": content}))
+
+        fleet = sp.Fleet(made.controller(), provider=KubeconfigSecrets("default", connect=connect))
+        async with manager(made, fleet):
+            await advance(1)
+            assert len(fleet) == 0
+            made_secret = await secret("one", kubeconfig("east"))
+            await advance(1)
+            assert await made.marked("east") == "1"
+            await secret(
+                "two", kubeconfig("west", 'exec: {command: "rm", apiVersion: client.authentication.k8s.io/v1}')
+            )
+            await advance(1)
+            (problem,) = [record.fields for record in caplog.records if record.message == "a cluster can't be used"]  # type: ignore[attr-defined]
+            assert problem["cluster"] == "two"
+            assert problem["error"] == (
+                "user 'it' in kubeconfig of Secret default/kubeconfig-two: exec is not allowed there, "
+                "it must carry its credentials itself"
+            )
+            await secret("two", kubeconfig("west"))
+            await advance(1)
+            assert await made.marked("west") == "1"
+            await home.delete(made_secret)
+            await advance(1)
+            assert ([cluster.name for cluster in fleet], connect.open) == (["two"], ["west"])
+        assert connect.open == []
