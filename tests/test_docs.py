@@ -1,0 +1,182 @@
+"""The examples of the documentation run as they stand there, with what their pages take for granted around them."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+import json
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+
+import setpoint as sp
+from setpoint.apiserver import ApiServer, HttpFront
+from setpoint.client import Client, InProcessTransport
+from setpoint.crd import Versions, crd_for
+from setpoint.models.core_v1 import Container, Pod, PodSpec, PodTemplateSpec
+from setpoint.testing import cluster, virtual_time
+from setpoint.webhook import Admission, Review, ServiceTarget, configurations
+
+ROOT = Path(__file__).parents[1]
+
+
+def examples(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL)
+
+
+async def run(source: str, names: dict[str, Any]) -> None:
+    """What the example defines is in ``names`` afterwards; it may await, as at the prompt of ``python -m asyncio``."""
+    names.setdefault("__name__", "example")
+    code = compile(source, "example", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    result = eval(code, names)
+    if inspect.isawaitable(result):
+        await result
+
+
+@asynccontextmanager
+async def kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
+    """``Client.from_kubeconfig()`` finds the embedded server."""
+    async with ApiServer() as server, HttpFront(server) as front:
+        (tmp_path / "config").write_text(json.dumps(front.kubeconfig()))
+        monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
+        yield
+
+
+def pod_spec() -> PodSpec:
+    return PodSpec(containers=[Container(name="main", image="busybox")])
+
+
+async def test_the_test_of_the_readmes_program_passes() -> None:
+    program, test, _ = examples("README.md")
+    names: dict[str, Any] = {}
+    await run(program, names)
+    await run(test, names)
+    await asyncio.to_thread(names["test_a_deleted_pod_comes_back"])
+
+
+@pytest.mark.parametrize(("page", "place"), [("README.md", 2), ("docs/concepts.md", 1)])
+async def test_informers_are_used_as_is_said(
+    page: str, place: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with kubeconfig(tmp_path, monkeypatch):
+        await run(examples(page)[place], {"sp": sp, "Pod": Pod})
+
+
+@virtual_time
+async def test_the_loop_of_the_concepts_converges() -> None:
+    names: dict[str, Any] = {}
+    await run(examples("README.md")[0], names)
+    names["pod_of"] = lambda mykind, number: Pod.named(f"{mykind.name}-{number}", spec=pod_spec())
+    await run(examples("docs/concepts.md")[0], names)
+    kind = names["Mykind"]
+    async with cluster(sp.Controller(kind, names["reconcile"]).owns(Pod)) as world:
+        await world.apply(kind.named("a", "default", spec=names["MykindSpec"](numpods=2)))
+        await world.settle()
+        assert len(await world.list(Pod)) == 2
+        assert (await world.get(kind, "a")).status.ready == 2
+
+
+@virtual_time
+@pytest.mark.parametrize("fails", [False, True])
+async def test_the_queue_of_the_concepts_forgets_and_remembers(fails: bool) -> None:
+    queue = sp.RateLimitingQueue(sp.default_controller_rate_limiter())
+
+    async def sync(key: str) -> None:
+        if fails:
+            raise OSError
+
+    queue.add("default/a")
+    await run(examples("docs/concepts.md")[2], {"queue": queue, "sync": sync})
+    assert queue.state("default/a") == ("delayed" if fails else None)
+    assert queue.num_requeues("default/a") == int(fails)
+
+
+class Port(sp.Model):
+    name: str
+    number: int
+
+
+class MykindStatus(sp.Status):
+    ready: int = 0
+
+
+class OldSpec(sp.Model):
+    numpods: int = 1
+    most: int = 10
+    ports: Annotated[list[Port], sp.Field(list_map_keys=("name",))] = []
+    memory: sp.Quantity | None = None
+
+
+class MykindV1alpha1(sp.CustomResource, group="grp.example.com", version="v1alpha1", storage=False, kind="Mykind"):
+    spec: OldSpec
+    status: MykindStatus = MykindStatus()
+
+
+async def test_the_classes_of_the_custom_resources_have_a_definition_and_conversions() -> None:
+    kinds, conversion, versions = examples("docs/crd.md")
+    names: dict[str, Any] = {
+        "sp": sp, "Annotated": Annotated, "PodTemplateSpec": PodTemplateSpec, "crd_for": crd_for, "Versions": Versions,
+        "Port": Port, "MykindStatus": MykindStatus, "MykindV1alpha1": MykindV1alpha1,
+    }  # fmt: skip
+    await run(kinds, names)
+    assert crd_for(names["Mykind"])["spec"]["names"]["shortNames"] == ["mk"]
+    body = "    spec: MykindSpec\n    status: MykindStatus = MykindStatus()\n"
+    await run(conversion.replace(")): ...\n", f")):\n{body}"), names)
+    names["document"] = {
+        "apiVersion": "grp.example.com/v1alpha2",
+        "kind": "Mykind",
+        "metadata": {"name": "a", "namespace": "default"},
+        "spec": {"replicas": 3},
+    }
+    await run(versions, names)
+    old = names["versions"].convert(names["document"], "v1alpha1")
+    assert old["spec"]["numpods"] == 3
+
+
+async def test_the_models_are_made_as_is_said() -> None:
+    names: dict[str, Any] = {}
+    for example in examples("docs/models.md"):
+        await run(example, names)
+    assert names["pod"].spec.containers[0].image == "busybox"
+
+
+class TemplateSpec(sp.Model):
+    template: PodTemplateSpec | None = None
+    pool: str = ""
+    replicas: int = 1
+
+
+class Mykind(sp.CustomResource, group="docs.example.com", version="v1"):
+    spec: TemplateSpec
+    status: sp.Status = sp.Status()
+
+
+@virtual_time
+async def test_the_webhooks_are_declared_and_run_as_is_said() -> None:
+    declared, inside, served, options = examples("docs/webhooks.md")
+    names: dict[str, Any] = {
+        "sp": sp, "Mykind": Mykind, "default_template": lambda: PodTemplateSpec(spec=pod_spec()), "Path": Path,
+        "Admission": Admission, "Review": Review,
+    }  # fmt: skip
+    await run(declared, names)
+    checks = names["check"]
+    await run(inside, names)
+    assert names["check"] is checks, "the function of one example is not another's"
+    assert configurations([names["admission"]], "mykind", ServiceTarget("mykind-webhook", "system"))
+    await run(options, names)
+    async with ApiServer() as server, Client(InProcessTransport(server.handle)) as client:
+        names["manager"] = sp.Manager(client)
+        await run(served, names)
+    async with cluster(sp.Controller(Mykind, names["reconcile"])) as world:
+        await world.apply(Mykind.named("a", "default", spec=TemplateSpec()))
+        bad = PodTemplateSpec(spec=PodSpec(containers=[]))
+        await world.apply(Mykind.named("b", "default", spec=TemplateSpec(template=bad)))
+        await world.settle()
+        assert (await world.get(Mykind, "a")).status.conditions == []
+        (condition,) = (await world.get(Mykind, "b")).status.conditions
+        assert (condition.reason, condition.status) == ("Invalid", "False")
