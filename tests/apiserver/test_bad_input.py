@@ -38,7 +38,7 @@ async def api() -> AsyncIterator[Api]:
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        (b'{"metadata": {"name": "a"},}', "line 1 column 28 (byte 27)"),
+        (b'{"metadata": {"name": "a"} "b"}', "line 1 column 28 (byte 27)"),
         (b'{"metadata":\n  {"name" "a"}}', "line 2 column 11"),
         (b"", "<empty>"),
         (b"[]", "an object is needed"),

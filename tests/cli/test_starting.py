@@ -15,6 +15,7 @@ class CtrlC:
         if name == "cyclopts":
             os.kill(os.getpid(), signal.SIGINT)
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in what was started in the background
 sys.meta_path.insert(0, CtrlC())
 from setpoint.starting import {command}
 {command}()

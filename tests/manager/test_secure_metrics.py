@@ -12,7 +12,7 @@ from typing import Any
 
 import aiohttp
 import pytest
-from tests.client.certificates import Pair, make
+from tests.client.certificates import Pair, make, tolerant
 
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport, Request, Response, Transport, TransportError
@@ -131,7 +131,7 @@ async def test_metrics_over_tls_with_a_token(tmp_path: Path) -> None:
     authority = make("authority")
     cert, key = make("metrics", authority).write(tmp_path, "tls")
     assert (cert.name, key.name) == ("tls.crt", "tls.key")
-    trust = ssl.create_default_context(cadata=authority.cert_pem.decode())
+    trust = tolerant(ssl.create_default_context(cadata=authority.cert_pem.decode()))
     async with ApiServer() as server, aiohttp.ClientSession() as session:
         client = Client(Judge(InProcessTransport(server.handle)))
         manager = Manager(client, metrics_bind_address="127.0.0.1:0", metrics_secure=True, metrics_cert_dir=tmp_path)
@@ -157,7 +157,7 @@ async def test_certificates_that_can_not_be_used_fail_the_start_and_are_named(tm
 
 def shown(context: ssl.SSLContext, authority: Pair) -> bytes:
     """The certificate that a client is shown, over no wire."""
-    trust = ssl.create_default_context(cadata=authority.cert_pem.decode())
+    trust = tolerant(ssl.create_default_context(cadata=authority.cert_pem.decode()))
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = trust.wrap_bio(to_client, to_server, server_hostname="127.0.0.1")
     server = context.wrap_bio(to_server, to_client, server_side=True)
