@@ -57,6 +57,7 @@ def program(name: str, controllers: Sequence[Controller[Any]]) -> App:
         metrics_bind_address: str = "0",
         metrics_secure: Annotated[bool, Parameter(negative="")] = False,
         metrics_cert_dir: Path | None = None,
+        profiling: Annotated[bool, Parameter(negative="")] = False,
         health_probe_bind_address: str = "0",
         log_format: Literal["text", "json"] = "text",
         log_level: Literal["debug", "info", "warning", "error"] = "info",
@@ -95,6 +96,8 @@ def program(name: str, controllers: Sequence[Controller[Any]]) -> App:
             Serve metrics over TLS, and only to who may read them (token and access reviews).
         metrics_cert_dir
             With --metrics-secure: the directory of tls.crt and tls.key; they are read again when they change.
+        profiling
+            Also serve profiles of CPU, heap and tasks below /debug/profile, beside the metrics.
         health_probe_bind_address
             Where to serve /healthz and /readyz, such as :8081; 0 is off.
         log_format
@@ -129,6 +132,7 @@ def program(name: str, controllers: Sequence[Controller[Any]]) -> App:
                         metrics_bind_address=metrics_bind_address,
                         metrics_secure=metrics_secure,
                         metrics_cert_dir=metrics_cert_dir,
+                        profiling=profiling,
                         health_probe_bind_address=health_probe_bind_address,
                         namespace=namespace,
                     )

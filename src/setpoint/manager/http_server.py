@@ -7,6 +7,7 @@ import errno
 import logging
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
+from ipaddress import IPv6Address, ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -23,8 +24,8 @@ class Answer(NamedTuple):
     content_type: str = "text/plain; charset=utf-8"
 
 
-Handler = Callable[[str, Mapping[str, list[str]], Mapping[str, str]], Answer]
-"""``(rest of the path, query, lower-case headers)``; must not wait."""
+Handler = Callable[[str, Mapping[str, list[str]], Mapping[str, str]], Answer | Awaitable[Answer]]
+"""``(rest of the path, query, lower-case headers)``; what waits for long has to answer with an awaitable."""
 
 Access = Callable[[str, Mapping[str, str]], Awaitable[Answer | None]]
 """``(path, lower-case headers)``: the refusal, None for who may go in."""
@@ -67,12 +68,22 @@ class HttpServer:
         self._cert_dir = cert_dir
         self._access = access
         self._handlers: dict[str, Handler] = {}
+        self._guards: dict[str, Access] = {}
 
-    def add(self, prefix: str, handler: Handler) -> None:
-        """Answers GET ``prefix`` and everything below it. Raises `ValueError` for a prefix that is taken."""
+    def add(self, prefix: str, handler: Handler, *, guard: Access | None = None) -> None:
+        """Answers GET ``prefix`` and everything below it.
+
+        ``guard`` is asked for whoever does not come over this machine's loopback, where the server has no ``access``
+        that is asked for everybody.
+
+        Raises:
+            ValueError: the prefix is taken.
+        """
         if prefix in self._handlers:
             raise ValueError(f"the {self.name} server has a handler for {prefix} already")
         self._handlers[prefix] = handler
+        if guard is not None:
+            self._guards[prefix] = guard
 
     async def run(self) -> None:
         """Serves until it is cancelled.
@@ -89,7 +100,8 @@ class HttpServer:
 
         app = web.Application()
         app.router.add_route("GET", "/{tail:.*}", self._handle)
-        runner = web.AppRunner(app, access_log=None, handle_signals=False)
+        # Who waits for a profile must not hold up the end of the process.
+        runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0)
         await runner.setup()
         try:
             site = web.TCPSite(runner, self.host or None, self.port, ssl_context=context)
@@ -137,12 +149,26 @@ class HttpServer:
             if path == prefix or path.startswith(prefix.rstrip("/") + "/"):
                 query = {name: request.query.getall(name) for name in request.query}
                 headers = {name.lower(): value for name, value in request.headers.items()}
-                refusal = await self._access(path, headers) if self._access is not None else None
-                answer = refusal or self._handlers[prefix](path[len(prefix) :].strip("/"), query, headers)
+                access = self._access
+                if access is None and not is_loopback(request.remote or ""):
+                    access = self._guards.get(prefix)
+                answer = await access(path, headers) if access is not None else None
+                if answer is None:
+                    found = self._handlers[prefix](path[len(prefix) :].strip("/"), query, headers)
+                    answer = found if isinstance(found, Answer) else await found
                 return web.Response(
                     status=answer.status, body=answer.body, headers={"content-type": answer.content_type}
                 )
         return web.Response(status=404, text=f"not found; there is: {', '.join(sorted(self._handlers))}\n")
+
+
+def is_loopback(address: str) -> bool:
+    try:
+        found = ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
+    return (mapped or found).is_loopback
 
 
 def _written(directory: Path) -> bytes:

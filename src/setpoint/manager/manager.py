@@ -15,6 +15,7 @@ from setpoint.cache import InformerFactory
 from setpoint.client import Client
 from setpoint.controller import BoundLogger, Controller, RunningController
 from setpoint.controller.events import EventRecorder
+from setpoint.manager import profiling as profiling_page
 from setpoint.manager.access import TokenAccess
 from setpoint.manager.cluster import Host
 from setpoint.manager.debugging import PATH, ControllersPage
@@ -60,8 +61,10 @@ class Manager:
             one leader. Everything else runs in every process.
         metrics_bind_address: ``:8080`` for ``/metrics`` and ``/debug/controllers``; ``"0"`` is off.
         metrics_secure: serve those over TLS, and only to bearers of tokens whom the API server lets ``get`` the path.
+            Without it ``/debug`` answers on this machine's loopback only, and elsewhere to such bearers.
         metrics_cert_dir: where ``tls.crt`` and ``tls.key`` for that are; new ones are taken up.
         health_probe_bind_address: ``:8081`` for ``/healthz`` and ``/readyz``; ``"0"`` is off.
+        profiling: serve ``/debug/profile``, too: CPU, heap, tasks (`setpoint.manager.profiling`).
         fleet: other clusters, and the controllers that run in each of them.
         shutdown_timeout: seconds that everything together may take to stop before it is cancelled; None for ever.
         namespace: limits all caches to one namespace.
@@ -69,7 +72,8 @@ class Manager:
 
     Raises:
         ValueError: two controllers have one name, the fleet is in another manager, an address is not valid, there is
-            both an election and sharding, or one of ``metrics_secure`` and ``metrics_cert_dir`` without the other.
+            both an election and sharding, or one of ``metrics_secure`` and ``metrics_cert_dir`` without the other, or
+            profiling without a server.
     """
 
     def __init__(
@@ -83,6 +87,7 @@ class Manager:
         metrics_secure: bool = False,
         metrics_cert_dir: Path | None = None,
         health_probe_bind_address: str = "0",
+        profiling: bool = False,
         fleet: Fleet | None = None,
         shutdown_timeout: float | None = 30.0,
         namespace: str | None = None,
@@ -148,7 +153,8 @@ class Manager:
         self._groups["others"].add(self.recorder)
         if metrics_secure is (metrics_cert_dir is None):
             raise ValueError("metrics_secure and metrics_cert_dir, a directory with tls.crt and tls.key, go together")
-        access = TokenAccess(client).check if metrics_secure else None
+        guard = TokenAccess(client).check
+        access = guard if metrics_secure else None
         self.metrics_server = self._server(metrics_bind_address, "metrics", cert_dir=metrics_cert_dir, access=access)
         if self.metrics_server is not None and self.metrics is not None:
             self.metrics_server.add("/metrics", self.metrics.answer)
@@ -157,7 +163,11 @@ class Manager:
             for checks in (self.healthz, self.readyz):
                 self.health_server.add(f"/{checks.name}", _health_handler(checks))
         if (page_server := self.metrics_server or self.health_server) is not None:
-            page_server.add(PATH, ControllersPage(self._runs).answer)
+            page_server.add(PATH, ControllersPage(self._runs).answer, guard=guard)
+            if profiling:
+                page_server.add(profiling_page.PATH, profiling_page.Profiler().answer, guard=guard)
+        elif profiling:
+            raise ValueError("profiling is served beside the metrics: give metrics_bind_address too")
         if self.elector is not None:
             elector = self.elector
             self.healthz.add("leader-election", lambda: elector.check(20.0))
