@@ -451,7 +451,7 @@ async def test_cancelled_at_random_moments_nothing_is_left_over_sockets(seed: in
             limiter = client._requester._limiter
             assert (limiter.in_flight, len(limiter._waiting)) == (0, 0)
             assert transport._pool is not None
-            assert transport._pool.users == 0
+            assert transport._pool.in_use == 0
             assert (await client.list(ConfigMap)).metadata.resource_version
 
 
@@ -472,7 +472,7 @@ async def test_giving_up_while_credentials_are_renewed_leaves_nothing() -> None:
             with pytest.raises(TransportError, match=r"within 0\.1 s"):
                 await client.request("POST", "/x", timeout=0.1)
             assert transport._pool is not None
-            assert transport._pool.users == 0
+            assert transport._pool.in_use == 0
 
 
 # -- odd but well-meant -----------------------------------------------------------------------------------------------

@@ -1,0 +1,279 @@
+"""One HTTP/1.1 connection, one exchange at a time. httptools (llhttp in C) reads what comes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+
+__all__ = ["Broken", "Connection", "Late"]
+
+READ_BUFFER = 1 << 18
+"""Bytes of a body that may wait for their reader before the other side is made to wait."""
+MAX_HEAD = 1 << 18
+"""Bytes of a status line and headers after which this is no HTTP."""
+
+
+class Broken(Exception):
+    """The connection can't be used any more. ``rubbish`` says that what came was no HTTP."""
+
+    def __init__(self, why: str, *, rubbish: bool = False) -> None:
+        super().__init__(why)
+        self.rubbish = rubbish
+
+
+class Late(Exception):
+    """A deadline passed."""
+
+
+class Connection(asyncio.Protocol):
+    """Send with `send`, then wait for the `head`, then take the body with `chunk` or `rest`.
+
+    A wait ends with `Broken` when the connection does, with `Late` at its deadline, and with whatever `end` is given.
+    After any of these, and after a wait that was cancelled, only `abort` is left. ``reusable`` says whether another
+    exchange may follow a complete one.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, on_lost: Callable[[Connection], None] | None = None) -> None:
+        self._loop = loop
+        self._on_lost = on_lost
+        self._transport: asyncio.Transport | None = None
+        self._parser = HttpResponseParser(self)
+        self._waiter: asyncio.Future[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._deadline: float | None = None
+        self._problem: Exception | None = None
+        self._parts: list[bytes] = []
+        self._buffered = 0
+        self._wanted = 0
+        self._paused = False
+        self._began = True
+        self._headless = False
+        self._bare_head = False
+        self._head_bytes = 0
+        self._surplus = False
+        self.lost = loop.create_future()
+        self.status = 0
+        self.headers: dict[str, str] = {}
+        self.heard = False
+        self.complete = True
+        self.reusable = True
+        self.exchanges = 0
+        self.idle_since = 0.0
+
+    # -- for the one who asks ---------------------------------------------------------------------------------------
+
+    @property
+    def transport(self) -> asyncio.Transport:
+        if self._transport is None:
+            raise RuntimeError("the connection is not made yet")
+        return self._transport
+
+    @property
+    def ended(self) -> bool:
+        return self._problem is not None
+
+    @property
+    def usable(self) -> bool:
+        return self.reusable and self.complete and not self.ended and not self.transport.is_closing()
+
+    def send(self, head: bytes, body: bytes | None = None, *, bare_head: bool = False) -> None:
+        """Begins an exchange. ``bare_head`` says that the answer has no body whatever its head says, as for HEAD."""
+        self.status = 0
+        self.headers = {}
+        self.heard = self.complete = self._began = False
+        self._headless = True
+        self._bare_head = bare_head
+        self._head_bytes = self._wanted = 0
+        if self._parts:  # of an answer that was not read
+            self._take()
+        self.exchanges += 1
+        if body and len(body) > 1 << 16:
+            self.transport.write(head)
+            self.transport.write(body)
+        else:
+            self.transport.write(head + body if body else head)
+
+    async def head(self, deadline: float | None, idle: float | None) -> None:
+        """Waits until ``status`` and ``headers`` are there. ``deadline`` is the loop's time, ``idle`` is in seconds."""
+        while self._headless:
+            await self._wait(deadline, idle)
+
+    async def chunk(self, deadline: float | None, idle: float | None) -> bytes:
+        """What has come of the body, ``b""`` after its end."""
+        self._wanted = 0
+        while not self._parts:
+            if self.complete:
+                return b""
+            await self._wait(deadline, idle)
+        return self._take()
+
+    async def rest(self, limit: int, deadline: float | None, idle: float | None) -> bytes:
+        """The body to its end, or somewhat more than ``limit`` bytes of it."""
+        self._wanted = limit
+        self._resume()
+        while not self.complete and self._buffered <= limit:
+            await self._wait(deadline, idle)
+        return self._take()
+
+    def end(self, problem: Exception) -> None:
+        """Ends everything here; whoever waits gets ``problem``."""
+        if self._problem is None:
+            self._problem = problem
+        self.reusable = False
+        self._wake()
+        if self._transport is not None:
+            self._transport.abort()
+
+    def abort(self) -> None:
+        self.end(Broken("it was closed here"))
+
+    # -- for the transport ------------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self.heard = True
+        try:
+            self._parser.feed_data(data)
+        except HttpParserUpgrade:
+            self.end(Broken("it changes to another protocol, which was not asked for", rubbish=True))
+        except HttpParserError as problem:
+            if self.complete:  # the answer is whole: what else it said does not matter, but nothing may follow
+                self.reusable = False
+                self._wake()
+            else:
+                self.end(Broken(str(problem) or type(problem).__name__, rubbish=True))
+        else:
+            if self._headless and not self.complete:
+                self._head_bytes += len(data)
+                if self._head_bytes > MAX_HEAD:
+                    self.end(Broken(f"headers of more than {MAX_HEAD} bytes", rubbish=True))
+                return
+            if self._surplus:
+                self.abort()  # it speaks without being asked
+            elif self.complete or not self._wanted or self._buffered > self._wanted:
+                self._wake()
+
+    def eof_received(self) -> None:
+        self._over("the other side closed it")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._over(str(exc) or type(exc).__name__ if exc is not None else "the other side closed it")
+        self.reusable = False
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if not self.lost.done():
+            self.lost.set_result(None)
+        if self._on_lost is not None:
+            self._on_lost(self)
+
+    # -- for the parser ---------------------------------------------------------------------------------------------
+
+    def on_message_begin(self) -> None:
+        if self._began:
+            self._surplus = True
+            self.reusable = False
+        self._began = True
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._surplus:
+            return
+        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+        if key in self.headers:
+            text = f"{self.headers[key]}, {text}"
+        self.headers[key] = text
+
+    def on_headers_complete(self) -> None:
+        if self._surplus:
+            return
+        self.status = self._parser.get_status_code()
+        if 100 <= self.status < 200:
+            return
+        self._headless = False
+        if self._bare_head:
+            self.complete = True
+            self.reusable = False
+
+    def on_body(self, body: bytes) -> None:
+        if self._surplus or self._bare_head:
+            return
+        self._parts.append(body)
+        self._buffered += len(body)
+        if self._buffered > max(self._wanted, READ_BUFFER) and not self._paused and self._transport is not None:
+            self._paused = True
+            self._transport.pause_reading()
+
+    def on_message_complete(self) -> None:
+        if self._surplus:
+            return
+        if self._headless:  # an interim answer, such as 103: the real one is still to come
+            self.headers = {}
+            self._began = False
+            return
+        self.complete = True
+        self.reusable = self.reusable and self._parser.should_keep_alive()
+
+    # -- within -----------------------------------------------------------------------------------------------------
+
+    async def _wait(self, deadline: float | None, idle: float | None) -> None:
+        if self._problem is not None:
+            raise self._problem
+        if idle is not None:
+            still = self._loop.time() + idle
+            deadline = still if deadline is None else min(deadline, still)
+        self._deadline = deadline
+        # A timer is set again only where it would come too late: most waits end long before their deadline, and one
+        # timer goes on for many of them.
+        if deadline is not None and (self._timer is None or self._timer.when() > deadline):
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = self._loop.call_at(deadline, self._look)
+        self._waiter = self._loop.create_future()
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+        if self._problem is not None and not self._parts:
+            raise self._problem
+
+    def _look(self) -> None:
+        self._timer = None
+        if self._waiter is None or self._deadline is None:
+            return
+        if self._loop.time() + 0.001 < self._deadline:
+            self._timer = self._loop.call_at(self._deadline, self._look)
+        else:
+            self.end(Late())
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def _take(self) -> bytes:
+        parts = self._parts
+        data = parts[0] if len(parts) == 1 else b"".join(parts)
+        self._parts = []
+        self._buffered = 0
+        self._resume()
+        return data
+
+    def _resume(self) -> None:
+        if self._paused:
+            self._paused = False
+            self.transport.resume_reading()
+
+    def _over(self, why: str) -> None:
+        """Nothing more will come. That ends a body that does not say how long it is, and breaks any other."""
+        self.reusable = False
+        if self._problem is not None:
+            return
+        said = self.headers
+        if not self.complete and not self._headless and "content-length" not in said:
+            self.complete = "chunked" not in said.get("transfer-encoding", "").lower()
+        self._problem = Broken(why)
+        self._wake()

@@ -1,0 +1,138 @@
+"""One request over HTTP and its answer."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import AsyncIterator, Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from setpoint.client.connection import Broken, Connection, Late
+from setpoint.client.pool import Pool
+from setpoint.client.transport import MAX_BODY, Request, Response, TransportError, too_long
+
+if TYPE_CHECKING:
+    from setpoint.client.http import HttpTransport
+
+__all__ = ["Exchange", "late"]
+
+PIECE = 1 << 20
+"""Bytes that are unpacked at a time: what is tiny on the wire must not be endless in memory."""
+
+
+class Exchange:
+    """``async with``: the answer, whose connection is given back afterwards, or closed if the answer was not read."""
+
+    __slots__ = ("_connection", "_pool", "_request", "_transport")
+
+    def __init__(self, transport: HttpTransport, request: Request) -> None:
+        self._transport = transport
+        self._request = request
+        self._pool: Pool | None = None
+        self._connection: Connection | None = None
+
+    async def __aenter__(self) -> Response:
+        self._pool, self._connection, deadline = await self._transport.open(self._request)
+        return HttpResponse(self._transport, self._request, self._connection, deadline)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._pool is not None and self._connection is not None:
+            self._pool.give_back(self._connection)
+
+
+class HttpResponse(Response):
+    """An answer that comes over a `Connection`. Several headers of one name are one, separated by commas."""
+
+    __slots__ = ("_connection", "_deadline", "_request", "_transport", "headers", "status")
+
+    def __init__(
+        self, transport: HttpTransport, request: Request, connection: Connection, deadline: float | None
+    ) -> None:
+        self._transport = transport
+        self._request = request
+        self._connection = connection
+        self._deadline = deadline
+        self.status = connection.status
+        self.headers = connection.headers
+
+    async def read(self, limit: int = MAX_BODY) -> bytes:
+        try:
+            body = await self._connection.rest(limit, self._deadline, self._request.idle_timeout)
+        except (Broken, Late) as problem:
+            raise self._transport.explained(problem, self._request, self._deadline, body=True) from None
+        if self._encoding:
+            parts, size = [], 0
+            unpacking = self._unpacking()
+            for part in unpacking.feed(body):
+                size += len(part)
+                if size > limit:
+                    break
+                parts.append(part)
+            else:
+                unpacking.end()
+                return b"".join(parts)
+        if len(body) > limit or self._encoding:
+            raise too_long(limit)
+        return body
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        unpacking = self._unpacking() if self._encoding else None
+        while True:
+            try:
+                chunk = await self._connection.chunk(self._deadline, self._request.idle_timeout)
+            except (Broken, Late) as problem:
+                raise self._transport.explained(problem, self._request, self._deadline, body=True) from None
+            if unpacking is None:
+                if not chunk:
+                    return
+                yield chunk
+                continue
+            if not chunk:
+                unpacking.end()
+                return
+            for part in unpacking.feed(chunk):
+                yield part
+
+    @property
+    def _encoding(self) -> str:
+        said = self.headers.get("content-encoding", "")
+        return "" if said == "identity" else said
+
+    def _unpacking(self) -> _Unpacking:
+        return _Unpacking(self._encoding, f"{self._request.method} {self._request.path}", self._transport.shown)
+
+
+class _Unpacking:
+    """A compressed body, piece by piece."""
+
+    def __init__(self, encoding: str, asked: str, shown: str) -> None:
+        self._said = f"{asked}: the answer of {shown} broke off"
+        if encoding.lower() not in ("gzip", "x-gzip"):
+            text = f"{asked}: {shown} answered with the encoding {encoding!r}, which was not asked for"
+            raise TransportError(text, sent=True)
+        self._stream = zlib.decompressobj(wbits=31)
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        while data:
+            try:
+                part = self._stream.decompress(data, PIECE)
+            except zlib.error as problem:
+                raise TransportError(f"{self._said}: not gzip: {problem}", sent=True) from None
+            if part:
+                yield part
+            if self._stream.eof:
+                data = self._stream.unused_data
+                if data:
+                    self._stream = zlib.decompressobj(wbits=31)
+            else:
+                data = self._stream.unconsumed_tail
+
+    def end(self) -> None:
+        if not self._stream.eof:
+            raise TransportError(f"{self._said}: its gzip ends too early", sent=True, reset=True)
+
+
+def late(shown: str, request: Request) -> str:
+    return f"{request.method} {request.path}: no complete answer from {shown} within {request.timeout or 0:g} s"

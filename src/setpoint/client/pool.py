@@ -1,0 +1,97 @@
+"""Connections that are kept for the next request."""
+
+from __future__ import annotations
+
+import asyncio
+
+from setpoint.client.connection import Connection
+from setpoint.client.dial import Dialer
+from setpoint.client.tls import ClientCertificate
+
+__all__ = ["Pool"]
+
+KEEP_ALIVE = 90.0
+"""Seconds that an idle connection is kept."""
+
+
+class Pool:
+    """Connections of one dialer; ``certificate`` is the one that credentials gave for it.
+
+    Once it is retired it keeps none any more: those in use are closed when they are given back.
+    """
+
+    def __init__(self, dialer: Dialer, certificate: ClientCertificate | None) -> None:
+        self.dialer = dialer
+        self.certificate = certificate
+        self.connections: set[Connection] = set()
+        self._idle: list[Connection] = []
+        self._retired = False
+        self._sweeper: asyncio.TimerHandle | None = None
+
+    @property
+    def in_use(self) -> int:
+        """Connections on which an exchange is under way."""
+        return sum(not connection.ended for connection in self.connections) - len(self._idle)
+
+    def take(self) -> Connection | None:
+        """The connection that was used last, None where there is none."""
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.usable:
+                return connection
+            connection.abort()
+        return None
+
+    async def dial(self) -> Connection:
+        """A new connection.
+
+        Raises:
+            TransportError: there is none to be had.
+        """
+        connection = await self.dialer.dial(self._lost)
+        if not connection.lost.done():
+            self.connections.add(connection)
+        return connection
+
+    def give_back(self, connection: Connection) -> None:
+        """Keeps it if it can be used again, and else closes it."""
+        if self._retired or not connection.usable:
+            connection.abort()
+            return
+        loop = asyncio.get_running_loop()
+        connection.idle_since = loop.time()
+        self._idle.append(connection)
+        if self._sweeper is None:
+            self._sweeper = loop.call_later(KEEP_ALIVE, self._sweep)
+
+    def retire(self) -> None:
+        self._retired = True
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            self._sweeper = None
+        while self._idle:
+            self._idle.pop().abort()
+
+    async def close(self, reason: Exception) -> None:
+        """Closes all of them; whoever waits on one gets ``reason``. Returns when their sockets are closed."""
+        self.retire()
+        connections = list(self.connections)
+        for connection in connections:
+            connection.end(reason)
+        await asyncio.gather(*(connection.lost for connection in connections))
+
+    def _sweep(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._sweeper = None
+        fresh = [connection for connection in self._idle if loop.time() - connection.idle_since < KEEP_ALIVE]
+        stale = self._idle[: len(self._idle) - len(fresh)]  # the oldest are at the front
+        self._idle = fresh
+        for connection in stale:
+            connection.abort()
+        if fresh:
+            self._sweeper = loop.call_at(fresh[0].idle_since + KEEP_ALIVE, self._sweep)
+
+    def _lost(self, connection: Connection) -> None:
+        self.connections.discard(connection)
+        if connection in self._idle:
+            self._idle.remove(connection)
