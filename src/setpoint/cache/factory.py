@@ -20,7 +20,7 @@ from setpoint.cache.scope import Scope
 from setpoint.cache.shared import SharedInformer
 from setpoint.cache.source import Source
 from setpoint.client.errors import Forbidden, MethodNotAllowed, NotFound, Unauthorized
-from setpoint.meta import FieldSelector, Object, ObjectKey, Resource, Selector, resource_of
+from setpoint.meta import FieldSelector, GroupVersionResource, Object, ObjectKey, Resource, Selector, resource_of
 
 logger = logging.getLogger("setpoint.cache")
 
@@ -78,6 +78,7 @@ class InformerFactory:
             "idle_timeout": idle_timeout,
         }
         self._shared: dict[Hashable, SharedInformer] = {}
+        self._followed: dict[GroupVersionResource, list[SharedInformer]] = {}
         self._running: dict[Hashable, asyncio.Task[None]] = {}
         self._tasks: asyncio.TaskGroup | None = None
         self._closed = False
@@ -133,6 +134,7 @@ class InformerFactory:
         if shared is None:
             shared = SharedInformer(self._client, scope, random=self._random, **self._options)
             self._shared[scope.identity] = shared
+            self._followed.setdefault(resource.gvr, []).append(shared)
             if self._tasks is not None:
                 self._start(shared)
         shared.handles += 1
@@ -253,11 +255,7 @@ class InformerFactory:
     def _covering(self, kind: type[Object] | Resource, key: str) -> list[SharedInformer]:
         resource = kind if isinstance(kind, Resource) else resource_of(kind)
         namespace = ObjectKey(key).namespace
-        return [
-            shared
-            for shared in self._shared.values()
-            if shared.scope.resource.gvr == resource.gvr and shared.scope.namespace in ("", namespace)
-        ]
+        return [shared for shared in self._followed.get(resource.gvr, ()) if shared.scope.namespace in ("", namespace)]
 
     def _on_write(self, resource: Resource, key: ObjectKey, uid: str, resource_version: str, verb: str) -> None:
         barrier = Barrier(version_number(resource_version), resource_version, uid, verb == "delete")
@@ -303,6 +301,7 @@ class InformerFactory:
         if shared.handles or self._shared.get(shared.scope.identity) is not shared:
             return
         del self._shared[shared.scope.identity]
+        self._followed[shared.scope.resource.gvr].remove(shared)
         task = self._running.pop(shared.scope.identity, None)
         shared.stopped = True
         if task is not None:

@@ -144,6 +144,12 @@ class Informer(Generic[K]):
         """Typed reads of a snapshot."""
         return Lister(snapshot, self._kind, self.resource)
 
+    def has_observed(self, key: str, resource_version: str = "", *, uid: str = "", deleted: bool = False) -> bool:
+        """Whether this cache has seen a write by now; see `InformerFactory.observed`."""
+        return self._shared.barriers.seen(
+            key, Barrier(version_number(resource_version), resource_version, uid, deleted)
+        )
+
     async def observed(
         self,
         key: str,

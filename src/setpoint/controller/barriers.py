@@ -19,6 +19,8 @@ DEADLINE: Final = 10.0
 class Cache(Protocol):
     """What is asked of an informer."""
 
+    def has_observed(self, key: str, resource_version: str = "", *, uid: str = "", deleted: bool = False) -> bool: ...
+
     async def observed(
         self,
         key: str,
@@ -93,10 +95,13 @@ class Barriers:
             Abandoned: see `abandon`.
         """
         behind = set(self._doubtful.get(key, ()))
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + self._deadline
+        deadline = asyncio.get_running_loop().time() + self._deadline
         for (gvr, _), barrier in list(self._barriers.get(key, {}).items()):
-            if gvr not in behind and not await self._seen(gvr, barrier, deadline):
+            if gvr in behind or self._caches[gvr].has_observed(
+                barrier.key, barrier.resource_version, uid=barrier.uid, deleted=barrier.deletion
+            ):
+                continue
+            if not await self._seen(gvr, barrier, deadline):
                 behind.add(gvr)
         # Only now: whoever is cancelled while it waits must not take the barriers along.
         self.forget(key)

@@ -306,8 +306,9 @@ class Children(Generic[T]):
         return write
 
     async def _all(self, writes: list[Callable[[], Awaitable[None]]]) -> None:
-        """Begins with one, then twice as many at once each time: what the server refuses, it is not asked often."""
-        size = 1
+        """As many at once as may be; for a key that has failed one first, then twice as many each time: what the
+        server refuses, it is not asked often."""
+        size = AT_ONCE if self._context.failures == 0 else 1
         while writes:
             batch, writes = writes[:size], writes[size:]
             size = min(2 * size, AT_ONCE)

@@ -255,8 +255,8 @@ class Context:
         changes a list in which there are wanted items, that child is applied once more. An object that somebody else
         creates under a wanted name, so lately that the cache does not show it, is merged with.
 
-        At most eight requests are under way at once, the first one alone. When some fail, those that were begun are
-        awaited, and none is begun any more.
+        At most eight requests are under way at once; for a key that has failed before, one first, then two, then
+        four. When some fail, those that were begun are awaited, and none is begun any more.
 
         Raises:
             UndeclaredRead: the controller declares no cache of that kind.
