@@ -139,7 +139,7 @@ def measure(python: str, system: str, server: str, seconds: float) -> dict[str, 
         command,
         capture_output=True,
         text=True,
-        timeout=limit,
+        timeout=120 + 20 * seconds,
         env={**os.environ, "KUBECONFIG": os.devnull},
     )
     if ended.returncode:

@@ -1,0 +1,333 @@
+"""HTTP/1.1 as it comes over one connection, and what becomes of connections between requests."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import ssl
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from setpoint.client import Client, ClientConfig, HttpTransport, RetryPolicy, StaticToken, TransportError
+from setpoint.client.connection import Broken, Connection
+
+from .certificates import make, server_context
+from .conftest import Answer, Server, Thing, answer, listening
+
+OK = answer({"metadata": {"name": "a"}})
+Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+class Wire(asyncio.Transport):
+    """Takes what is written, and no more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = b""
+        self.closed = False
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.written += data
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    def abort(self) -> None:
+        self.closed = True
+
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
+
+
+def connected() -> Connection:
+    connection = Connection(asyncio.get_running_loop())
+    connection.connection_made(Wire())
+    return connection
+
+
+@given(
+    body=st.binary(max_size=300),
+    form=st.sampled_from(["length", "chunked", "to the end"]),
+    interim=st.booleans(),
+    cuts=st.lists(st.integers(0, 600), max_size=12),
+)
+def test_an_answer_is_the_same_however_it_is_cut(body: bytes, form: str, interim: bool, cuts: list[int]) -> None:
+    head = b"HTTP/1.1 200 OK\r\nX-One: a\r\nWarning: b\r\nwarning: c\r\n"
+    if form == "length":
+        data = head + b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+    elif form == "chunked":
+        pieces = [body[start : start + 7] for start in range(0, len(body), 7)]
+        chunks = b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces)
+        data = head + b"Transfer-Encoding: chunked\r\n\r\n" + chunks + b"0\r\n\r\n"
+    else:
+        data = head + b"\r\n" + body
+    if interim:
+        data = b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + data
+    edges = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
+
+    async def main() -> None:
+        connection = connected()
+        for _ in range(1 if form == "to the end" else 2):  # and again on the same connection
+            connection.send(b"GET / HTTP/1.1\r\n\r\n")
+            for start, end in pairwise(edges):
+                if start < end:
+                    connection.data_received(data[start:end])
+            if form == "to the end":
+                connection.eof_received()
+            await connection.head(None, None)
+            assert connection.status == 200
+            assert connection.headers["x-one"] == "a"
+            assert connection.headers["warning"] == "b, c"
+            assert "link" not in connection.headers
+            assert await connection.rest(1 << 20, None, None) == body
+            assert connection.complete
+            assert connection.usable is (form != "to the end")
+
+    asyncio.run(main())
+
+
+async def test_who_speaks_without_being_asked_is_hung_up_on() -> None:
+    fresh = connected()
+    fresh.data_received(b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n")
+    assert not fresh.usable
+    more = connected()
+    more.send(b"GET / HTTP/1.1\r\n\r\n")
+    more.data_received(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\naHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nb")
+    assert await more.rest(10, None, None) == b"a"
+    assert not more.usable
+
+
+async def test_an_answer_to_head_has_no_body_whatever_it_says() -> None:
+    connection = connected()
+    connection.send(b"HEAD / HTTP/1.1\r\n\r\n", bare_head=True)
+    connection.data_received(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n")
+    assert await connection.rest(10, None, None) == b""
+    assert not connection.usable
+
+
+async def test_a_switch_to_another_protocol_is_refused() -> None:
+    connection = connected()
+    connection.send(b"GET / HTTP/1.1\r\n\r\n")
+    connection.data_received(b"HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\nPRI * HTTP/2.0")
+    with pytest.raises(Broken):
+        await connection.head(None, None)
+
+
+# -- over sockets -----------------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def serving(talk: Talk, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
+        try:
+            await talk(reader, writer)
+        except (OSError, EOFError, asyncio.CancelledError):
+            pass
+        finally:
+            tasks.discard(task)
+            writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
+    try:
+        yield f"{'https' if tls else 'http'}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+        for task in list(tasks):
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def once(url: str) -> Client:
+    """A client that tries nothing again by itself."""
+    return Client(HttpTransport(ClientConfig(server=url)), retry=RetryPolicy(attempts=0))
+
+
+async def asked(reader: asyncio.StreamReader) -> bytes:
+    head = await reader.readuntil(b"\r\n\r\n")
+    for line in head.lower().splitlines():
+        if line.startswith(b"content-length:"):
+            await reader.readexactly(int(line.partition(b":")[2]))
+    return head
+
+
+FINE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+
+
+async def test_a_connection_serves_many_requests_and_one_whose_answer_was_not_read_none() -> None:
+    connections = 0
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        while await asked(reader):
+            writer.write(FINE)
+
+    async with serving(talk) as url, once(url) as client:
+        for _ in range(5):
+            await client.request("GET", "/x")
+            await client.request("POST", "/x", body=b"{}" * 50_000)
+        assert connections == 1
+        await asyncio.gather(*(client.request("GET", "/x") for _ in range(3)))
+        assert connections == 3
+    connections = 0
+
+    async def half(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        while await asked(reader):
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}")
+
+    async with serving(half) as url, once(url) as client:
+        for _ in range(3):
+            async with client.stream("GET", "/x") as response:
+                assert response.status == 200
+        assert connections == 3
+
+
+@pytest.mark.parametrize("method", ["GET", "PATCH"])
+async def test_a_kept_connection_that_the_server_ends_costs_a_read_nothing_and_a_write_is_never_sent_twice(
+    method: str,
+) -> None:
+    seen: list[bytes] = []
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answers the first request and hangs up on the second, as if its idle time had just run out."""
+        seen.append(await asked(reader))
+        writer.write(FINE)
+        seen.append(await asked(reader))
+
+    async with serving(talk) as url, once(url) as client:
+        await client.request(method, "/x", body=None if method == "GET" else b"{}")
+        if method == "GET":
+            assert await client.request("GET", "/x") == b"{}"
+            assert len(seen) == 3
+        else:
+            with pytest.raises(TransportError, match=r"connection to .* broke") as caught:
+                await client.request("PATCH", "/x", body=b"{}")
+            assert caught.value.sent
+            assert len(seen) == 2
+
+
+async def test_connections_that_nobody_needs_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("setpoint.client.pool.KEEP_ALIVE", 0.02)
+    ended = asyncio.Event()
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while await asked(reader):
+                writer.write(FINE)
+        finally:
+            ended.set()
+
+    async with serving(talk) as url, once(url) as client:
+        await client.request("GET", "/x")
+        async with asyncio.timeout(10):
+            await ended.wait()
+        assert await client.request("GET", "/x") == b"{}"
+
+
+@pytest.mark.parametrize("value", ["a\r\nx-other: b", "a\nb", "a\rb", "a\0b"])
+async def test_a_header_that_would_begin_another_is_not_sent(value: str) -> None:
+    async with listening(Server(lambda request: OK)) as url, once(url) as client:
+        with pytest.raises(TransportError, match="line break or a zero byte") as caught:
+            await client.request("GET", "/x", headers={"x-mine": value})
+        assert not caught.value.sent
+        assert "a" in (await client.get(Thing, "a")).name
+
+
+async def test_what_is_compressed_is_unpacked_and_never_beyond_the_limit() -> None:
+    text = b'{"metadata":{"name":"' + b"a" * 3_000_000 + b'"}}'
+
+    def packed(data: bytes) -> Answer:
+        return Answer(200, {"content-encoding": "gzip"}, data)
+
+    async with (
+        listening(Server(lambda request: packed(gzip.compress(text[:100]) + gzip.compress(text[100:])))) as url,
+        once(url) as client,
+    ):
+        assert await client.request("GET", "/x") == text
+        async with client.stream("GET", "/x") as response:
+            assert b"".join([chunk async for chunk in response.chunks()]) == text
+        async with client.stream("GET", "/x") as response:
+            with pytest.raises(TransportError, match="longer than 1000000 bytes"):
+                await response.read(1_000_000)
+    deflated = Answer(200, {"content-encoding": "deflate"}, zlib.compress(text))
+    async with listening(Server(lambda request: deflated)) as url, once(url) as client:
+        with pytest.raises(TransportError, match="encoding 'deflate', which was not asked for"):
+            await client.request("GET", "/x")
+
+
+async def test_user_information_in_the_servers_url_is_basic_authentication_where_there_is_no_other() -> None:
+    server = Server(lambda request: OK)
+    async with listening(server) as url:
+        with_user = url.replace("//", "//me:p%40w@")
+        async with once(with_user) as client:
+            await client.get(Thing, "a")
+        config = ClientConfig(server=with_user, credentials=StaticToken("t"))
+        async with Client.from_config(config) as client:
+            await client.get(Thing, "a")
+    assert [request.headers["authorization"] for request in server.requests] == ["Basic bWU6cEB3", "Bearer t"]
+    assert "@" not in server.requests[0].headers["host"]
+
+
+async def test_a_proxy_of_an_http_server_gets_the_whole_url_and_its_own_credentials() -> None:
+    heads: list[bytes] = []
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while head := await asked(reader):
+            heads.append(head)
+            writer.write(FINE)
+
+    async with serving(talk) as proxy:
+        config = ClientConfig(server="http://192.0.2.1:8080/base", proxy_url=proxy.replace("//", "//me:pw@"))
+        async with Client.from_config(config) as client:
+            await client.request("GET", "/x", query=(("a", "b c"),))
+    (head,) = heads
+    assert head.startswith(b"GET http://192.0.2.1:8080/base/x?a=b+c HTTP/1.1\r\n")
+    assert b"\r\nhost: 192.0.2.1:8080\r\n" in head
+    assert head.count(b"Proxy-Authorization: Basic bWU6cHc=") == 1
+
+
+async def test_a_proxy_may_itself_be_reached_over_tls(tmp_path: Path) -> None:
+    ca = make("ca")
+    connects: list[bytes] = []
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        connects.append(head)
+        host, port = head.split()[1].decode().split(":")
+        up_reader, up_writer = await asyncio.open_connection(host, int(port))
+        writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+
+        async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+            while data := await source.read(65536):
+                sink.write(data)
+            sink.close()
+
+        await asyncio.gather(pump(reader, up_writer), pump(up_reader, writer))
+
+    server = Server(lambda request: OK)
+    async with (
+        listening(server, ssl_context=server_context(make("server", ca), tmp_path / "s")) as url,
+        serving(talk, server_context(make("proxy", ca), tmp_path / "p")) as proxy,
+    ):
+        config = ClientConfig(server=url, ca_data=ca.cert_pem, proxy_url=proxy, credentials=StaticToken("secret"))
+        async with Client.from_config(config) as client:
+            assert (await client.get(Thing, "a")).name == "a"
+            assert (await client.get(Thing, "a")).name == "a"
+    assert len(connects) == 1
+    assert b"secret" not in connects[0]
+    assert server.requests[0].headers["authorization"] == "Bearer secret"
