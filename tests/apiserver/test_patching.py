@@ -117,7 +117,8 @@ async def test_an_apply_takes_yaml_and_needs_a_manager(api: Api) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"kind": "Pod"}, "incorrect version specified in apply patch"),
+        ({"kind": "Pod"}, "invalid object type: /v1, Kind=Pod"),
+        ({"apiVersion": "apps/v1"}, "invalid object type: apps/v1, Kind=ConfigMap"),
         ({"metadata": {"name": "other"}}, "does not match the name on the URL"),
         ({"metadata": {"name": "web", "namespace": "other"}}, "does not match the namespace"),
     ],

@@ -74,7 +74,7 @@ async def test_what_a_service_can_not_be_is_refused_with_its_field() -> None:
             "spec.clusterIPs[0]: Invalid value": service("b", 80, clusterIP="nonsense"),
             "provided IP is already allocated": service("b", 80, clusterIP="10.96.0.10"),
             "spec.ports[1].name: Required value": service("b", ports=[{"name": "x", "port": 1}, {"port": 2}]),
-            "metadata.name: Invalid value": service("1b", 80),
+            "metadata.name: Invalid value": service("b_", 80),
         }
         for words, obj in refused.items():
             (await api.post(SERVICES, obj)).failed(422, "Invalid", words)

@@ -155,11 +155,13 @@ async def test_an_update_that_changes_nothing_is_not_stored(api: Api) -> None:
 async def test_system_fields_can_not_be_changed(api: Api) -> None:
     made = (await api.post(MAPS, config_map())).ok()
     sent = made | {"metadata": made["metadata"] | {"creationTimestamp": None, "generation": 9, "labels": {"a": "b"}}}
-    sent["metadata"]["deletionTimestamp"] = "2020-01-01T00:00:00Z"
     changed = (await api.put(f"{MAPS}/web", sent)).ok()["metadata"]
     assert changed["creationTimestamp"] == made["metadata"]["creationTimestamp"]
     assert "generation" not in changed
-    assert "deletionTimestamp" not in changed
+    for field, value in (("deletionTimestamp", "2020-01-01T00:00:00Z"), ("deletionGracePeriodSeconds", 5)):
+        sent["metadata"] = {"name": "web", field: value}
+        refused = await api.put(f"{MAPS}/web", sent)
+        refused.failed(422, "Invalid", f"metadata.{field}: Invalid value", "field is immutable")
 
 
 async def test_generation_counts_changes_of_the_spec_only(api: Api) -> None:

@@ -36,5 +36,10 @@ def _walk(path: str, one: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         for index, (left, right) in enumerate(zip(one, other, strict=True)):
             yield from _walk(f"{path}[{index}]", left, right)
-    elif one != other or type(one) is not type(other):
+    elif (one != other or type(one) is not type(other)) and not _says_more(path, one, other):
         yield path, one, other
+
+
+def _says_more(path: str, one: Any, other: Any) -> bool:
+    """Whether a message only goes on where the expected one ends."""
+    return path.endswith(".message") and isinstance(one, str) and isinstance(other, str) and other.startswith(one)

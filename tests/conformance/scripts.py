@@ -400,7 +400,7 @@ async def deployments(talk: Talk) -> None:
         deployment("e", selector={"matchExpressions": [{"key": "a", "operator": "Odd"}]}),
         {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "e"}},
     ):
-        await talk.post(DEPLOYMENTS, bad)
+        await talk.post(DEPLOYMENTS, bad, dryRun="All")
     await talk.delete(at, {"propagationPolicy": "Foreground"})
     await talk.get(at)
     await talk.patch(at, {"metadata": {"finalizers": ["a.b/late"]}})
@@ -452,7 +452,7 @@ async def pods(talk: Talk) -> None:
         pod("q", hostname="Bad_"),
         pod("q", container={"command": "sh"}),
     ):
-        await talk.post(PODS, bad)
+        await talk.post(PODS, bad, dryRun="All")
     await talk.post(
         PODS,
         pod(
@@ -602,7 +602,7 @@ async def evictions(talk: Talk) -> None:
         {"minAvailable": "200%"},
         {"unhealthyPodEvictionPolicy": "Odd"},
     ):
-        await talk.post(budgets, {"metadata": {"name": "bad"}, "spec": bad})
+        await talk.post(budgets, {"metadata": {"name": "bad"}, "spec": bad}, dryRun="All")
 
 
 @script
@@ -625,7 +625,7 @@ async def services(talk: Talk) -> None:
         service("t", clusterIP="nonsense"),
         service("t", selector={"a b": "c"}),
     ):
-        await talk.post(SERVICES, bad)
+        await talk.post(SERVICES, bad, dryRun="All")
     await talk.post(SERVICES, service("headless", clusterIP="None"))
     await talk.post(SERVICES, service("name", type="ExternalName", externalName="example.com", ports=None))
     await talk.post(SERVICES, service("balanced", type="LoadBalancer"))

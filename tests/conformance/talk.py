@@ -21,7 +21,16 @@ TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 _UID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _WARNING: Final = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
-_REVISIONS: Final = (re.compile(r"(resource version: )\d+"), re.compile(r"(current: |UID: |version: )\d+"))
+_REVISIONS: Final = (
+    re.compile(r"(resource version: |current: )\d+"),
+    re.compile(r"(ResourceVersion in (?:record|the precondition) \()\d+"),
+)
+# What only a Go program can know: its files, dumps of its structs, and the whole of what a patch led to.
+_GO_ONLY: Final = (
+    (re.compile(r' in scheme "[^"]*"'), ""),
+    (re.compile(r"\n@@ .*", re.DOTALL), ""),
+    (re.compile(r'Invalid value: "(map\[|\{\\"apiVersion\\").*": ', re.DOTALL), "Invalid value: "),
+)
 _VOLATILE: Final = {
     "continue": "<continue>",
     "clusterIP": "<ip>",
@@ -200,6 +209,9 @@ class Talk:
                 self._collect(item)
 
     def _normal(self, value: Any, key: str = "") -> Any:
+        if key == "causes" and isinstance(value, list):  # upstream some come twice, some in the order of a Go map
+            causes = [self._normal(item) for item in value]
+            return [json.loads(text) for text in sorted({json.dumps(cause, sort_keys=True) for cause in causes})]
         if isinstance(value, dict):
             return {
                 self._text(name): self._normal(item, name)
@@ -217,6 +229,8 @@ class Talk:
         return self._text(value)
 
     def _text(self, text: str) -> str:
+        for pattern, short in _GO_ONLY:
+            text = pattern.sub(short, text)
         text = text.replace(self.namespace, "NS")
         text = _UID.sub(lambda found: self._uids.get(found[0], "<uid>"), text)
         for name, short in self._names.items():

@@ -58,13 +58,11 @@ def parse_document(body: bytes, kind: str) -> tuple[Any, list[str]]:
         except json.JSONDecodeError as error:
             if kind == YAML_TYPE:
                 return _parse_yaml(body)
-            raise ValueError(
-                f"json parse error: {error.msg} at line {error.lineno} column {error.colno} (byte {error.pos})"
-            ) from None
+            raise ValueError(_go_syntax_error(error)) from None
         except RecursionError:
-            raise ValueError("json parse error: nested too deeply") from None
+            raise ValueError("nested too deeply") from None
         except ValueError as error:
-            raise ValueError(f"json parse error: {error or problem}") from None
+            raise ValueError(str(error or problem)) from None
     # A compact document that says nothing twice is the same after a round trip: most bodies pay for no second parser.
     if msgspec.json.encode(value) == body.rstrip():
         return value, []
@@ -75,7 +73,24 @@ def _duplicates(body: bytes) -> list[str]:
     try:
         return parse_json(body)[1]
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"json parse error: {error}") from None
+        raise ValueError(str(error)) from None
+
+
+def _go_syntax_error(error: json.JSONDecodeError) -> str:
+    """As Go's decoder says it; where the text does not just end, with the place, which Go leaves out."""
+    text, at = error.doc, error.pos
+    while at < len(text) and text[at] in " \t\r\n":
+        at += 1
+    if at >= len(text) or error.msg.startswith("Unterminated"):
+        return "unexpected end of JSON input"
+    wanted = {
+        "Expecting value": "looking for beginning of value",
+        "Expecting property name enclosed in double quotes": "looking for beginning of object key string",
+        "Expecting ':' delimiter": "after object key",
+        "Expecting ',' delimiter": "after object key:value pair or array element",
+        "Extra data": "after top-level value",
+    }.get(error.msg, f"({error.msg})")
+    return f"invalid character {text[at]!r} {wanted} (line {error.lineno}, column {error.colno})"
 
 
 def decode_text(body: bytes) -> str:
@@ -98,12 +113,16 @@ def _parse_yaml(body: bytes) -> tuple[Any, list[str]]:
         finally:
             loader.dispose()
     except UnicodeDecodeError as problem:
-        raise ValueError(f"error converting YAML to JSON: yaml: invalid UTF-8 at byte {problem.start}") from None
+        raise ValueError(f"yaml: invalid UTF-8 at byte {problem.start}") from None
     except yaml.MarkedYAMLError as problem:
-        line = problem.problem_mark.line + 1 if problem.problem_mark else 0
-        raise ValueError(f"error converting YAML to JSON: yaml: line {line}: {problem.problem}") from None
+        # As Go's reader counts: the first line is none, and where the grammar fails, it counts from 0.
+        line = problem.problem_mark.line if problem.problem_mark else 0
+        if line and not isinstance(problem, yaml.parser.ParserError):
+            line += 1
+        where = f"line {line}: " if line else ""
+        raise ValueError(f"yaml: {where}{problem.problem}") from None
     except (yaml.YAMLError, RecursionError) as problem:
-        raise ValueError(f"error converting YAML to JSON: yaml: {problem}") from None
+        raise ValueError(f"yaml: {problem}") from None
     _check_expansion(value)
     return value, duplicates
 
@@ -115,7 +134,7 @@ def _check_expansion(value: Any) -> None:
         node = stack.pop()
         count += 1
         if count > _MAX_NODES:
-            raise ValueError("error converting YAML to JSON: yaml: document contains excessive aliasing")
+            raise ValueError("yaml: document contains excessive aliasing")
         if isinstance(node, dict):
             stack.extend(node.values())
         elif isinstance(node, list):

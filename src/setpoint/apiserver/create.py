@@ -11,7 +11,7 @@ from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.incoming import dedupe_owners, read_object
 from setpoint.apiserver.managing import track
 from setpoint.apiserver.metadata import clean, generate_name, new_uid
-from setpoint.apiserver.objects import encode
+from setpoint.apiserver.objects import encode, metadata_of
 from setpoint.apiserver.options import WriteOptions
 from setpoint.apiserver.registry import Served
 from setpoint.apiserver.representation import Representation
@@ -67,8 +67,6 @@ def insert(call: Call, served: Served, obj: JsonObject, options: WriteOptions, *
         obj.pop("status", None)
     if strategy.generation:
         metadata["generation"] = 1
-    else:
-        metadata.pop("generation", None)
     for _ in range(_ATTEMPTS):
         if generated:
             metadata["name"] = generate_name(metadata["generateName"], call.random)
@@ -77,14 +75,15 @@ def insert(call: Call, served: Served, obj: JsonObject, options: WriteOptions, *
             or call.storage.get(served.collection, metadata.get("namespace", ""), metadata["name"]) is None
         ):
             break
+    if track_fields:
+        track(call, served, None, obj, options.field_manager)
     strategy.prepare_create(call, obj)
     metadata = obj["metadata"]
     metadata["uid"] = new_uid(call.random)
     metadata["creationTimestamp"] = call.timestamp()
     clean(metadata)
     check_new(call, served, obj)
-    if track_fields:
-        track(call, served, None, obj, options.field_manager)
+    strategy.admit(obj, None)
     if admission is not None:
         admission.validate(admission.question(served, "CREATE", obj, None, options))
     return _store(call, served, obj, options, generated)
@@ -111,4 +110,6 @@ def _store(call: Call, served: Served, obj: JsonObject, options: WriteOptions, g
             return served.strategy.after_create(call, record).value
     if generated:
         raise errors.name_not_generated(served.group_resource, name)
-    raise errors.already_exists(served.group_resource, name)
+    there = call.storage.get(served.collection, namespace, name)
+    going = there is not None and bool(metadata_of(there.value).deletionTimestamp)
+    raise errors.already_exists(served.group_resource, name, going=going)

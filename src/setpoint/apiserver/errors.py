@@ -95,8 +95,10 @@ def not_acceptable(accepted: Sequence[str]) -> ApiStatusError:
     return ApiStatusError(406, "NotAcceptable", message)
 
 
-def already_exists(resource: GroupResource, name: str) -> ApiStatusError:
-    return ApiStatusError(409, "AlreadyExists", f'{resource} "{name}" already exists', _about(resource, name))
+def already_exists(resource: GroupResource, name: str, *, going: bool = False) -> ApiStatusError:
+    """``going``: it is being deleted."""
+    message = f'{"object is being deleted: " if going else ""}{resource} "{name}" already exists'
+    return ApiStatusError(409, "AlreadyExists", message, _about(resource, name))
 
 
 def name_not_generated(resource: GroupResource, name: str) -> ApiStatusError:

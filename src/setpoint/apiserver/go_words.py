@@ -12,6 +12,7 @@ from setpoint.schema import FieldError
 __all__ = ["type_problem"]
 
 _STEP = re.compile(r"[^.\[\]]+|\[[^\]]*\]")
+_BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=")
 _GO = {"integer": "int", "number": "float64", "boolean": "bool", "string": "string", "array": "slice", "object": "map"}
 
 
@@ -23,12 +24,48 @@ def type_problem(served: Served, obj: dict[str, Any], error: FieldError) -> str:
         if "must be of type date-time" in error.detail:
             return f'parsing time "{value}" as "2006-01-02T15:04:05Z07:00": cannot parse "{value}" as "2006"'
         if "must be of type byte" in error.detail:
-            return "illegal base64 data at input byte 0"
+            return f"illegal base64 data at input byte {_bad_byte(value)}"
     struct, wanted = _described(served, steps)
-    names = ".".join(step for step in steps if step[0] != "[")
+    names = ".".join(_fields(served, steps))
     found = {dict: "object", list: "array", str: "string", bool: "bool"}.get(type(value), "number")
     shown = f"number {value}" if isinstance(value, float) and wanted.startswith("int") else found
     return f"json: cannot unmarshal {shown} into Go struct field {struct}.{names} of type {wanted}"
+
+
+def _bad_byte(text: str) -> int:
+    """Where base64 ends, as Go counts: the first character that is none, or the length of a text cut short."""
+    for position, character in enumerate(text):
+        if character not in _BASE64:
+            return position
+    return len(text)
+
+
+def _fields(served: Served, steps: list[str]) -> list[str]:
+    """The steps that are fields of structs: neither positions in lists nor keys of maps are named."""
+    definitions = schemas()
+    node: dict[str, Any] = {}
+    if not served.custom:
+        node = definitions[definition_name(served.resource.gvk)]
+    kept: list[str] = []
+    for step in steps:
+        if step[0] == "[":
+            node = _resolved(definitions, node.get("items") or {})
+            continue
+        known = node.get("properties", {}).get(step)
+        if known is None and node.get("additionalProperties"):
+            node = _resolved(definitions, node["additionalProperties"])
+            continue
+        if served.custom and not kept and step == "metadata":
+            known = {"$ref": "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}
+        kept.append(step)
+        node = _resolved(definitions, known or {})
+    return kept
+
+
+def _resolved(definitions: Any, node: dict[str, Any]) -> dict[str, Any]:
+    reference = node.get("$ref") or next((item["$ref"] for item in node.get("allOf", ()) if "$ref" in item), "")
+    found: dict[str, Any] = definitions.get(reference.rpartition("/")[2], {}) if reference else node
+    return found
 
 
 def _value_at(value: Any, steps: list[str]) -> Any:

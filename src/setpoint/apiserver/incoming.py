@@ -6,7 +6,7 @@ for (pruning, then defaulting).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from setpoint.apiserver.body import check_size, decode_text, media_type, parse_document
 from setpoint.apiserver.call import Call
@@ -15,12 +15,16 @@ from setpoint.apiserver.metadata import clean
 from setpoint.apiserver.registry import Served
 from setpoint.apiserver.typing_check import type_errors
 from setpoint.meta import GroupKind, GroupVersion
-from setpoint.schema import ErrorType, apply_defaults, drop_nulls, prune
+from setpoint.schema import ErrorType, FieldError, apply_defaults, drop_nulls, prune
 from setpoint.schema.errors import OMITTED
 
-__all__ = ["coerce", "dedupe_owners", "read_document", "read_object"]
+__all__ = ["coerce", "dedupe_owners", "patched_wrong", "read_document", "read_object", "why_not"]
 
 JsonObject = dict[str, Any]
+_TYPE_META: Final = (
+    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+)
+_GO_KINDS: Final = {list: "array", dict: "object", str: "string", bool: "bool", int: "number", float: "number"}
 
 
 def read_document(call: Call, kind: str) -> tuple[JsonObject, list[str]]:
@@ -33,12 +37,21 @@ def read_document(call: Call, kind: str) -> tuple[JsonObject, list[str]]:
     media = media_type(call.request.headers)
     try:
         value, duplicates = parse_document(body, media)
-        if not isinstance(value, dict):
-            raise ValueError("json parse error: an object is needed")
+        if value is None:
+            value = {}
+        elif not isinstance(value, dict):
+            raise ValueError(f"json: cannot unmarshal {_GO_KINDS[type(value)]} into Go value of type {_TYPE_META}")
+        for field in ("kind", "apiVersion"):
+            given = value.get(field, "")
+            if given is not None and not isinstance(given, str):
+                what = _GO_KINDS[type(given)]
+                raise ValueError(f"json: cannot unmarshal {what} into Go struct field .{field} of type string")
     except ValueError as problem:
+        text = str(problem)
+        if not text.startswith("yaml: "):
+            text = f"couldn't get version/kind; json parse error: {text}"
         raise bad_request(
-            f"the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; "
-            f"{problem} ({decode_text(body)})"
+            f"the object provided is unrecognized (must be of type {kind}): {text} ({decode_text(body)})"
         ) from None
     return value, duplicates
 
@@ -67,16 +80,30 @@ def check_kind(call: Call, served: Served, obj: JsonObject) -> None:
         obj["apiVersion"] = version = resource.api_version
     if not isinstance(kind, str) or not isinstance(version, str) or version.count("/") > 1:
         raise bad_request("couldn't get version/kind; apiVersion must be GROUP/VERSION or VERSION, kind a name")
-    if version != resource.api_version:
+    if (version, kind) == (resource.api_version, resource.kind):
+        return
+    found = GroupVersion.parse(version)
+    if found.group == resource.group and kind == resource.kind and (served.custom or _known(call, found, kind)):
         raise bad_request(
             f"the API version in the data ({version}) does not match the expected API version ({resource.api_version})"
         )
-    if kind != resource.kind:
-        short = GroupVersion.parse(version).version
-        raise bad_request(
-            f'{kind} in version "{short}" cannot be handled as a {resource.kind}: '
-            f"the kind in the data ({kind}) does not match the expected kind ({resource.kind})"
-        )
+    what = f'{kind} in version "{found.version}" cannot be handled as a {resource.kind}: '
+    if served.custom:
+        raise bad_request(f"{what}the kind in the data ({kind}) does not match the expected kind ({resource.kind})")
+    raise bad_request(what + why_not(call, served, found, kind))
+
+
+def why_not(call: Call, served: Served, found: GroupVersion, kind: str) -> str:
+    """Why an object of another kind is none of the served, built-in one."""
+    if not _known(call, found, kind):
+        return f'no kind "{kind}" is registered for version "{found}" in scheme "pkg/api/legacyscheme/scheme.go:30"'
+    resource = served.resource
+    package = (resource.group or "core").partition(".")[0]
+    return f"converting ({found.version}.{kind}) to ({package}.{resource.kind}): unknown conversion"
+
+
+def _known(call: Call, version: GroupVersion, kind: str) -> bool:
+    return call.server.registry.find_kind(version.group, version.version, kind) is not None
 
 
 def coerce(
@@ -92,15 +119,16 @@ def coerce(
     if metadata is None:
         metadata = obj["metadata"] = {}
     if not isinstance(metadata, dict):
-        problem = f"json: cannot unmarshal into Go struct field {resource.kind}.metadata of type v1.ObjectMeta"
+        sort = _GO_KINDS[type(metadata)]
+        problem = f"json: cannot unmarshal {sort} into Go struct field {resource.kind}.metadata of type v1.ObjectMeta"
     else:
         problem, call.missing = type_errors(served, obj, call.request.body or b"")
     if problem:
-        raise _malformed(f"{what}: {problem}", patch)
+        raise _malformed(what, problem, patch)
     unknown = prune(served.schema, obj)
     strict = [f'unknown field "{path}"' for path in unknown] + [f'duplicate field "{path}"' for path in duplicates]
     if strict and validation == "Strict":
-        raise _malformed(f"{what}: strict decoding error: {', '.join(strict)}", patch)
+        raise _malformed(what, f"strict decoding error: {', '.join(strict)}", patch)
     if strict and validation == "Warn":
         for text in strict:
             call.warn(text)
@@ -112,12 +140,13 @@ def coerce(
     served.strategy.default(obj)
 
 
-def _malformed(message: str, patch: bool) -> ApiStatusError:
-    if not patch:
-        return bad_request(message)
-    from setpoint.schema.errors import FieldError
+def _malformed(what: str, problem: str, patch: bool) -> ApiStatusError:
+    return patched_wrong(problem) if patch else bad_request(f"{what}: {problem}")
 
-    return invalid(GroupKind("", ""), "", [FieldError(ErrorType.INVALID, "patch", message, OMITTED)])
+
+def patched_wrong(problem: str) -> ApiStatusError:
+    """What a patch made of an object is none. (Upstream adds all of it to the message.)"""
+    return invalid(GroupKind("", ""), "", [FieldError(ErrorType.INVALID, "patch", problem, OMITTED)])
 
 
 def dedupe_owners(call: Call, metadata: JsonObject) -> None:

@@ -40,7 +40,7 @@ def track(
             call.manager(manager),
             api_version=served.resource.api_version,
             subresource=subresource,
-            now=call.timestamp(),
+            now=None if subresource == "scale" else call.timestamp(),  # as upstream
             ignored=ignored_fields(served, subresource),
             convert=converter(call, served),
         )

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from setpoint.apiserver.strategies.strategy import NameRule
 from setpoint.meta import GroupVersion
-from setpoint.meta.names import dns1123_label, label_value, path_segment, qualified_name
+from setpoint.meta.names import dns1123_label, label_value, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, required, too_long
 
@@ -48,8 +48,10 @@ def new_uid(random: Random) -> str:
 
 
 def clean(metadata: dict[str, Any]) -> None:
-    """Drops what Go would not have written: empty texts, lists and maps, nulls."""
-    for key in [key for key, value in metadata.items() if value is None or value == "" or value == [] or value == {}]:
+    """Drops what Go would not have written: empty texts, lists and maps, nulls. (No managedFields resets the books.)"""
+    for key in [
+        key for key, value in metadata.items() if value in (None, "", {}) or (value == [] and key != "managedFields")
+    ]:
         del metadata[key]
 
 
@@ -66,7 +68,7 @@ def metadata_errors(
     if not name:
         errors.append(required("metadata.name", "name or generateName is required"))
     else:
-        errors += [invalid("metadata.name", name, text) for text in path_segment(name) or name_rule(name)]
+        errors += [invalid("metadata.name", name, text) for text in name_rule(name)]
     namespace = metadata.get("namespace")
     if namespaced:
         if not namespace:
@@ -98,38 +100,36 @@ def _masked(generate: str) -> str:
 def _owner_errors(owners: list[dict[str, Any]]) -> list[FieldError]:
     errors: list[FieldError] = []
     controllers: list[str] = []
-    for index, owner in enumerate(owners):
-        path = f"metadata.ownerReferences[{index}]"
-        version = owner.get("apiVersion")
-        if not version:
-            errors.append(required(f"{path}.apiVersion", "must not be empty"))
-        elif version.count("/") > 1 or not GroupVersion.parse(version).version:
-            errors.append(invalid(f"{path}.apiVersion", version, "must be <group>/<version> or <version>"))
+    path = "metadata.ownerReferences"
+    for owner in owners:
+        version = owner.get("apiVersion") or ""
+        if version.count("/") > 1 or not GroupVersion.parse(version).version:
+            errors.append(invalid(f"{path}.apiVersion", version, "version must not be empty"))
         errors += [
-            required(f"{path}.{key}", "must not be empty") for key in ("kind", "name", "uid") if not owner.get(key)
+            invalid(f"{path}.{key}", "", "must not be empty") for key in ("kind", "name", "uid") if not owner.get(key)
         ]
         if (version, owner.get("kind")) == ("v1", "Event"):
             errors.append(invalid(path, owner, "/v1, Kind=Event is disallowed from being an owner"))
         if owner.get("controller"):
-            controllers.append(owner.get("name", ""))
+            controllers.append(f"{owner.get('kind', '')}/{owner.get('name', '')}")
     if len(controllers) > 1:
         text = (
             'Only one reference can have Controller set to true. Found "true" in references for '
             f"{controllers[0]} and {controllers[1]}"
         )
-        errors.append(invalid("metadata.ownerReferences", owners, text))
+        errors.append(invalid(path, owners, text))
     return errors
 
 
 def _finalizer_errors(finalizers: list[str], custom: bool) -> list[FieldError]:
     path = "metadata.finalizers"
     errors: list[FieldError] = []
-    for finalizer in finalizers:
+    for index, finalizer in enumerate(finalizers):
         problems = _qualified(finalizer)
         errors += [invalid(path, finalizer, text) for text in problems]
         if not problems and not custom and "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
             text = "name is neither a standard finalizer name nor is it fully qualified"
-            errors.append(invalid(path, finalizer, text))
+            errors.append(invalid(f"{path}[{index}]", finalizer, text))
     if {FINALIZER_FOREGROUND, FINALIZER_ORPHAN} <= set(finalizers):
         text = f"finalizer {FINALIZER_ORPHAN} and {FINALIZER_FOREGROUND} cannot be both set"
         errors.append(invalid(path, finalizers, text))

@@ -13,7 +13,7 @@ from setpoint.apiserver.representation import respond
 if TYPE_CHECKING:
     from setpoint.apiserver.server import ApiServer
 
-__all__ = ["VERSION", "answer"]
+__all__ = ["VERSION", "answer", "knows", "nothing"]
 
 VERSION: Final = {
     "major": "1",
@@ -40,7 +40,7 @@ def answer(server: ApiServer, request: IncomingRequest) -> Response:
     accept = request.headers.get("accept", "")
     root = path.split("/")[1]
     if root not in ("api", "apis", "openapi", "version", "healthz", "livez", "readyz", ""):
-        raise no_such_path()
+        return nothing()
     if request.method not in ("GET", "HEAD"):
         raise ApiStatusError(
             405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {}
@@ -48,6 +48,8 @@ def answer(server: ApiServer, request: IncomingRequest) -> Response:
     if root in ("api", "apis"):
         found = discovery.respond(path, server.registry, accept)
         if found is None:
+            if root == "apis" and not knows(server, path.split("/")[2]):
+                return nothing()
             raise no_such_path()
         status, document, kind = found
         response = respond(document, status)
@@ -61,6 +63,16 @@ def answer(server: ApiServer, request: IncomingRequest) -> Response:
     if path == "/":
         return respond({"paths": _paths(server)})
     return _health(server, request, path)
+
+
+def nothing() -> Response:
+    """Where not even a group is."""
+    return Response(404, dict(_TEXT), b"404 page not found\n")
+
+
+def knows(server: ApiServer, group: str) -> bool:
+    """Whether any resource of the group is served."""
+    return any(served.resource.group == group for served in server.registry)
 
 
 def _openapi(server: ApiServer, request: IncomingRequest, path: str, accept: str) -> Response:

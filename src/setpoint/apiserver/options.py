@@ -230,7 +230,10 @@ class ListOptions:
         if not text:
             return 0
         if not (text.isascii() and text.isdecimal()) or int(text) >= 1 << 64:
-            error = FieldError(ErrorType.INVALID, "resourceVersion", "strconv.ParseUint: invalid syntax", text)
+            problem = f'strconv.ParseUint: parsing "{text}": invalid syntax'
+            error = FieldError(ErrorType.INVALID, "resourceVersion", problem, text)
+            if self.watch:  # as upstream, which takes it for a fault of its own here
+                raise ApiStatusError(500, "", str(error))
             raise bad_request(f"invalid resource version: {error}")
         return int(text)
 

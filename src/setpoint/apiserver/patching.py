@@ -20,13 +20,14 @@ from setpoint.apiserver.errors import (
     unsupported_media_type,
 )
 from setpoint.apiserver.http_types import Response
-from setpoint.apiserver.incoming import check_kind, coerce
+from setpoint.apiserver.incoming import check_kind, coerce, patched_wrong, why_not
 from setpoint.apiserver.managing import converter, ignored_fields
 from setpoint.apiserver.objects import view
 from setpoint.apiserver.options import WriteOptions
 from setpoint.apiserver.registry import Served
 from setpoint.apiserver.representation import Representation
 from setpoint.apiserver.update import check_name, live_object, modify
+from setpoint.meta import GroupVersion
 from setpoint.patch import (
     ApplyConflict,
     InvalidApply,
@@ -79,7 +80,7 @@ def patch(call: Call) -> Response:
     new = change(live_object(served, record))  # of another copy: what comes out shares parts with it, and is changed
     _check_patched(call, served, new, old)
     coerce(call, served, new, options.field_validation, duplicates, patch=True)
-    _same_identity(call, new, old)
+    _same_identity(call, new)
     return shape.one(call, modify(call, served, record, old, new, options, subresource=path.subresource))
 
 
@@ -89,7 +90,7 @@ def read_patch(call: Call, served: Served, kind: str) -> tuple[Change, list[str]
     try:
         document, duplicates = parse_document(body, "application/json")
     except ValueError as problem:
-        raise bad_request(f"error decoding patch: {problem}") from None
+        raise bad_request(str(problem) if kind == _STRATEGIC else f"error decoding patch: {problem}") from None
     if kind == _JSON:
         if not isinstance(document, list):
             raise bad_request(
@@ -97,7 +98,9 @@ def read_patch(call: Call, served: Served, kind: str) -> tuple[Change, list[str]
             )
         return lambda obj: _json_patched(obj, document), []
     if not isinstance(document, dict):
-        raise bad_request("error decoding patch: json: cannot unmarshal into Go value of type map[string]interface {}")
+        what = "array" if isinstance(document, list) else "value"
+        text = f"json: cannot unmarshal {what} into Go value of type map[string]interface {{}}"
+        raise bad_request(text if kind == _STRATEGIC else f"error decoding patch: {text}")
     if kind == _MERGE:
         return lambda obj: merge_patch.apply(obj, document), duplicates
     return lambda obj: _strategically_patched(served, obj, document), duplicates
@@ -119,27 +122,24 @@ def _strategically_patched(served: Served, obj: JsonObject, document: JsonObject
     try:
         return strategic.apply(served.schema, obj, document)
     except StrategicPatchError as problem:
-        raise bad_request(str(problem)) from None
+        raise (ApiStatusError(500, "", str(problem)) if problem.unforeseen else bad_request(str(problem))) from None
 
 
 def _check_patched(call: Call, served: Served, new: JsonObject, old: JsonObject) -> None:
     """A patch changes neither kind nor version, whatever it says about them has to be true."""
     if (new.get("apiVersion"), new.get("kind")) != (old["apiVersion"], old["kind"]):
-        check_kind(call, served, new)
+        version, kind = new.get("apiVersion"), new.get("kind")
+        if served.custom or not isinstance(version, str) or not isinstance(kind, str) or not version or not kind:
+            check_kind(call, served, new)
+        else:
+            raise patched_wrong(why_not(call, served, GroupVersion.parse(version), kind))
     if not isinstance(new.get("metadata"), dict):
         raise bad_request(f"the name of the object ({call.path.name} based on URL) was undeterminable")
 
 
-def _same_identity(call: Call, new: JsonObject, old: JsonObject) -> None:
+def _same_identity(call: Call, new: JsonObject) -> None:
     fit_namespace(call, new["metadata"])
     check_name(call, new)
-    uid, was = new["metadata"].get("uid"), old["metadata"].get("uid")
-    if uid and uid != was:
-        raise conflict(
-            call.served.group_resource,
-            call.path.name,
-            f"Precondition failed: UID in precondition: {uid}, UID in object meta: {was}",
-        )
 
 
 def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
@@ -147,6 +147,8 @@ def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
     served, path = call.served, call.path
     resource = served.resource
     configuration = _configuration(call, options)
+    given_namespace = configuration["metadata"].get("namespace", "")
+    fit_namespace(call, configuration["metadata"])
     record = call.storage.get(served.collection, path.namespace, path.name)
     if record is None and path.subresource:
         raise not_found(served.group_resource, path.name)
@@ -172,9 +174,10 @@ def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
     except ApplyConflict as problem:
         raise apply_conflict(problem.message, problem.causes) from None
     except InvalidApply as problem:
-        name = f"{path.namespace}/{path.name}" if path.namespace else path.name
+        kind = resource.gvk if resource.group else f"/{resource.gvk}"
         text = str(problem).replace(
-            "failed to create typed patch object:", f"failed to create typed patch object ({name}; {resource.gvk}):"
+            "failed to create typed patch object:",
+            f"failed to create typed patch object ({given_namespace}/{path.name}; {kind}):",
         )
         raise ApiStatusError(500, "", text) from None  # as upstream
     except (TypedError, ValueError) as problem:
@@ -187,8 +190,9 @@ def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
     new: JsonObject = copy_json(result.object)
     new["metadata"].setdefault("name", path.name)
     coerce(call, served, new, options.field_validation, [], patch=True)
-    _same_identity(call, new, live or {"metadata": {}})
+    _same_identity(call, new)
     if record is None or live is None:
+        new["metadata"].pop("resourceVersion", None)
         return insert(call, served, new, options, track_fields=False), True
     value = modify(call, served, record, live, new, options, subresource=path.subresource, track_fields=False)
     return value, False
@@ -200,7 +204,7 @@ def _configuration(call: Call, options: WriteOptions) -> JsonObject:
     try:
         document, duplicates = parse_document(body, YAML_TYPE)
     except ValueError as problem:
-        raise bad_request(f"error decoding YAML: {problem}") from None
+        raise bad_request(f"error decoding YAML: error converting YAML to JSON: {problem}") from None
     if not isinstance(document, dict):
         raise bad_request("error decoding YAML: an object is needed")
     if duplicates:
@@ -211,18 +215,14 @@ def _configuration(call: Call, options: WriteOptions) -> JsonObject:
             call.warn(text)
     resource = call.served.resource
     kind, version = document.get("kind"), document.get("apiVersion")
-    if not kind or not version:
-        raise bad_request("Object 'Kind' is missing" if not kind else "Object 'apiVersion' is missing")
     if (version, kind) != (resource.api_version, resource.kind):
-        raise bad_request(
-            f"incorrect version specified in apply patch. Specified patch version: {version}, kind {kind}, "
-            f"expected: {resource.api_version}, kind {resource.kind}"
-        )
+        shown = str(version or "")
+        gvk = f"{shown if '/' in shown else '/' + shown}, Kind={kind or ''}"
+        raise bad_request(f"invalid object type: {gvk}")
     metadata = document.setdefault("metadata", {})
     if not isinstance(metadata, dict):
         raise bad_request("error decoding YAML: metadata must be an object")
     name = metadata.setdefault("name", call.path.name)
     if name != call.path.name:
         raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({call.path.name})")
-    fit_namespace(call, metadata)
     return document

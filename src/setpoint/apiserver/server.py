@@ -188,6 +188,8 @@ class ApiServer:
         served = self.registry.find(path.group, path.version, path.resource)
         if served is None or path.surplus:
             if path.surplus or path.resource or not self.registry.has_version(path.group, path.version):
+                if not nonresource.knows(self, path.group):
+                    return nonresource.nothing()
                 raise no_such_path()
             return nonresource.answer(self, request)
         resource = served.resource

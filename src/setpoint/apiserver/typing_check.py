@@ -22,7 +22,19 @@ __all__ = ["type_errors"]
 
 # Required by the published schema, but the real server takes their absence for a zero value.
 _NOT_REALLY_REQUIRED: Final = frozenset(
-    {"rules", "endpoints", "revision", "value", "podSelector", "status", "metadata", "conditions", "driver", "drivers"}
+    {
+        "template",
+        "rules",
+        "endpoints",
+        "revision",
+        "value",
+        "podSelector",
+        "status",
+        "metadata",
+        "conditions",
+        "driver",
+        "drivers",
+    }
 )
 _LONG_NUMBER: Final = re.compile(rb"[0-9]{10}")
 
@@ -89,7 +101,7 @@ def _zero(schema: Schema) -> Any:
 
 
 def _really_required(field: str) -> bool:
-    return not field.startswith(("status.", "metadata.managedFields")) and (
+    return not field.startswith(("status.", "metadata.managedFields", "metadata.ownerReferences")) and (
         field.rpartition(".")[2] not in _NOT_REALLY_REQUIRED
     )
 

@@ -103,6 +103,8 @@ def modify(
             new = _prepared(call, served, old, new, subresource)
             dedupe_owners(call, new["metadata"])
         new["metadata"].pop("resourceVersion", None)
+    if subresource not in PARTIAL:
+        served.strategy.admit(new, old)
     clean(new["metadata"])
     check_update(call, served, new, old, subresource=subresource)
     if admission is not None:
@@ -171,7 +173,7 @@ def store(
             *key, lambda revision: encode(stored, document, revision), expected=record.revision
         )
         served.strategy.after_delete(call, deleted)
-        return deleted.value
+        return encode(stored, document, record.revision)  # as upstream: only watches see the deletion's revision
     made = call.storage.put(*key, lambda revision: encode(stored, document, revision), expected=record.revision)
     return served.strategy.after_update(call, made, old).value
 
@@ -193,18 +195,17 @@ def _check_version(call: Call, served: Served, record: Record, resource_version:
 
 
 def _keep_system_fields(metadata: JsonObject, old: JsonObject) -> None:
+    if metadata.get("uid") and metadata["uid"] != old.get("uid"):
+        old = {**old, "uid": metadata["uid"]}  # to be refused by validation
     for name in ("uid", "creationTimestamp", "generation", "selfLink"):
         metadata.pop(name, None)
         if name in old:
             metadata[name] = old[name]
-    if old.get("deletionTimestamp"):
-        metadata["deletionTimestamp"] = old["deletionTimestamp"]
-    else:
-        metadata.pop("deletionTimestamp", None)
-    if "deletionGracePeriodSeconds" in old:
-        metadata.setdefault("deletionGracePeriodSeconds", old["deletionGracePeriodSeconds"])
-    else:
-        metadata.pop("deletionGracePeriodSeconds", None)
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):  # left out they stay; others are refused
+        if metadata.get(name) is None:
+            metadata.pop(name, None)
+            if name in old:
+                metadata[name] = old[name]
 
 
 def _precondition_failed(call: Call, wanted: str, found: str) -> errors.ApiStatusError:

@@ -16,18 +16,18 @@ _QUALIFIED = re.compile("([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 _LABEL_VALUE = re.compile("(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
 
 
-def _too_long(limit: int) -> str:
-    return f"must be no more than {limit} characters"
+def _too_long(limit: int, unit: str = "bytes") -> str:
+    return f"must be no more than {limit} {unit}"
 
 
 def _regex(message: str, pattern: str, *examples: str) -> str:
-    shown = " or ".join(f"'{example}'" for example in examples)
+    shown = ",  or ".join(f"'{example}'" for example in examples)
     return f"{message} (e.g. {shown}, regex used for validation is '{pattern}')"
 
 
 def dns1123_label(value: str) -> list[str]:
     """A DNS label of RFC 1123: at most 63 of ``a-z``, ``0-9`` and ``-``, alphanumeric at both ends."""
-    problems = [_too_long(63)] if len(value) > 63 else []
+    problems = [_too_long(63, "characters")] if len(value) > 63 else []
     if not _DNS1123_LABEL.fullmatch(value):
         problems.append(
             _regex(
@@ -41,9 +41,9 @@ def dns1123_label(value: str) -> list[str]:
     return problems
 
 
-def dns1123_subdomain(value: str) -> list[str]:
+def dns1123_subdomain(value: str, unit: str = "characters") -> list[str]:
     """A DNS subdomain of RFC 1123: labels with dots between, at most 253 characters."""
-    problems = [_too_long(253)] if len(value) > 253 else []
+    problems = [_too_long(253, unit)] if len(value) > 253 else []
     if not _DNS1123_SUBDOMAIN.fullmatch(value):
         problems.append(
             _regex(
@@ -58,7 +58,7 @@ def dns1123_subdomain(value: str) -> list[str]:
 
 def dns1035_label(value: str) -> list[str]:
     """A DNS label of RFC 1035: as RFC 1123 but starting with a letter (services)."""
-    problems = [_too_long(63)] if len(value) > 63 else []
+    problems = [_too_long(63, "characters")] if len(value) > 63 else []
     if not _DNS1035_LABEL.fullmatch(value):
         problems.append(
             _regex(
@@ -86,13 +86,20 @@ def qualified_name(value: str) -> list[str]:
     if slash:
         if "/" in prefix:
             return [
-                "a qualified name must consist of alphanumeric characters, '-', '_' or '.', with an optional "
-                "DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+                _regex(
+                    "a valid label key must consist of alphanumeric characters, '-', '_' or '.', "
+                    "and must start and end with an alphanumeric character",
+                    _QUALIFIED.pattern,
+                    "MyName",
+                    "my.name",
+                    "123-abc",
+                )
+                + " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
             ]
         if not prefix:
             problems.append("prefix part must be non-empty")
         else:
-            problems += [f"prefix part {problem}" for problem in dns1123_subdomain(prefix)]
+            problems += [f"prefix part {problem}" for problem in dns1123_subdomain(prefix, "bytes")]
     if not name:
         problems.append("name part must be non-empty")
     elif len(name) > 63:

@@ -130,18 +130,19 @@ def apply(
     - A different value owned by another manager is a conflict; ``force`` takes the field over.
 
     ``managers``: the live object's managedFields. ``api_version``: that of ``applied``. ``now``: RFC 3339 in seconds;
-    the entry's time moves only if the object or what the manager owns changes. ``ignored``: fields that requests to
+    the entry's time moves only if the object changes. ``ignored``: fields that requests to
     this endpoint can't set (``status`` for the main resource), neither owned nor in conflict. ``convert``: for objects
     served in several versions with different schemas; without it all entries are taken to be of one version.
 
     Inputs are never changed; the result shares parts with them. Defaulting and validation are the caller's, before
     storing.
 
-    Raises ApplyConflict, InvalidApply (``applied`` does not fit the schema), ValueError (malformed managedFields).
+    Raises ApplyConflict, InvalidApply (``applied`` does not fit the schema), ValueError (malformed managedFields, or
+    any in ``applied``).
     """
-    errors = type_errors(schema, applied)
     if (applied.get("metadata") or {}).get("managedFields") is not None:
-        errors.append("metadata.managedFields must be nil")
+        raise ValueError("metadata.managedFields must be nil")
+    errors = type_errors(schema, applied)
     if errors:
         raise InvalidApply(errors)
     before = _without_managed_fields(live or {})
@@ -179,7 +180,8 @@ def apply(
     if last is not None and same and not comparison:
         managed.owners[own.identity] = last
     else:
-        managed.owners[own.identity] = mine.with_fields(owned).at(now)
+        # An apply that adds itself to the owners and changes nothing else leaves no time, as upstream.
+        managed.owners[own.identity] = mine.with_fields(owned).at(now if comparison else last.time if last else None)
     managed.drop_empty()
     changed = not live or managed.owners != original or (merged is not before and not json_equal(before, merged))
     if not changed:
@@ -197,7 +199,7 @@ def update(
     *,
     api_version: str,
     subresource: str = "",
-    now: str,
+    now: str | None,
     ignored: FieldSet = EMPTY,
     convert: Convert | None = None,
 ) -> list[dict[str, Any]]:

@@ -21,6 +21,8 @@ from typing import Any, Final
 from setpoint.schema.node import ANYTHING, Schema
 from setpoint.schema.values import json_equal
 
+from .go_text import go_text
+
 __all__ = ["StrategicPatchError", "apply", "diff"]
 
 _DIRECTIVE: Final = "$patch"
@@ -30,7 +32,14 @@ _DELETE: Final = "$deleteFromPrimitiveList/"
 
 
 class StrategicPatchError(ValueError):
-    """A patch whose directives make no sense, or lists whose items lack their merge key. To be answered with 400."""
+    """A patch whose directives make no sense, or lists whose items lack their merge key.
+
+    To be answered with 400 or, where the real server takes it for a fault of its own (``unforeseen``), with 500.
+    """
+
+    def __init__(self, message: str, *, unforeseen: bool = False) -> None:
+        super().__init__(message)
+        self.unforeseen = unforeseen
 
 
 def apply(schema: Schema, document: Mapping[str, Any] | None, patch: Mapping[str, Any]) -> dict[str, Any]:
@@ -58,7 +67,8 @@ def _merge_map(schema: Schema, original: Mapping[str, Any], patch: Mapping[str, 
     if directive == "delete":
         return {}
     if _DIRECTIVE in patch:
-        raise StrategicPatchError(f"unknown patch type: {directive!r} in an object; use replace or delete")
+        text = f"unknown patch type: {go_text(directive)} in map: {go_text(patch)}"
+        raise StrategicPatchError(text, unforeseen=True)
     result = dict(original)
     if _RETAIN in patch:
         _retain(result, patch)
@@ -204,13 +214,15 @@ def _special_items(original: list[Any], patch: list[Any], key: str) -> tuple[lis
         elif item[_DIRECTIVE] == "merge":
             raise StrategicPatchError("merging lists cannot yet be specified in the patch")
         else:
-            raise StrategicPatchError(f"unknown patch type: {item[_DIRECTIVE]!r} in a list; use replace or delete")
+            text = f"unknown patch type: {go_text(item[_DIRECTIVE])} in map: {go_text(item)}"
+            raise StrategicPatchError(text, unforeseen=True)
     return (rest, []) if replace else (original, rest)
 
 
 def _key_of(item: Any, key: str) -> Any:
     if not isinstance(item, dict) or key not in item:
-        raise StrategicPatchError(f"map: {item!r} does not contain declared merge key: {key}")
+        text = f"map: {go_text(item)} does not contain declared merge key: {key}"
+        raise StrategicPatchError(text, unforeseen=True)
     return item[key]
 
 

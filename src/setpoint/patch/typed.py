@@ -7,6 +7,7 @@ nothing, objects merge by field and lists are atomic. Semantics: structured-merg
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
 import msgspec
@@ -16,6 +17,7 @@ from setpoint.schema.node import ANYTHING, UNSET, Schema
 from .fieldset import EMPTY, FieldSet, path_text
 from .fieldset import key as key_element
 from .fieldset import value as value_element
+from .go_text import go_text
 
 __all__ = [
     "TypedError",
@@ -104,7 +106,7 @@ def item_element(schema: Schema, item: Any, position: int) -> str:
         found = item.get(name, UNSET)
         if found is UNSET and schema.items is not None:
             declared = schema.items.properties.get(name)
-            found = UNSET if declared is None else declared.default
+            found = UNSET if declared is None else declared.zero if declared.default is UNSET else declared.default
         if found is not UNSET:
             keys[name] = found
     if not keys:
@@ -301,6 +303,19 @@ _EXPECTED: Final[dict[str, tuple[type | tuple[type, ...], str]]] = {
 }
 
 
+_GO_TYPES: Final = {str: "string", bool: "bool", int: "int64", float: "float64", dict: "map[string]interface {}"}
+
+
+def _shown(expected: str, value: Any) -> str:
+    """A value of a wrong type, as structured-merge-diff shows it, which is another way for each type it wants."""
+    if expected == "string":
+        inner = json.dumps(value) if isinstance(value, str | int | float) else go_text(value)
+        return f"&value.valueUnstructured{{Value:{inner}}}"
+    if expected in ("object", "array"):
+        return f"&{{{go_text(value)}}}"
+    return _GO_TYPES.get(type(value), "[]interface {}")
+
+
 def type_errors(schema: Schema, value: Any) -> list[str]:
     """Why ``value`` can't be applied: wrong types, undeclared fields, list items that can't be told apart; as ``path:
     reason``."""
@@ -314,7 +329,7 @@ def _type_errors(schema: Schema, value: Any) -> list[tuple[str, str]] | None:
     if schema.type:
         kinds, expected = _EXPECTED[schema.type]
         if not isinstance(value, kinds) or (value.__class__ is bool and schema.type in ("integer", "number")):
-            return [("", f"expected {expected}, got {value!r}")]
+            return [("", f"expected {expected}, got {_shown(schema.type, value)}")]
     errors: list[tuple[str, str]] = []
     if isinstance(value, dict):
         properties, additional = schema.properties, schema.additional

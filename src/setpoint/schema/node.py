@@ -66,6 +66,8 @@ class Schema:
     items: Schema | None = None
     nullable: bool = False
     default: JSON = UNSET
+    zero: JSON = UNSET
+    """Of a required field of a built-in type: what Go has when it is left out. Tells list items apart, no more."""
     enum: tuple[JSON, ...] | None = None
     minimum: float | None = None
     maximum: float | None = None

@@ -34,6 +34,8 @@ _KEY_DEFAULTS: Final[Mapping[tuple[str, str], JSON]] = {
     ("io.k8s.api.core.v1.ServicePort", "protocol"): "TCP",
     ("io.k8s.api.core.v1.LocalObjectReference", "name"): "",
 }
+_TYPED: Final = ("io.k8s.api.", _EXTENSIONS_V1)
+_ZEROS: Final[Mapping[str, JSON]] = {"string": "", "integer": 0}
 _FIELDS: Final = tuple(item.name for item in dataclasses.fields(Schema))
 _TYPES: Final = frozenset({"object", "array", "string", "integer", "number", "boolean"})
 
@@ -142,7 +144,7 @@ class Schemas(Mapping[str, Schema]):
         content = _scalars(definition) | _hints(definition)
         if "properties" in definition:
             content["properties"] = {
-                key: self._with_key_default(self._node(value, ""), name, key)
+                key: self._with_key_default(self._node(value, ""), name, key, key in content.get("required", ()))
                 for key, value in definition["properties"].items()
             }
         additional = definition.get("additionalProperties")
@@ -165,8 +167,10 @@ class Schemas(Mapping[str, Schema]):
             content["preserve_unknown"] = True
         return content
 
-    def _with_key_default(self, node: Schema, owner: str, key: str) -> Schema:
+    def _with_key_default(self, node: Schema, owner: str, key: str, required: bool) -> Schema:
         default = _KEY_DEFAULTS.get((owner, key), UNSET)
+        if required and owner.startswith(_TYPED) and node.type in _ZEROS:
+            node = node.replace(zero=_ZEROS[node.type])
         return node if default is UNSET or node.default is not UNSET else node.replace(default=default)
 
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from setpoint.apiserver.strategies.label_selectors import label_selector_errors
 from setpoint.apiserver.strategies.pod_template import default_template, template_errors
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta import LabelSelector, Selector, SelectorError, from_wire
 from setpoint.schema import FieldError
-from setpoint.schema.errors import invalid, not_supported
+from setpoint.schema.errors import forbidden, invalid, not_supported
 
 __all__ = ["DaemonSets", "Deployments", "ReplicaSets", "StatefulSets"]
 
 
 class _Workload(Strategy):
     generation = True
-    zero: JsonObject = {"spec": {"template": {"metadata": {}, "spec": {}}}, "status": {}}
+    zero: JsonObject = {
+        "spec": {"selector": None, "template": {"metadata": {}, "spec": {"containers": None}}},
+        "status": {},
+    }
     has_replicas = True
 
     def default(self, obj: JsonObject) -> None:
@@ -25,7 +30,11 @@ class _Workload(Strategy):
         if self.has_replicas and spec.get("replicas") is None:
             spec["replicas"] = 1
         self.default_spec(spec)
-        default_template(spec.get("template"))
+        if spec.get("template") is None:
+            spec["template"] = {}
+        if isinstance(spec["template"], dict) and spec["template"].get("spec") is None:
+            spec["template"]["spec"] = {}
+        default_template(spec["template"])
         obj.setdefault("status", {})
 
     def default_spec(self, spec: JsonObject) -> None: ...
@@ -37,34 +46,48 @@ class _Workload(Strategy):
         spec = obj.get("spec")
         if not isinstance(spec, dict):
             return []
-        errors = template_errors(spec.get("template"), "spec.template")
+        errors = _nonnegative(spec, "spec", ("replicas",))
         errors += _selector_errors(spec)
-        for key in ("replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"):
-            value = spec.get(key)
-            if isinstance(value, int) and value < 0:
-                errors.append(invalid(f"spec.{key}", value, "must be greater than or equal to 0"))
+        errors += template_errors(spec.get("template"), "spec.template")
+        errors += _nonnegative(spec, "spec", ("minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"))
         if old is not None and spec.get("selector") != old["spec"].get("selector"):
             errors.append(invalid("spec.selector", spec.get("selector"), "field is immutable"))
         return errors
 
+    def validate_subresource(self, subresource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
+        status = obj.get("status")
+        return _nonnegative(status, "status", tuple(status)) if isinstance(status, dict) else []
+
+
+def _nonnegative(part: JsonObject, path: str, names: Iterable[str]) -> list[FieldError]:
+    return [
+        invalid(f"{path}.{name}", part[name], "must be greater than or equal to 0")
+        for name in names
+        if isinstance(part.get(name), int) and part[name] < 0
+    ]
+
 
 def _selector_errors(spec: JsonObject) -> list[FieldError]:
     selector, template = spec.get("selector"), spec.get("template")
-    if not isinstance(selector, dict) or not isinstance(template, dict):
+    if not isinstance(template, dict):
         return []
+    labels = (template.get("metadata") or {}).get("labels")
+    mismatch = invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
+    if not isinstance(selector, dict):
+        return [mismatch]  # that it is missing the schema says
+    errors = label_selector_errors(selector, "spec.selector")
     if not selector.get("matchLabels") and not selector.get("matchExpressions"):
-        return [invalid("spec.selector", selector, "empty selector is invalid for deployment")]
-    labels = (template.get("metadata") or {}).get("labels") or {}
+        return [*errors, invalid("spec.selector", selector, "empty selector is invalid for deployment")]
     try:
-        matches = Selector.from_label_selector(from_wire(LabelSelector, selector)).matches(labels)
-    except SelectorError as problem:
-        return [invalid("spec.selector", selector, str(problem))]
-    if matches:
-        return []
-    return [invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")]
+        matches = Selector.from_label_selector(from_wire(LabelSelector, selector)).matches(labels or {})
+    except SelectorError:
+        return [*errors, invalid("spec.selector", selector, "invalid label selector")]
+    return errors if matches else [*errors, mismatch]
 
 
 class Deployments(_Workload):
+    zero: JsonObject = {**_Workload.zero, "spec": {**_Workload.zero["spec"], "strategy": {}}}
+
     def default_spec(self, spec: JsonObject) -> None:
         strategy = spec.setdefault("strategy", {})
         strategy.setdefault("type", "RollingUpdate")
@@ -85,19 +108,45 @@ class Deployments(_Workload):
         if kind not in ("Recreate", "RollingUpdate"):
             errors.append(not_supported("spec.strategy.type", kind, ("Recreate", "RollingUpdate")))
         elif kind == "Recreate" and strategy.get("rollingUpdate"):
-            from setpoint.schema.errors import forbidden
-
             text = "may not be specified when strategy `type` is 'Recreate'"
             errors.append(forbidden("spec.strategy.rollingUpdate", text))
+        elif kind == "RollingUpdate":
+            rolling = strategy["rollingUpdate"]
+            if _is_zero(rolling.get("maxUnavailable")) and _is_zero(rolling.get("maxSurge")):
+                where, text = "spec.strategy.rollingUpdate.maxUnavailable", "may not be 0 when `maxSurge` is 0"
+                errors.append(invalid(where, rolling.get("maxUnavailable"), text))
+        return errors
+
+    def validate_subresource(self, subresource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
+        errors = super().validate_subresource(subresource, obj, old)
+        status = obj.get("status") or {}
+        replicas, ready = status.get("replicas", 0), status.get("readyReplicas", 0)
+        for name in ("updatedReplicas", "readyReplicas", "availableReplicas"):
+            if status.get(name, 0) > replicas:
+                errors.append(invalid(f"status.{name}", status[name], "cannot be greater than status.replicas"))
+        if status.get("availableReplicas", 0) > ready:
+            available = status["availableReplicas"]
+            errors.append(invalid("status.availableReplicas", available, "cannot be greater than readyReplicas"))
         return errors
 
 
+def _is_zero(value: Any) -> bool:
+    return value in (0, "0", "0%")
+
+
 class ReplicaSets(_Workload):
+    zero: JsonObject = {**_Workload.zero, "status": {"replicas": 0}}
+
     def prepare_create(self, call: Any, obj: JsonObject) -> None:
         obj["status"] = {"replicas": 0}
 
 
 class StatefulSets(_Workload):
+    zero: JsonObject = {
+        "spec": {**_Workload.zero["spec"], "updateStrategy": {}},
+        "status": {"replicas": 0, "availableReplicas": 0},
+    }
+
     def default_spec(self, spec: JsonObject) -> None:
         spec.setdefault("podManagementPolicy", "OrderedReady")
         strategy = spec.setdefault("updateStrategy", {})
@@ -121,6 +170,7 @@ class StatefulSets(_Workload):
 
 
 class DaemonSets(_Workload):
+    zero: JsonObject = {**_Workload.zero, "spec": {**_Workload.zero["spec"], "updateStrategy": {}}}
     has_replicas = False
 
     def default_spec(self, spec: JsonObject) -> None:

@@ -8,7 +8,7 @@ from setpoint.apiserver.strategies.pod_template import default_pod_spec, pod_spe
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.patch import FieldSet
 from setpoint.schema import FieldError, copy_json, json_equal
-from setpoint.schema.errors import forbidden
+from setpoint.schema.errors import forbidden, invalid
 
 if TYPE_CHECKING:
     from setpoint.apiserver.call import Call
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Pods"]
 
+_TAINTS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _ENDED: Final = ("Succeeded", "Failed")
 
 
@@ -24,13 +25,28 @@ class Pods(Strategy):
 
     generation = True
     returns_deleted = True
-    zero: JsonObject = {"spec": {}, "status": {}}
+    zero: JsonObject = {"spec": {"containers": None}, "status": {}}
 
     def default(self, obj: JsonObject) -> None:
         default_pod_spec(obj.setdefault("spec", {}), pod=True)
 
     def prepare_create(self, call: Call, obj: JsonObject) -> None:
         obj["status"] = {"phase": "Pending", "qosClass": qos_class(obj.get("spec") or {})}
+
+    def admit(self, obj: JsonObject, old: JsonObject | None) -> None:
+        """Priority, ServiceAccount (but for its token) and DefaultTolerationSeconds.
+
+        Unlike upstream, a service account that does not exist is no reason to refuse a pod: nobody may be here to make
+        it.
+        """
+        spec = obj["spec"]
+        if old is None:
+            if not spec.get("serviceAccountName"):
+                spec["serviceAccountName"] = spec["serviceAccount"] = "default"
+            if not spec.get("priorityClassName"):
+                spec["priority"] = 0
+                spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+        _tolerate(spec)
 
     def prepare_status_update(self, call: Call, new: JsonObject, old: JsonObject) -> JsonObject:
         made = super().prepare_status_update(call, new, old)
@@ -76,6 +92,10 @@ class Pods(Strategy):
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
         spec = obj["spec"]
         errors = pod_spec_errors(spec, "spec")
+        if old is not None:
+            changes = _change_errors(spec, old["spec"])
+            if changes:
+                return errors + changes
         if old is not None and not _only_allowed_changes(spec, old["spec"]):
             text = (
                 "pod updates may not change fields other than `spec.containers[*].image`,"
@@ -96,6 +116,35 @@ class Pods(Strategy):
         if not spec.get("nodeName") or status.get("phase") in _ENDED:
             seconds = 0  # nobody is there who could end it gracefully
         return 1 if seconds < 0 else seconds
+
+
+def _tolerate(spec: JsonObject) -> None:
+    """DefaultTolerationSeconds."""
+    tolerations = spec.get("tolerations") or []
+    for key in _TAINTS:
+        if not any(
+            item.get("key") in (None, "", key) and item.get("effect") in (None, "", "NoExecute") for item in tolerations
+        ):
+            tolerations = [
+                *tolerations,
+                {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300},
+            ]
+    spec["tolerations"] = tolerations
+
+
+def _change_errors(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    """Changes that are refused by themselves, before the rest is compared."""
+    for key in ("containers", "initContainers"):
+        if len(new.get(key) or ()) != len(old.get(key) or ()):
+            return [forbidden(f"spec.{key}", "pod updates may not add or remove containers")]
+    now, before = new.get("activeDeadlineSeconds"), old.get("activeDeadlineSeconds")
+    if before is not None:
+        if now is None:
+            text = "must not update from a positive integer to nil value"
+            return [invalid("spec.activeDeadlineSeconds", None, text)]
+        if now > before:
+            return [invalid("spec.activeDeadlineSeconds", now, "must be less than or equal to previous value")]
+    return []
 
 
 def qos_class(spec: JsonObject) -> str:

@@ -52,6 +52,9 @@ class Strategy:
     def prepare_create(self, call: Call, obj: JsonObject) -> None:
         """Before validation. The status, where it is a subresource, is dropped already."""
 
+    def admit(self, obj: JsonObject, old: JsonObject | None) -> None:
+        """What the built-in admission plugins set; nobody owns it. ``old`` is None on creation."""
+
     def prepare_update(self, call: Call, new: JsonObject, old: JsonObject) -> None:
         """Before validation. The status, where it is a subresource, is the old one already."""
 

@@ -1,0 +1,48 @@
+"""Label selectors within objects, as strictly as new objects have them checked."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from setpoint.apiserver.strategies.strategy import JsonObject
+from setpoint.meta.names import label_value, qualified_name
+from setpoint.schema import FieldError
+from setpoint.schema.errors import forbidden, invalid, required
+
+__all__ = ["label_selector_errors"]
+
+_WITH_VALUES: Final = ("In", "NotIn")
+_WITHOUT_VALUES: Final = ("Exists", "DoesNotExist")
+
+
+def label_selector_errors(selector: Any, path: str) -> list[FieldError]:
+    """What is wrong with a LabelSelector, field by field."""
+    if not isinstance(selector, dict):
+        return []
+    errors: list[FieldError] = []
+    for key, value in (selector.get("matchLabels") or {}).items():
+        where = f"{path}.matchLabels"
+        errors += [invalid(where, key, text) for text in qualified_name(key)]
+        errors += [invalid(where, value, text) for text in label_value(value)]
+    for index, expression in enumerate(selector.get("matchExpressions") or ()):
+        errors += _expression_errors(expression, f"{path}.matchExpressions[{index}]")
+    return errors
+
+
+def _expression_errors(expression: JsonObject, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    operator, values = expression.get("operator", ""), expression.get("values") or []
+    if operator in _WITH_VALUES:
+        if not values:
+            errors.append(required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
+    elif operator in _WITHOUT_VALUES:
+        if values:
+            text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            errors.append(forbidden(f"{path}.values", text))
+    else:
+        errors.append(invalid(f"{path}.operator", operator, "not a valid selector operator"))
+    key = expression.get("key", "")
+    errors += [invalid(f"{path}.key", key, text) for text in qualified_name(key)]
+    for number, value in enumerate(values):
+        errors += [invalid(f"{path}.values[{number}]", value, text) for text in label_value(value)]
+    return errors
