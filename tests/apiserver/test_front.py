@@ -13,6 +13,7 @@ import pytest
 from tests.apiserver.harness import config_map
 
 from setpoint.apiserver import ApiServer, HttpFront, PortTakenError
+from setpoint.apiserver.strangers import refusal
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -114,3 +115,35 @@ async def test_the_kubeconfig_leads_here() -> None:
         document = front.kubeconfig("dev")
     assert document["clusters"] == [{"name": "dev", "cluster": {"server": front.url}}]
     assert document["current-context"] == "dev"
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 201),
+        ({"Host": "localhost:6443"}, 201),
+        ({"Host": "[::1]:6443"}, 201),
+        ({"Host": "dev.localhost"}, 201),
+        ({"Host": "rebound.example.com"}, 403),
+        ({"Host": "127.0.0.1.example.com:6443"}, 403),
+        ({"Host": "[::1"}, 403),
+        ({"Origin": "https://example.com"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "http://localhost:1", "Host": "localhost:6443"}, 403),
+        ({"Origin": "http://localhost:6443", "Host": "localhost:6443"}, 201),
+    ],
+)
+async def test_web_pages_have_no_business_with_a_server_on_loopback(headers: dict[str, str], status: int) -> None:
+    async with ApiServer() as server, HttpFront(server) as front, aiohttp.ClientSession(front.url) as client:
+        body = json.dumps(config_map()).encode()
+        async with client.post(MAPS, data=body, headers=headers, skip_auto_headers=["Content-Type"]) as answer:
+            assert answer.status == status
+            if status == 403:
+                assert (await answer.json())["reason"] == "Forbidden"
+        async with client.get(MAPS) as answer:
+            assert len((await answer.json())["items"]) == (status == 201)
+
+
+def test_a_server_for_others_answers_by_any_name_and_still_no_web_page() -> None:
+    assert refusal("0.0.0.0", "cluster.example.com", None) == ""
+    assert "web pages" in refusal("0.0.0.0", "cluster.example.com", "https://example.com")

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, unquote
 
 from setpoint.apiserver.body import MAX_BODY
-from setpoint.apiserver.errors import request_entity_too_large
+from setpoint.apiserver.errors import ApiStatusError, request_entity_too_large
 from setpoint.apiserver.http_types import Request, Response
 from setpoint.apiserver.representation import respond
+from setpoint.apiserver.strangers import refusal
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -45,6 +46,8 @@ class HttpFront:
 
     On leaving, no new connection is taken, watches are told to end, and requests under way have ``grace`` seconds. A
     client that goes away ends its watch at once.
+
+    Nobody is authenticated: whoever reaches the address may do everything. Web pages may not (`strangers`).
 
     Raises:
         PortTakenError: on entering, if the port is in use.
@@ -138,6 +141,9 @@ class HttpFront:
         return await _stream(http, response, body)
 
     async def _answer(self, http: web.BaseRequest) -> Response:
+        if why := refusal(self.host, http.headers.get("Host", ""), http.headers.get("Origin")):
+            error = ApiStatusError(403, "Forbidden", why, {})
+            return respond(error.status, error.code)
         length = http.content_length
         if length is not None and length > MAX_BODY:
             error = request_entity_too_large(f"limit is {MAX_BODY}")

@@ -1,0 +1,43 @@
+"""Strangers: who may not talk to a server that authenticates nobody.
+
+Web pages. A page that a browser shows may send requests to loopback addresses too: by a name of its own that resolves
+to one (DNS rebinding), or across origins. ``kubectl proxy`` refuses the first for the same reason (``--accept-hosts``).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from urllib.parse import urlsplit
+
+__all__ = ["is_loopback", "refusal"]
+
+
+def refusal(listening: str, host: str, origin: str | None) -> str:
+    """Why a request is not answered, ``""`` if it is.
+
+    ``listening`` is the address that the server was told to listen on, ``host`` and ``origin`` the request's headers.
+    On a loopback address the request must be for one; a request from a page must be from one that came from here.
+    """
+    if host and is_loopback(listening) and not is_loopback(_name(host)):  # browsers always name one
+        return f"this server is for this machine only, and not for {host!r}: listen on another address with --host"
+    if origin is not None and urlsplit(origin).netloc != host:
+        return f"requests of web pages are not answered, and this one is of {origin!r}"
+    return ""
+
+
+def is_loopback(name: str) -> bool:
+    """Whether that host is this machine, and reached from nowhere else."""
+    if name == "localhost" or name.endswith(".localhost"):  # RFC 6761, 6.3
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def _name(host: str) -> str:
+    """A Host header without its port and brackets."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
