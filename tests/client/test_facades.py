@@ -142,6 +142,53 @@ async def test_the_blocking_client_works_where_a_loop_runs_already() -> None:
         assert client.get(ConfigMap, "a").name == "a"
 
 
+def test_whatever_the_asynchronous_client_can_do_the_blocking_one_can() -> None:
+    own = {"on_write", "over", "transport", "random", "config", "field_manager"}  # for programs that have a loop
+    with blocked(Server(lambda request: answer(CONFIG_MAP))) as client:
+        names = {name for name in dir(client._client) if not name.startswith("_")} - own
+        assert "core_v1" in names
+        assert {name for name in names if not hasattr(client, name)} == set()
+        for name in names:
+            if "_v" in name:
+                group, plain = getattr(client._client, name), getattr(client, name)
+                assert set(dir(group)) == set(dir(plain))
+                assert plain.__class__.__module__.startswith("setpoint.blocking")
+
+
+def test_groups_without_await_are_the_same_verbs() -> None:
+    server = Server(lambda request: answer({**CONFIG_MAP, "items": [CONFIG_MAP]}))
+    with blocked(server) as client:
+        maps = client.core_v1.config_maps("ns")
+        assert maps.get("a").data == {"k": "v"}
+        assert [found.name for found in maps.list(selector="a=b")] == ["a"]
+        assert [found.name for found in maps.pages()] == ["a"]
+        maps.create(ConfigMap.named("b"))
+        maps.delete("a")
+        client.apps_v1.deployments("ns").patch_scale("d", 3)
+    assert [(request.method, request.path) for request in server.requests] == [
+        ("GET", "/api/v1/namespaces/ns/configmaps/a"),
+        ("GET", "/api/v1/namespaces/ns/configmaps"),
+        ("GET", "/api/v1/namespaces/ns/configmaps"),
+        ("POST", "/api/v1/namespaces/ns/configmaps"),
+        ("DELETE", "/api/v1/namespaces/ns/configmaps/a"),
+        ("PATCH", "/apis/apps/v1/namespaces/ns/deployments/d/scale"),
+    ]
+
+
+def test_resources_are_found_by_name_without_await() -> None:
+    def behave(request: Request) -> Answer:
+        if request.path == "/api":
+            return answer({"versions": ["v1"]})
+        if request.path == "/apis":
+            return answer({"groups": []})
+        kind = {"name": "pods", "singularName": "pod", "namespaced": True, "kind": "Pod", "verbs": ["get"]}
+        return answer({"kind": "APIResourceList", "groupVersion": "v1", "resources": [{**kind, "shortNames": ["po"]}]})
+
+    with blocked(Server(behave)) as client:
+        assert client.rest_mapper.resource("po").kind == "Pod"
+        assert [resource.plural for resource in client.discovery.resources().resources] == ["pods"]
+
+
 def test_a_blocking_watch_is_iterated_and_closed() -> None:
     closed = threading.Event()
 

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import WSMsgType, web
 
+from setpoint import blocking
 from setpoint.client import Client, ClientConfig, Forbidden, InProcessTransport, NotFound, StaticToken, TransportError
 
 from .conftest import Server, answer
@@ -172,3 +173,37 @@ async def test_a_port_where_nothing_listens_is_an_error() -> None:
     async with pods(refuse, "v4.channel.k8s.io") as client, client.port_forward("p", 8080) as stream:
         with pytest.raises(TransportError, match=r"port 8080 of pod default/p: connection refused$"):
             await stream.read()
+
+
+async def test_commands_and_ports_are_reached_without_await() -> None:
+    async def talk(request: web.Request, socket: web.WebSocketResponse) -> None:
+        if request.path.endswith("/portforward"):
+            await socket.send_bytes(b"\0\x90\x1f")
+            message = await socket.receive()
+            await socket.send_bytes(b"\0" + message.data[1:].upper())
+            return
+        heard = (await socket.receive()).data[1:]
+        assert (await socket.receive()).data[:1] == b"\4"
+        assert (await socket.receive()).data == b"\xff\0"
+        await socket.send_bytes(b"\1" + heard.upper())
+        await socket.send_bytes(ended(7))
+
+    def use(config: ClientConfig) -> None:
+        with blocking.Client.from_config(config) as client:
+            with client.exec_stream("p", ["cat"], stdin=True, tty=True) as command:
+                command.write(b"hello")
+                command.resize(80, 25)
+                command.close_stdin()
+                assert command.exit_code is None
+                assert list(command) == [("stdout", b"HELLO")]
+                assert command.exit_code == 7
+            with client.port_forward("p", 8080) as port:
+                port.write(b"ping")
+                assert port.read() == b"PING"
+                assert port.read() == b""
+            with pytest.raises(NotFound), client.port_forward("gone", 8080):
+                pass
+
+    async with pods(talk) as client:
+        assert client.config is not None
+        await asyncio.to_thread(use, client.config)

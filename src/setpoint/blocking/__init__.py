@@ -8,6 +8,6 @@ with blocking.Client.from_kubeconfig() as client:
 """
 
 from setpoint.blocking.client import Client
-from setpoint.blocking.streams import Response, Watch
+from setpoint.blocking.streams import CommandStream, PortStream, Response, Watch
 
-__all__ = ["Client", "Response", "Watch"]
+__all__ = ["Client", "CommandStream", "PortStream", "Response", "Watch"]

@@ -10,8 +10,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from setpoint import client as _asynchronous
+from setpoint.blocking.discovery import Discovery, RestMapper
+from setpoint.blocking.groups import Groups
 from setpoint.blocking.portal import Portal
-from setpoint.blocking.streams import Response, Watch
+from setpoint.blocking.streams import CommandStream, PortStream, Response, Watch
 from setpoint.client import ClientConfig, CommandResult
 from setpoint.client.collection import ObjectList
 from setpoint.client.options import (
@@ -40,7 +42,7 @@ __all__ = ["Client"]
 K = TypeVar("K", bound=Object)
 
 
-class Client:
+class Client(Groups):
     """An API server, as one user, for scripts and notebooks: `setpoint.client.Client` without ``await``.
 
         with Client.from_kubeconfig() as client:
@@ -56,6 +58,8 @@ class Client:
         self._client = client
         self._own = portal is None
         self._portal = portal if portal is not None else Portal()
+        self.discovery = Discovery(client.discovery, self._portal)
+        self.rest_mapper = RestMapper(client.rest_mapper, self._portal)
 
     @classmethod
     def from_kubeconfig(
@@ -95,10 +99,6 @@ class Client:
     @property
     def namespace(self) -> str:
         return self._client.namespace
-
-    def find_resource(self, name: str) -> Resource:
-        """See `setpoint.client.RestMapper.resource`."""
-        return self._portal.run(self._client.rest_mapper.resource(name))
 
     def get(
         self,
@@ -496,8 +496,8 @@ class Client:
                 limit_bytes=limit_bytes,
                 idle_timeout=idle_timeout,
             )
-        ) as response:
-            yield Response(response, self._portal)
+        ) as inner:
+            yield Response(inner, self._portal)
 
     def exec(
         self,
@@ -513,6 +513,29 @@ class Client:
         return self._portal.run(
             self._client.exec(pod, command, namespace=namespace, container=container, stdin=stdin, timeout=timeout)
         )
+
+    @contextmanager
+    def exec_stream(
+        self,
+        pod: Pod | str,
+        command: Sequence[str],
+        *,
+        namespace: str | None = None,
+        container: str = "",
+        stdin: bool = False,
+        tty: bool = False,
+    ) -> Iterator[CommandStream]:
+        """See `setpoint.client.Client.exec_stream`."""
+        with self._portal.inside(
+            self._client.exec_stream(pod, command, namespace=namespace, container=container, stdin=stdin, tty=tty)
+        ) as inner:
+            yield CommandStream(inner, self._portal)
+
+    @contextmanager
+    def port_forward(self, pod: Pod | str, port: int, *, namespace: str | None = None) -> Iterator[PortStream]:
+        """See `setpoint.client.Client.port_forward`."""
+        with self._portal.inside(self._client.port_forward(pod, port, namespace=namespace)) as inner:
+            yield PortStream(inner, self._portal)
 
     def request(
         self,
@@ -573,5 +596,5 @@ class Client:
                 resource=resource,
                 key=key,
             )
-        ) as response:
-            yield Response(response, self._portal)
+        ) as inner:
+            yield Response(inner, self._portal)

@@ -11,7 +11,7 @@ from setpoint.blocking.portal import Portal
 from setpoint.client import WatchEvent
 from setpoint.meta import Object
 
-__all__ = ["Response", "Watch"]
+__all__ = ["CommandStream", "PortStream", "Response", "Watch"]
 
 K = TypeVar("K", bound=Object)
 
@@ -57,3 +57,46 @@ class Response:
 
     def lines(self) -> Iterator[bytes]:
         return self._portal.iterate(self._response.lines())
+
+
+class CommandStream:
+    """A command that runs in a container; see `setpoint.client.CommandStream`.
+
+    Iterate for what it writes, ``("stdout" | "stderr", bytes)``; another thread may write to it meanwhile.
+    """
+
+    def __init__(self, command: _asynchronous.CommandStream, portal: Portal) -> None:
+        self._command = command
+        self._portal = portal
+
+    @property
+    def exit_code(self) -> int | None:
+        """Known when the iteration has ended."""
+        return self._command.exit_code
+
+    def __iter__(self) -> Iterator[tuple[str, bytes]]:
+        return self._portal.iterate(aiter(self._command))
+
+    def write(self, data: bytes) -> None:
+        self._portal.run(self._command.write(data))
+
+    def close_stdin(self) -> None:
+        self._portal.run(self._command.close_stdin())
+
+    def resize(self, columns: int, rows: int) -> None:
+        self._portal.run(self._command.resize(columns, rows))
+
+
+class PortStream:
+    """A connection to a port in a pod; see `setpoint.client.PortStream`."""
+
+    def __init__(self, stream: _asynchronous.PortStream, portal: Portal) -> None:
+        self._stream = stream
+        self._portal = portal
+
+    def read(self) -> bytes:
+        """The next bytes, ``b""`` at the end."""
+        return self._portal.run(self._stream.read())
+
+    def write(self, data: bytes) -> None:
+        self._portal.run(self._stream.write(data))

@@ -15,7 +15,14 @@ from setpoint.models.core_v1 import Node, Pod
 
 async def verbs(client: Client, pod: Pod, resource: Resource) -> None:
     assert_type(await client.get(Pod, "x"), Pod)
-    assert_type(await client.list(Pod), ObjectList[Pod])
+    pods = await client.list(Pod)
+    assert_type(pods, ObjectList[Pod])
+    assert_type(pods[0], Pod)
+    assert_type(pods[1:], list[Pod])
+    assert_type(pods.items, list[Pod])
+    assert_type([head.name for head in pods.heads], list[str])
+    for listed in pods:
+        assert_type(listed, Pod)
     assert_type([found async for found in client.pages(Node)], list[Node])
     assert_type(client.watch(Pod), Watch[Pod])
     async for event in client.watch(Pod):
@@ -53,4 +60,12 @@ def blocked(client: blocking.Client, pod: Pod) -> None:
     assert_type(client.delete(pod), Pod | Status)
     for event in client.watch(Pod):
         assert_type(event.object, Pod | Status)
+    assert_type(client.core_v1.pods("ns").get("x"), Pod)
+    assert_type(client.core_v1.nodes().list(), ObjectList[Node])
+    assert_type(client.rest_mapper.resource("po"), Resource)
+    for found in client.core_v1.nodes().list():
+        assert_type(found, Node)
+    with client.exec_stream(pod, ["date"]) as command:
+        assert_type(list(command), list[tuple[str, bytes]])
     client.get("Pod", "x")  # E:
+    client.core_v1.nodes("ns").list()  # E:
