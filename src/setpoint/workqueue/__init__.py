@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .delaying import DelayingQueue
-from .metrics import PrometheusQueueMetrics, QueueMetrics, QueueMetricsProvider
-from .queue import LOW_PRIORITY, Depths, ShutDown, WorkQueue
-from .rate_limiters import (
+from setpoint.workqueue.delaying import DelayingQueue
+from setpoint.workqueue.metrics import PrometheusQueueMetrics, QueueMetrics, QueueMetricsProvider
+from setpoint.workqueue.queue import LOW_PRIORITY, Depths, ShutDown, WorkQueue
+from setpoint.workqueue.rate_limiters import (
     BucketRateLimiter,
     ItemExponentialFailureRateLimiter,
     ItemFastSlowRateLimiter,
@@ -16,8 +16,8 @@ from .rate_limiters import (
     default_controller_rate_limiter,
     default_item_based_rate_limiter,
 )
-from .rate_limiting import RateLimitingQueue
-from .ready import AGEING
+from setpoint.workqueue.rate_limiting import RateLimitingQueue
+from setpoint.workqueue.ready import AGEING
 
 __all__ = [
     "AGEING",

@@ -6,10 +6,10 @@ import asyncio
 from heapq import heapify, heappop, heappush
 from math import isfinite
 
-from .metrics import QueueMetricsProvider
-from .queue import WorkQueue
-from .ready import AGEING
-from .states import DELAYED, PROCESSING, READY, K
+from setpoint.workqueue.metrics import QueueMetricsProvider
+from setpoint.workqueue.queue import WorkQueue
+from setpoint.workqueue.ready import AGEING
+from setpoint.workqueue.states import DELAYED, PROCESSING, READY, K
 
 
 class DelayingQueue(WorkQueue[K]):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
     from prometheus_client.core import Metric
 
-    from .queue import WorkQueue
+    from setpoint.workqueue.queue import WorkQueue
 
 DURATION_BUCKETS: Final = tuple(float(f"1e{exponent}") for exponent in range(-8, 4))
 """controller-runtime's: twelve, from 10 ns to 1000 s (seconds)."""

@@ -7,9 +7,9 @@ from collections import deque
 from types import TracebackType
 from typing import Final, Generic, NamedTuple
 
-from .metrics import QueueMetrics, QueueMetricsProvider
-from .ready import AGEING, ReadyList
-from .states import DELAYED, PROCESSING, READY, STATE_NAMES, K
+from setpoint.workqueue.metrics import QueueMetrics, QueueMetricsProvider
+from setpoint.workqueue.ready import AGEING, ReadyList
+from setpoint.workqueue.states import DELAYED, PROCESSING, READY, STATE_NAMES, K
 
 LOW_PRIORITY: Final = -100
 """For first-time syncs and resyncs, so that fresh changes (priority 0) overtake them."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .delaying import DelayingQueue
-from .metrics import QueueMetricsProvider
-from .rate_limiters import RateLimiter
-from .ready import AGEING
-from .states import K
+from setpoint.workqueue.delaying import DelayingQueue
+from setpoint.workqueue.metrics import QueueMetricsProvider
+from setpoint.workqueue.rate_limiters import RateLimiter
+from setpoint.workqueue.ready import AGEING
+from setpoint.workqueue.states import K
 
 
 class RateLimitingQueue(DelayingQueue[K]):

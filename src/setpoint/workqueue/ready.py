@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Final, Generic
 
-from .states import K
+from setpoint.workqueue.states import K
 
 AGEING: Final = 10
 """While several priorities wait, one hand-out in this many goes to a lower one."""
