@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -130,7 +131,7 @@ async def running(*sources: Any) -> AsyncIterator[None]:
 
 
 def replica(client: Client, **options: Any) -> SecretCertificates:
-    options = {"names": NAMES, "rotation": SHORT, "now": now, "check_every": 600.0, **options}
+    options = {"names": NAMES, "rotation": SHORT, "now": now, "check_every": 600.0, "random": Random(1), **options}
     return SecretCertificates(client, "mykind-tls", "system", **options)
 
 
