@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import base64
 import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -245,6 +249,65 @@ def test_unreadable_files_are_said(tmp_path: Path) -> None:
     loop = tmp_path / "loop"
     loop.symlink_to(loop)
     assert "can't be read: Too many levels of symbolic links" in error(loop)
+
+
+@contextmanager
+def unprivileged() -> Iterator[None]:
+    """As somebody whom permissions concern."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such permissions")
+@pytest.mark.parametrize("name", ["config", "ca", "crt", "key"])
+def test_a_file_that_may_not_be_read_is_named_with_the_reason(name: str) -> None:
+    with tempfile.TemporaryDirectory() as directory:  # pytest's own are closed to other users altogether
+        place = Path(directory)
+        for file in ("ca", "crt", "key"):
+            (place / file).write_text("x")
+        cluster = {"server": "https://h", "certificate-authority": "ca"}
+        write(place / "config", cluster=cluster, user={"client-certificate": "crt", "client-key": "key"})
+        place.chmod(0o755)
+        for file in place.iterdir():
+            file.chmod(0o644)
+        (place / name).chmod(0o000)
+        with unprivileged(), pytest.raises(ConfigError, match=f"{name} can't be read: Permission denied"):
+            load_kubeconfig(place / "config", environ={})
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such permissions")
+@pytest.mark.parametrize(
+    ("user", "open_file", "mode", "said"),
+    [
+        ({"token": SECRET}, "config", 0o644, "kubeconfig .*config has mode 0644: every user of this machine can read"),
+        ({"token": SECRET}, "config", 0o602, "mode 0602: every user of this machine can change it"),
+        ({"token": SECRET}, "config", 0o640, ""),
+        ({"client-certificate": "crt", "client-key": "key"}, "config", 0o644, ""),
+        ({"client-certificate": "crt", "client-key": "key"}, "crt", 0o644, ""),
+        ({"client-certificate": "crt", "client-key": "key"}, "key", 0o644, "client-key .*key has mode 0644"),
+        ({"tokenFile": "key"}, "key", 0o644, ""),  # as service accounts' are mounted
+    ],
+)
+def test_a_secret_that_others_can_read_is_warned_of_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, user: dict[str, str], open_file: str, mode: int, said: str
+) -> None:
+    for name in ("crt", "key"):
+        (tmp_path / name).write_text("x")
+    path = write(tmp_path / "config", user=user)
+    for file in tmp_path.iterdir():
+        file.chmod(0o600)
+    (tmp_path / open_file).chmod(mode)
+    load_kubeconfig(path, environ={})
+    warnings = [record.getMessage() for record in caplog.records]
+    assert len(warnings) == (1 if said else 0), warnings
+    assert SECRET not in caplog.text
+    assert re.search(said, caplog.text)
 
 
 def test_a_broken_file_of_the_list_is_never_ignored(tmp_path: Path) -> None:

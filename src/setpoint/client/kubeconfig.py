@@ -16,6 +16,7 @@ from typing import Any
 from setpoint.client.config import ClientConfig, Impersonation, environment_proxy, in_cluster_config
 from setpoint.client.errors import ConfigError
 from setpoint.client.kubeconfig_user import certificate_of, credentials_of
+from setpoint.client.permissions import warn_if_open
 from setpoint.client.stanza import Stanza, form, parse_yaml, read_yaml
 from setpoint.client.tls import check_readable
 
@@ -24,6 +25,8 @@ __all__ = ["Kubeconfig", "load_config", "load_kubeconfig"]
 _OUTSIDE = frozenset(
     {"auth-provider", "certificate-authority", "client-certificate", "client-key", "exec", "tokenFile"}
 )
+_SECRETS = frozenset({"auth-provider", "client-key-data", "exec", "password", "token"})
+"""Fields of a user for which a kubeconfig should be its owner's alone; ``exec`` says what is run."""
 _SECTIONS = {"clusters": "cluster", "users": "user", "contexts": "context"}
 
 
@@ -124,6 +127,8 @@ class Kubeconfig:
             )
         if ca_file is not None:
             check_readable(ca_file, "certificate-authority", cluster.where)
+        if not _SECRETS.isdisjoint(user.fields):
+            warn_if_open(user.path, "kubeconfig")
         impersonate = None
         extra = {name: tuple(map(str, _listed(user, values))) for name, values in user.mapping("as-user-extra").items()}
         if user.text("as") or user.text("as-uid") or user.names("as-groups") or extra:

@@ -13,6 +13,7 @@ from setpoint.client.credentials import Anonymous, Basic, Credentials, StaticTok
 from setpoint.client.errors import ConfigError, CredentialsError
 from setpoint.client.exec_plugin import API_GROUP, VERSIONS, ExecPlugin, ExecPluginConfig
 from setpoint.client.oidc import Oidc, OidcConfig
+from setpoint.client.permissions import warn_if_open
 from setpoint.client.stanza import Stanza
 from setpoint.client.tls import ClientCertificate, check_readable
 from setpoint.client.transport import Transport
@@ -32,6 +33,8 @@ def certificate_of(user: Stanza) -> ClientCertificate | None:
     for what, file, data in (("client-certificate", cert_file, cert_data), ("client-key", key_file, key_data)):
         if file is not None and not data:
             check_readable(file, what, user.where)
+    if key_file is not None and not key_data:
+        warn_if_open(key_file, "client-key")
     return ClientCertificate(cert_file, key_file, cert_data, key_data)
 
 
