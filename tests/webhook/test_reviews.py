@@ -212,11 +212,38 @@ async def test_requests_for_other_kinds_are_refused_by_name() -> None:
     assert refused["status"]["message"] == "unknown operation 'RENAME'"
 
 
-async def test_an_object_that_does_not_fit_is_refused_with_the_field() -> None:
-    refused = await answer(Webhooks(mykind_admission()), VALIDATE, review(document(replicas="many")))
+@pytest.mark.parametrize("path", [MUTATE, VALIDATE])
+async def test_an_object_that_does_not_fit_is_refused_as_its_schema_would_refuse_it(path: str) -> None:
+    """The mutating webhook is asked before the schema, so these are the words that users see."""
+    refused = await answer(Webhooks(mykind_admission()), path, review(document(replicas=-1, pool=7)))
+    assert (refused["status"]["code"], refused["status"]["reason"]) == (422, "Invalid")
+    assert [(cause["field"], cause["reason"]) for cause in refused["status"]["details"]["causes"]] == [
+        ("spec.replicas", "FieldValueInvalid"),
+        ("spec.pool", "FieldValueTypeInvalid"),
+    ]
+    assert 'Mykind.grp.example.com "sample" is invalid: [' in refused["status"]["message"]
+    assert "spec.replicas: Invalid value: -1: " in refused["status"]["message"]
+
+
+async def test_a_built_in_object_that_does_not_fit_is_refused_with_the_field() -> None:
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": {"containers": 1}}
+    admission = Admission(Pod).validates(lambda pod: None)
+    refused = await answer(Webhooks(admission), "/validate--v1-pod", review(pod))
     assert refused["status"]["code"] == 400
-    assert "Mykind default/sample" in refused["status"]["message"]
-    assert "$.spec.replicas" in refused["status"]["message"]
+    assert "$.spec.containers" in refused["status"]["message"]
+
+
+async def test_an_object_that_does_not_fit_any_more_may_go() -> None:
+    webhooks = Webhooks(mykind_admission())
+    old = document(replicas=-1)
+    old["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["a.example.com/x"]}
+    new = json.loads(json.dumps(old))
+    new["metadata"]["finalizers"] = []
+    for path in (MUTATE, VALIDATE):
+        response = await answer(webhooks, path, review(new, old, operation="UPDATE"))
+        assert (response["allowed"], response.get("patch")) == (True, None)
+    new["spec"]["replicas"] = -2
+    assert (await answer(webhooks, VALIDATE, review(new, old, operation="UPDATE")))["allowed"] is False
 
 
 ADMISSION = "AdmissionReview of admission.k8s.io/v1"

@@ -36,7 +36,7 @@ from setpoint.apiserver.request_info import parse_path
 from setpoint.apiserver.scale import get_scale, patch_scale, update_scale
 from setpoint.apiserver.storage import MemoryStorage, Storage
 from setpoint.apiserver.subresources import CREATORS
-from setpoint.apiserver.turns import Suspended, Turn, settle
+from setpoint.apiserver.turns import Lines, Suspended, Turn, settle
 from setpoint.apiserver.update import update
 from setpoint.apiserver.watching import watch
 
@@ -108,6 +108,7 @@ class ApiServer:
         self.hooks = Hooks(self.storage)
         self.turn: Turn | None = None
         """Of the request that is worked on right now, if it waits for webhooks."""
+        self.lines = Lines()
         self.registry = Registry()
         self.watches: set[Watch] = set()
         self.running = False
@@ -175,7 +176,10 @@ class ApiServer:
         limit = _READ_TIMEOUT if request.method in _READS else _WRITE_TIMEOUT
         try:
             async with asyncio.timeout(limit):
-                return await settle(self, Turn(self), lambda: self._dispatch(request))
+                key = None if request.method in _READS else _written(request)
+                if key is not None:
+                    await self.lines.pass_by(key)
+                return await settle(self, Turn(self), lambda: self._dispatch(request), key)
         except TimeoutError:
             raise timeout("request did not complete within requested timeout - context deadline exceeded") from None
 
@@ -274,6 +278,12 @@ class ApiServer:
         if handler is None:
             raise _method_not_allowed(call)
         return handler(call)
+
+
+def _written(request: IncomingRequest) -> tuple[str, ...] | None:
+    """The object that a request writes, whatever version it speaks of; None if it is new, or there are many."""
+    path = parse_path(request.path)
+    return (path.group, path.resource, path.namespace, path.name) if path is not None and path.name else None
 
 
 def _require(call: Call, verb: str) -> None:

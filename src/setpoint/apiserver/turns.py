@@ -8,18 +8,23 @@ ever stored before everything that could suspend the work is known.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from datetime import datetime
 from random import Random
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from setpoint.apiserver.server import ApiServer
 
-__all__ = ["Suspended", "Turn", "gathered", "settle"]
+__all__ = ["Lines", "Suspended", "Turn", "gathered", "settle"]
 
 T = TypeVar("T")
 Learn = Callable[["Turn"], Awaitable[None]]
+
+
+_PATIENCE: Final = 12
+"""Answers after which a request counts as one that others keep from its object. An ordinary write takes six at most."""
 
 
 class Suspended(Exception):
@@ -34,6 +39,28 @@ class Asker(Protocol):
     """Who can ask many questions at once."""
 
     async def learn(self, turn: Turn, questions: Sequence[Any]) -> None: ...
+
+
+class Lines:
+    """Objects that one request has for itself because others' writes kept it from ever getting through.
+
+    Upstream such a request goes on until its time is over. Whoever else writes the object waits meanwhile; reads don't.
+    """
+
+    def __init__(self) -> None:
+        self._held: dict[Hashable, asyncio.Event] = {}
+
+    async def pass_by(self, key: Hashable) -> None:
+        """Waits as long as the object is another request's."""
+        while (held := self._held.get(key)) is not None:
+            await held.wait()
+
+    async def hold(self, key: Hashable) -> None:
+        await self.pass_by(key)
+        self._held[key] = asyncio.Event()
+
+    def release(self, key: Hashable) -> None:
+        self._held.pop(key).set()
 
 
 class Turn:
@@ -72,15 +99,27 @@ def gathered(server: ApiServer, work: Callable[[], T]) -> T:
     return result
 
 
-async def settle(server: ApiServer, turn: Turn, work: Callable[[], T]) -> T:
-    """What ``work`` gives, after as many attempts as it takes. Raises what it raises, or what asking raised."""
-    while True:
-        turn.begin()
-        server.turn = turn
-        try:
-            return work()
-        except Suspended as pending:
-            learn = pending.learn
-        finally:
-            server.turn = None
-        await learn(turn)
+async def settle(server: ApiServer, turn: Turn, work: Callable[[], T], key: Hashable = None) -> T:
+    """What ``work`` gives, after as many attempts as it takes. Raises what it raises, or what asking raised.
+
+    ``key`` is the object that it writes: see `Lines`.
+    """
+    asked, held = 0, False
+    try:
+        while True:
+            turn.begin()
+            server.turn = turn
+            try:
+                return work()
+            except Suspended as pending:
+                learn = pending.learn
+            finally:
+                server.turn = None
+            asked += 1
+            if asked == _PATIENCE and key is not None:
+                await server.lines.hold(key)
+                held = True
+            await learn(turn)
+    finally:
+        if held:
+            server.lines.release(key)

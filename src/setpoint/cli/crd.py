@@ -114,9 +114,11 @@ def _local(source: str) -> list[dict[str, Any]]:
 
 
 async def _with_client(kubeconfig: Path | None, context: str | None, work: Any) -> Any:
-    from setpoint.client import Client
+    from setpoint.client import Client, HttpTransport, load_config
 
-    async with Client.from_environment(kubeconfig, context=context) as client:
+    config = load_config(kubeconfig, context)
+    # Warnings are for who writes objects: to be told of each that is migrated, or of an old API, helps nobody here.
+    async with Client(HttpTransport(config), config=config, on_warning=lambda _: None) as client:
         found: Coroutine[Any, Any, Any] = work(client)
         return await found
 

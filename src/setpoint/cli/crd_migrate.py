@@ -27,7 +27,7 @@ async def migrate(client: Client, name: str, state: Path | None) -> None:
     definition = await client.get(CustomResourceDefinition, name)
     file = state or _state_folder() / f"crd-migrate-{definition.uid}.json"
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Bar(*columns, console=console, transient=True) as bar:
+    with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(name, total=None)
 
         def show(progress: Progress, written: int, remaining: int) -> None:

@@ -11,23 +11,37 @@ import yaml
 from setpoint.controller import Controller, watched_kinds
 from setpoint.crd import CustomResource, crd_for
 from setpoint.meta import GroupKind, resource_of
+from setpoint.webhook import ServiceTarget, UrlTarget
+from setpoint.webhook.conversion import CONVERT_PATH
+
+Document = dict[str, Any]
+Target = ServiceTarget | UrlTarget
 
 _READ = ("get", "list", "watch")
 _WRITE = ("create", "delete", "patch", "update")
 
 
-def definitions(controllers: Iterable[Controller[Any]]) -> list[dict[str, Any]]:
+def definitions(controllers: Iterable[Controller[Any]], target: Target | None = None) -> list[Document]:
     """The CustomResourceDefinitions of every custom resource class that the controllers name, ordered by name.
+
+    ``target`` is where the webhook is that converts between versions, where they need one.
 
     Raises:
         DefinitionError: a class can't be a definition.
     """
+    return definitions_of(watched_kinds(controllers), target)
+
+
+def definitions_of(kinds: Iterable[type[Any]], target: Target | None = None) -> list[Document]:
+    """As `definitions`, of those ``kinds`` that are custom resources."""
     versions: dict[GroupKind, list[type[CustomResource]]] = defaultdict(list)
-    for kind in watched_kinds(controllers):
+    for kind in kinds:
         if issubclass(kind, CustomResource):
             resource = resource_of(kind)
             versions[GroupKind(resource.group, resource.kind)].append(kind)
-    return sorted((crd_for(*kinds) for kinds in versions.values()), key=lambda crd: str(crd["metadata"]["name"]))
+    config = target.client_config(CONVERT_PATH) if target is not None else None
+    found = (crd_for(*kinds, conversion_client_config=config) for kinds in versions.values())
+    return sorted(found, key=lambda crd: str(crd["metadata"]["name"]))
 
 
 def cluster_role(controllers: Sequence[Controller[Any]], name: str) -> dict[str, Any]:

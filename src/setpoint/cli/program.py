@@ -17,26 +17,33 @@ from setpoint.apps.failures import UsageError, reported
 from setpoint.apps.running import run
 from setpoint.cli.manifests import cluster_role, definitions, to_yaml
 from setpoint.client import Client
+from setpoint.cluster import with_conversions
 from setpoint.cluster.embedded import EmbeddedCluster
-from setpoint.controller import Controller
+from setpoint.controller import Controller, watched_kinds
 from setpoint.manager import Fleet, KubeconfigFolder, LeaderElection, Manager, Sharding
 from setpoint.manager.logging import configure
+from setpoint.webhook import Admission, ServiceTarget, Webhooks, configurations
+from setpoint.webhook.registration import converters_of, definition_name
 
 FIELD_MANAGER = "setpoint"
 
 
-def main(*controllers: Controller[Any], argv: Sequence[str] | None = None) -> None:
-    """The program of these controllers: ``run`` them, or print their ``manifests``.
+def main(*parts: Controller[Any] | Admission[Any], argv: Sequence[str] | None = None) -> None:
+    """The program of these controllers and admissions: ``run`` it, or print its ``manifests``.
 
-    Call it under ``if __name__ == "__main__":``. ``argv`` defaults to the process's arguments.
+    Call it under ``if __name__ == "__main__":``. ``argv`` defaults to the process's arguments. Webhooks, the admissions
+    and the conversions of the controllers' kinds, are called by an ``--embedded`` server without further ado; in a
+    cluster ``setpoint webhook`` serves them, with as many replicas as one likes.
     """
     name = Path(sys.argv[0]).name
+    controllers = [part for part in parts if isinstance(part, Controller)]
+    admissions = [part for part in parts if isinstance(part, Admission)]
     with reported(name):
-        program(name, controllers)(list(sys.argv[1:] if argv is None else argv))
+        program(name, controllers, admissions)(list(sys.argv[1:] if argv is None else argv))
 
 
-def program(name: str, controllers: Sequence[Controller[Any]]) -> App:
-    """The commands of a program with these controllers."""
+def program(name: str, controllers: Sequence[Controller[Any]], admissions: Sequence[Admission[Any]] = ()) -> App:
+    """The commands of a program with these controllers and admissions."""
     names = ", ".join(controller.name for controller in controllers)
     app = App(name=name, help=f"Controllers: {names}.", version_flags=[])
 
@@ -116,7 +123,7 @@ def program(name: str, controllers: Sequence[Controller[Any]]) -> App:
         configure(log_format, log_level.upper())
 
         async def work() -> None:
-            async with _server(controllers, kubeconfig, context, embedded, port, write_kubeconfig) as client:
+            async with _server(controllers, kubeconfig, context, embedded, port, write_kubeconfig) as (client, cluster):
                 lease = leader_election_id or f"{controllers[0].name}-controller"
                 space = leader_election_namespace or client.namespace
                 me = f"{socket.gethostname()}_{uuid4()}"
@@ -138,20 +145,39 @@ def program(name: str, controllers: Sequence[Controller[Any]]) -> App:
                     )
                 except ValueError as problem:
                     raise UsageError(str(problem)) from None
+                if cluster is not None and (served := with_conversions(admissions, watched_kinds(controllers))):
+                    await cluster.serve(Webhooks(*served, factory=manager.factory))
                 await manager.run()
 
         run(name, work())
 
     @app.command
-    def manifests(*, rbac: bool = True) -> None:
-        """Print what the controllers need in a cluster, as YAML for kubectl apply.
+    def manifests(
+        *,
+        rbac: bool = True,
+        service: str | None = None,
+        namespace: Annotated[str, Parameter(name=["--namespace", "-n"])] = "default",
+    ) -> None:
+        """Print what the program needs in a cluster, as YAML for kubectl apply.
 
         Parameters
         ----------
         rbac
             Also print the ClusterRole that the controllers' declarations need.
+        service
+            The Service before the webhooks; their configurations are printed, too.
+        namespace
+            The Service's namespace.
         """
-        documents = definitions(controllers)
+        target = ServiceTarget(service, namespace) if service is not None else None
+        served = with_conversions(admissions, watched_kinds(controllers))
+        if target is None and (needing := converters_of(served)):
+            # Without it an API server changes apiVersion and drops what that version does not know.
+            kinds = ", ".join(definition_name(each) for each in needing)
+            raise SystemExit(f"{name}: a webhook converts {kinds}: say which Service is before it, with --service")
+        documents = definitions(controllers, target)
+        if target is not None:
+            documents += configurations(served, Path(name).stem, target)  # the name that setpoint webhook expects
         if rbac:
             documents.append(cluster_role(controllers, f"{controllers[0].name}-controller"))
         sys.stdout.write(to_yaml(documents))
@@ -167,10 +193,10 @@ async def _server(
     embedded: bool,
     port: int,
     write_kubeconfig: Path | None,
-) -> AsyncIterator[Client]:
+) -> AsyncIterator[tuple[Client, EmbeddedCluster | None]]:
     if not embedded:
         async with Client.from_environment(kubeconfig, context=context, field_manager=FIELD_MANAGER) as client:
-            yield client
+            yield client, None
         return
     async with EmbeddedCluster(port=port) as cluster:
         for definition in definitions(controllers):
@@ -179,4 +205,4 @@ async def _server(
         if write_kubeconfig is not None:
             cluster.write_kubeconfig(write_kubeconfig)
             print(f"try: kubectl --kubeconfig {write_kubeconfig} get all -A", file=sys.stderr)  # noqa: T201
-        yield cluster.client
+        yield cluster.client, cluster

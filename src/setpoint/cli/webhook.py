@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import AsyncExitStack, contextmanager
+import logging
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -13,9 +13,15 @@ from urllib.parse import urlsplit
 
 from cyclopts import App, Parameter
 
-from setpoint.apps.failures import reported
 from setpoint.cache import InformerFactory
-from setpoint.cli.manifests import to_yaml
+from setpoint.cli.webhook_register import (
+    FIELD_MANAGER,
+    PROGRAM,
+    install_webhooks,
+    manifests,
+    reported_trouble,
+    uninstall_webhooks,
+)
 from setpoint.client import Client
 from setpoint.manager import stopping_on_signals
 from setpoint.manager.http_server import HttpServer
@@ -23,8 +29,6 @@ from setpoint.manager.logging import configure
 from setpoint.manager.metrics import ProcessMetrics
 from setpoint.webhook import (
     Admission,
-    AdmissionError,
-    CertificateError,
     CertificateFiles,
     Converter,
     MemoryCertificates,
@@ -35,19 +39,21 @@ from setpoint.webhook import (
     WebhookMetrics,
     Webhooks,
     WebhookServer,
-    configurations,
     install,
     service_names,
     trusting,
     uninstall,
 )
-from setpoint.webhook.registration import TargetError
-from setpoint.webhook.serving import ProgramError, load_served, serve_webhooks
+from setpoint.webhook.install import generated_samples
+from setpoint.webhook.registration import converters_of, definition_name
+from setpoint.webhook.serving import load_served, serve_webhooks
 
-PROGRAM = "setpoint webhook"
-FIELD_MANAGER = "setpoint-webhook"
+logger = logging.getLogger("setpoint.webhook")
 
 command = App(name="webhook", help="Serve admission and conversion webhooks: stateless, as many replicas as you like.")
+command.command(manifests)
+command.command(install_webhooks, name="install")
+command.command(uninstall_webhooks, name="uninstall")
 
 
 @command.default
@@ -159,44 +165,8 @@ def serve(
             with stopping_on_signals(asked.set):
                 await serve_webhooks(server, factory=factory, beside=beside)
 
-    with _reported():
+    with reported_trouble():
         asyncio.run(work())
-
-
-@command.command
-def manifests(
-    app: Path,
-    *,
-    service: str,
-    namespace: Annotated[str, Parameter(name=["--namespace", "-n"])] = "default",
-    name: str | None = None,
-) -> None:
-    """Print the webhook configurations of what APP defines, as YAML for kubectl apply.
-
-    Parameters
-    ----------
-    app
-        A Python file with Admissions in global names.
-    service
-        The Service that API servers are to call.
-    namespace
-        The Service's namespace.
-    name
-        Name of the webhook configurations; default: the name of APP.
-    """
-    with _reported():
-        target = ServiceTarget(service, namespace)
-        sys.stdout.write(to_yaml(configurations(load_served(app), name or app.stem, target)))
-
-
-@contextmanager
-def _reported() -> Iterator[None]:
-    with reported(PROGRAM):
-        try:
-            yield
-        except (AdmissionError, CertificateError, NotInForce, ProgramError, TargetError) as problem:
-            print(f"{PROGRAM}: {problem}", file=sys.stderr)  # noqa: T201 - this is the user's terminal
-            raise SystemExit(1) from None
 
 
 @dataclass(frozen=True)
@@ -212,7 +182,17 @@ class _Registering:
 
     async def run(self) -> None:
         await self.listening.wait()
-        await install(self.client, self.served, self.name, self.target, bundle=self.certificates.bundle)
+        # Under development this is the only replica, and who starts it wants to see the versions that it defines.
+        alone = isinstance(self.target, UrlTarget)
+        bundle = self.certificates.bundle
+        samples = generated_samples(self.served, self.client.namespace) if alone else []
+        try:
+            await install(
+                self.client, self.served, self.name, self.target, bundle=bundle, samples=samples, definitions=alone
+            )
+        except NotInForce as problem:
+            # Everything is registered; an object that the schema allows and a rule does not is no reason to end.
+            logger.warning("%s", problem)
 
 
 @dataclass(frozen=True)
@@ -228,7 +208,10 @@ class _Stopping:
     async def run(self) -> None:
         await self.asked.wait()
         if self.client is not None:
-            await uninstall(self.client, self.served, self.name)
+            # It may be back in a moment; without its conversions, objects would lose fields meanwhile.
+            await uninstall(self.client, self.served, self.name, conversions=False)
+            for definition in map(definition_name, converters_of(self.served)):
+                logger.warning("only this program converts it", extra={"fields": {"definition": definition}})
         self.server.stop()
 
 

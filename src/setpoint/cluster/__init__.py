@@ -3,6 +3,7 @@
 from setpoint.cluster.control_plane import ControlPlane
 from setpoint.cluster.deployments import Deployments
 from setpoint.cluster.garbage_collector import GarbageCollector
+from setpoint.cluster.local_webhooks import LocalWebhooks, with_conversions
 from setpoint.cluster.namespaces import NamespaceDefaults, NamespaceLifecycle
 from setpoint.cluster.nodes import HollowNodes
 from setpoint.cluster.pods import HollowKubelet
@@ -15,8 +16,10 @@ __all__ = [
     "GarbageCollector",
     "HollowKubelet",
     "HollowNodes",
+    "LocalWebhooks",
     "NamespaceDefaults",
     "NamespaceLifecycle",
     "ReplicaSets",
     "ServedResources",
+    "with_conversions",
 ]

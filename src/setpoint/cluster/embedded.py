@@ -14,7 +14,9 @@ import yaml
 from setpoint.apiserver import ApiServer, HttpFront, MemoryStorage, SqliteStorage
 from setpoint.client import Client, ClientConfig, InProcessTransport, PatchType
 from setpoint.cluster.control_plane import ControlPlane
+from setpoint.cluster.local_webhooks import LocalWebhooks
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
+from setpoint.webhook import Webhooks
 
 ESTABLISHED_WITHIN = 10.0
 """Seconds in which the server has to serve a CustomResourceDefinition that was just installed."""
@@ -54,11 +56,12 @@ class EmbeddedCluster:
         self._with_control_plane = control_plane
         self._stack = AsyncExitStack()
         self._front: HttpFront | None = None
+        self._webhooks = LocalWebhooks()
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
             storage = MemoryStorage() if self._data_dir is None else SqliteStorage(self._data_dir)
-            server = await stack.enter_async_context(ApiServer(storage=storage))
+            server = await stack.enter_async_context(ApiServer(storage=storage, webhook_caller=self._webhooks))
             self._front = await stack.enter_async_context(HttpFront(server, host=self._host, port=self._port))
             self.client = await stack.enter_async_context(Client(InProcessTransport(server.handle)))
             if self._with_control_plane:
@@ -97,6 +100,14 @@ class EmbeddedCluster:
             new.replace(path)
         finally:
             new.unlink(missing_ok=True)
+
+    async def serve(self, webhooks: Webhooks) -> None:
+        """Calls ``webhooks`` in this process from now on; definitions of what they convert are applied with them.
+
+        Raises:
+            ApiError: the server refused a configuration or a definition.
+        """
+        await self._webhooks.serve(self.client, webhooks)
 
     async def install(self, definition: dict[str, Any]) -> None:
         """Applies a CustomResourceDefinition and waits until the server serves it.

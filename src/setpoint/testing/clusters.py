@@ -26,13 +26,14 @@ import msgspec
 
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport, NotFound, Transport
-from setpoint.cluster import ControlPlane
+from setpoint.cluster import ControlPlane, LocalWebhooks, with_conversions
 from setpoint.controller import Controller, RunningController, watched_kinds
 from setpoint.crd import CustomResource, crd_for
 from setpoint.manager import LeaderElection, Manager
 from setpoint.meta import LabelSelector, Object, Selector, resource_of
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.testing.clock import EPOCH, settle
+from setpoint.webhook import Admission, Converter, Webhooks
 
 K = TypeVar("K", bound=Object)
 PATIENCE: Final = 30.0
@@ -58,6 +59,7 @@ class Cluster:
         objects: Iterable[Object] = (),
         crds: Iterable[type[CustomResource] | Mapping[str, Any]] | None = None,
         nodes: int = 1,
+        webhooks: Iterable[Admission[Any] | Converter] = (),
         control_plane: bool = True,
         namespace: str = "default",
         leader_election: LeaderElection | None = None,
@@ -67,13 +69,15 @@ class Cluster:
         self._controllers = controllers
         self._objects = tuple(objects)
         self._crds = tuple(crds) if crds is not None else None
+        self._served = tuple(webhooks)
+        self._local = LocalWebhooks()
         self._nodes = nodes
         self._with_control_plane = control_plane
         self._namespace = namespace
         self._election = leader_election
         self._wrap = transport or (lambda inner: inner)
         self.random = Random(seed)
-        self.server = ApiServer(now=self.now, random=Random(seed + 1))
+        self.server = ApiServer(now=self.now, random=Random(seed + 1), webhook_caller=self._local)
         self._stack = AsyncExitStack()
 
     def now(self) -> datetime:
@@ -86,14 +90,6 @@ class Cluster:
             self.client = await stack.enter_async_context(
                 Client(InProcessTransport(self.server.handle), namespace=self._namespace, random=self.random)
             )
-            for definition in self._definitions():
-                await self._install(definition)
-            self.control_plane = None
-            if self._with_control_plane:
-                plane = ControlPlane(self.client, nodes=self._nodes, now=self.now, random=self.random)
-                self.control_plane = await stack.enter_async_context(plane)
-            for obj in self._objects:
-                await self.client.create(obj)
             # The controllers' own connection: whatever a test puts in its way does not touch the rest.
             client = await stack.enter_async_context(
                 Client(
@@ -108,6 +104,17 @@ class Cluster:
                 random=self.random,
                 instance="test",
             )
+            kinds = self._custom_kinds()
+            for definition in self._definitions(kinds):
+                await self._install(definition)
+            if served := with_conversions(self._served, kinds):
+                await self.serve(*served)
+            self.control_plane = None
+            if self._with_control_plane:
+                plane = ControlPlane(self.client, nodes=self._nodes, now=self.now, random=self.random)
+                self.control_plane = await stack.enter_async_context(plane)
+            for obj in self._objects:
+                await self.client.create(obj)
             await stack.enter_async_context(self.manager)
             self._stack = stack.pop_all()
         return self
@@ -154,6 +161,13 @@ class Cluster:
             if loop.time() >= deadline:
                 raise AssertionError(why or f"not so within {within:g} s: {condition!r}\n{self.describe()}")
             await asyncio.sleep(_STEP)
+
+    async def serve(self, *served: Admission[Any] | Converter) -> None:
+        """Calls these webhooks, too, from now on; definitions of what they convert are applied with them.
+
+        What an upgrade does to objects that are there already can be seen this way.
+        """
+        await self._local.serve(self.client, Webhooks(*served, factory=self.manager.factory))
 
     def running(self, name: str) -> RunningController[Any]:
         """A controller under test, as it runs."""
@@ -225,20 +239,18 @@ class Cluster:
 
     # -- custom resources ----------------------------------------------------------------------------------------------
 
-    def _definitions(self) -> builtins.list[Mapping[str, Any]]:
+    def _custom_kinds(self) -> builtins.list[type[CustomResource]]:
+        given = self._crds if self._crds is not None else watched_kinds(self._controllers)
+        return [each for each in given if isinstance(each, type) and issubclass(each, CustomResource)]
+
+    def _definitions(self, kinds: Iterable[type[CustomResource]]) -> builtins.list[Mapping[str, Any]]:
         """One definition for each kind, with all its versions."""
-        given = self._crds
-        if given is None:
-            given = tuple(kind for kind in watched_kinds(self._controllers) if issubclass(kind, CustomResource))
-        definitions: builtins.list[Mapping[str, Any]] = []
         versions: dict[tuple[str, str], builtins.list[type[CustomResource]]] = {}
-        for each in given:
-            if isinstance(each, type):
-                resource = resource_of(each)
-                versions.setdefault((resource.group, resource.kind), []).append(each)
-            else:
-                definitions.append(each)
-        return [*definitions, *(crd_for(*kinds) for kinds in versions.values())]
+        for kind in kinds:
+            resource = resource_of(kind)
+            versions.setdefault((resource.group, resource.kind), []).append(kind)
+        given = [each for each in self._crds or () if not isinstance(each, type)]
+        return [*given, *(crd_for(*found) for found in versions.values())]
 
     async def _install(self, definition: Mapping[str, Any]) -> None:
         path = resource_of(CustomResourceDefinition).path()
@@ -253,6 +265,7 @@ def cluster(
     objects: Iterable[Object] = (),
     crds: Iterable[type[CustomResource] | Mapping[str, Any]] | None = None,
     nodes: int = 1,
+    webhooks: Iterable[Admission[Any] | Converter] = (),
     control_plane: bool = True,
     namespace: str = "default",
     leader_election: LeaderElection | None = None,
@@ -268,6 +281,8 @@ def cluster(
         crds: CustomResource classes or CustomResourceDefinitions to install; by default those of the custom kinds
             that the controllers watch.
         nodes: hollow nodes; with 0 every pod stays pending.
+        webhooks: admissions and conversions that the server calls, in this process. Conversions that the installed
+            classes list are called without being named here.
         control_plane: whether garbage collector, namespace lifecycle and hollow nodes run.
         namespace: where namespaced objects are looked for that are named without one.
         leader_election: the controllers run only while elected.
@@ -279,6 +294,7 @@ def cluster(
         objects=objects,
         crds=crds,
         nodes=nodes,
+        webhooks=webhooks,
         control_plane=control_plane,
         namespace=namespace,
         leader_election=leader_election,

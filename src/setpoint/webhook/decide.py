@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeVar, cast
 
 import msgspec
 
 from setpoint.client.patches import edited
+from setpoint.crd import CustomResource, Versions
 from setpoint.meta import DecodeError, Object, Status, StatusCause, StatusDetails, decode, to_wire
+from setpoint.schema import validate
 from setpoint.schema.errors import FieldError, forbidden, to_aggregate_message
 from setpoint.webhook.admission import Admission, Role
 from setpoint.webhook.json_diff import diff
@@ -74,7 +77,8 @@ async def decide(
 ) -> AdmissionResponse:
     """The verdict on a request.
 
-    An object that does not fit its class, or that is nested too deeply, is refused with code 400.
+    An object that does not fit its class is refused: where the class's schema says why, in an API server's words for it
+    and with code 422, else, or if it is nested too deeply, with 400. (Mutating webhooks come before the schema.)
 
     Raises:
         Misdirected: the request is about something else.
@@ -85,8 +89,9 @@ async def decide(
         obj, old, raw = _objects(admission, operation, request)
         options = msgspec.json.decode(request.options) if bytes(request.options) not in _ABSENT else {}
     except (DecodeError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-        why = "nested too deeply" if isinstance(problem, RecursionError) else str(problem)
-        return AdmissionResponse(uid=request.uid, allowed=False, status=_status(400, "BadRequest", why))
+        if operation == "update" and isinstance(problem, DecodeError) and _goes(request):
+            return AdmissionResponse(uid=request.uid, allowed=True)
+        return AdmissionResponse(uid=request.uid, allowed=False, status=_misfit(admission, request, problem))
     if probe := probed(request, obj, role):
         return AdmissionResponse(uid=request.uid, allowed=False, status=probe)
     review: Review[Any] = Review(
@@ -140,22 +145,28 @@ def patch_of(raw: bytes, obj: Object) -> list[dict[str, Any]]:
 
 def refusal(admission: Admission[Any], review: Review[Any]) -> Status:
     """How a refusal is told: the `deny` if there was one, else 422 with every field's error as a cause."""
-    causes = [
-        StatusCause(reason=cause["reason"], message=cause["message"], field=cause["field"])
-        for cause in (error.to_cause() for error in review.errors)
-    ]
-    details = StatusDetails(name=review.name, group=admission.gvk.group, kind=admission.gvk.kind, causes=causes)
-    if review.denial is not None:
-        status = _status(review.denial.code, review.denial.reason, review.denial.message)
-        if causes:
-            status.details = details
-        return status
+    if review.denial is None:
+        return _invalid(admission, review.name, review.errors)
+    status = _status(review.denial.code, review.denial.reason, review.denial.message)
+    if review.errors:
+        status.details = _details(admission, review.name, review.errors)
+    return status
+
+
+def _invalid(admission: Admission[Any], name: str, errors: Sequence[FieldError]) -> Status:
     group = admission.gvk.group
     kind = f"{admission.gvk.kind}.{group}" if group else admission.gvk.kind
-    message = f'{kind} "{review.name}" is invalid: {to_aggregate_message(review.errors)}'
-    status = _status(422, "Invalid", message)
-    status.details = details
+    status = _status(422, "Invalid", f'{kind} "{name}" is invalid: {to_aggregate_message(errors)}')
+    status.details = _details(admission, name, errors)
     return status
+
+
+def _details(admission: Admission[Any], name: str, errors: Sequence[FieldError]) -> StatusDetails:
+    causes = [
+        StatusCause(reason=cause["reason"], message=cause["message"], field=cause["field"])
+        for cause in (error.to_cause() for error in errors)
+    ]
+    return StatusDetails(name=name, group=admission.gvk.group, kind=admission.gvk.kind, causes=causes)
 
 
 def _status(code: int, reason: str, message: str) -> Status:
@@ -203,6 +214,27 @@ def _only_goes(obj: Object, old: Object | None, request: AdmissionRequest) -> bo
     if old is None or not obj.is_deleting or not old.is_deleting:
         return False
     return _rest(request.object) == _rest(request.old_object)
+
+
+def _goes(request: AdmissionRequest) -> bool:
+    """As `_only_goes`, of an object that does not fit its class any more."""
+    try:
+        new, old = _rest(request.object), _rest(request.old_object)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    metadata = new.get("metadata")
+    return new == old and isinstance(metadata, dict) and "deletionTimestamp" in metadata
+
+
+def _misfit(admission: Admission[Any], request: AdmissionRequest, problem: Exception) -> Status:
+    if isinstance(problem, RecursionError):
+        return _status(400, "BadRequest", "nested too deeply")
+    if isinstance(problem, DecodeError) and issubclass(admission.kind, CustomResource):
+        raw = bytes(request.old_object if request.operation == "DELETE" else request.object)
+        schema = Versions.of(admission.kind).schemas[admission.gvk.version]
+        if raw not in _ABSENT and (errors := validate(schema, msgspec.json.decode(raw))):
+            return _invalid(admission, request.name, errors)
+    return _status(400, "BadRequest", str(problem))
 
 
 def _rest(raw: msgspec.Raw) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from setpoint.client import ApiError, Client, Conflict, NotFound, PatchType
+from setpoint.crd import CustomResource, Versions, crd_for
+from setpoint.crd.samples import samples_of
 from setpoint.meta import Object, from_wire, to_wire
 from setpoint.models.admissionregistration_v1 import MutatingWebhookConfiguration, ValidatingWebhookConfiguration
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
@@ -16,7 +18,7 @@ from setpoint.webhook.conversion import Converter
 from setpoint.webhook.probe import in_force_message, marked
 from setpoint.webhook.registration import Target, configurations, conversion, converters_of, definition_name
 
-__all__ = ["NotInForce", "install", "uninstall"]
+__all__ = ["NotInForce", "generated_samples", "install", "uninstall"]
 
 logger = logging.getLogger("setpoint.webhook")
 FIELD_MANAGER: Final = "setpoint-webhook"
@@ -37,6 +39,7 @@ async def install(
     bundle: bytes = b"",
     labels: Mapping[str, str] | None = None,
     samples: Sequence[Object] = (),
+    definitions: bool = False,
     timeout: float = 30.0,
 ) -> None:
     """Applies the webhook configurations and CRDs' conversions, and waits until they are in force.
@@ -46,42 +49,71 @@ async def install(
     create: it asks for dry runs that the webhooks answer without calling a function. Without samples it returns when
     everything is stored; API servers then take about a second to follow.
 
-    A second call changes nothing. The CustomResourceDefinitions must be there.
+    A second call changes nothing. The CustomResourceDefinitions must be there, unless ``definitions`` says to apply
+    them, too: whole, in one write with their conversion, so that no object is ever served by new versions without it.
+    That is for a single server. Where several replicas are being replaced, the old ones don't know the new versions:
+    apply the definitions when the last has gone.
 
     Raises:
-        NotInForce: not called within ``timeout`` seconds.
+        NotInForce: not called within ``timeout`` seconds, or a definition was not established.
         ApiError: the server refuses; NotFound names a CustomResourceDefinition that is missing.
     """
     each = list(served)
+    deadline = asyncio.get_running_loop().time() + timeout
     # Definitions first: should one be missing, nothing is in force that nobody serves.
     for converter in converters_of(each):
         wanted = conversion(target, bundle=bundle)
         config = wanted["webhook"]["clientConfig"]
         config.update({form: None for form in ("service", "url") if form not in config})  # of an earlier target
         patch = {"spec": {"conversion": wanted}}
-        await client.patch(
-            CustomResourceDefinition,
-            definition_name(converter),
-            patch,
-            type=PatchType.MERGE,
-            field_manager=FIELD_MANAGER,
-        )
+        try:
+            await client.patch(
+                CustomResourceDefinition,
+                definition_name(converter),
+                patch,
+                type=PatchType.MERGE,
+                field_manager=FIELD_MANAGER,
+            )
+        except NotFound:
+            if not definitions:
+                raise
+        if definitions:
+            trusted = conversion(target, bundle=bundle)["webhook"]["clientConfig"]
+            kinds = [kind for kind in converter.classes if issubclass(kind, CustomResource)]
+            await _define(client, crd_for(*kinds, conversion_client_config=trusted), deadline)
     for document in configurations(each, name, target, bundle=bundle, labels=labels):
         kind = next(kind for kind in _KINDS if kind.__name__ == document["kind"])
         await client.apply(from_wire(kind, document), field_manager=FIELD_MANAGER)
     logger.info("webhooks are registered", extra={"fields": {"name": name}})
-    deadline = asyncio.get_running_loop().time() + timeout
     for sample in samples:
         for role in _roles(each, sample):
             await _in_force(client, sample, role, deadline)
 
 
-async def uninstall(client: Client, served: Iterable[Admission[Any] | Converter], name: str) -> None:
+async def _define(client: Client, definition: dict[str, Any], deadline: float) -> None:
+    name = definition["metadata"]["name"]
+    await client.patch(
+        CustomResourceDefinition, name, definition, type=PatchType.APPLY, field_manager=FIELD_MANAGER, force=True
+    )
+    while not (await client.get(CustomResourceDefinition, name)).is_established:
+        if asyncio.get_running_loop().time() >= deadline:
+            raise NotInForce(f"the API server does not serve {name}: its status says why")
+        await asyncio.sleep(_PAUSE)
+
+
+async def uninstall(
+    client: Client, served: Iterable[Admission[Any] | Converter], name: str, *, conversions: bool = True
+) -> None:
     """Takes away what `install` made. Call it while the webhooks are still served, and stop them afterwards.
 
     First the configurations go, so that from then on no request, and no namespace's deletion, waits for webhooks that
-    are about to go; then conversions end. From then on objects are served as they are stored, with nothing but their
-    ``apiVersion`` changed. What is not there is no error.
+    are about to go. Then conversions end, and with them all versions but the stored one are no longer served: API
+    servers would only change ``apiVersion`` and drop what the other version does not know. Objects that are still
+    stored in another version lose that way what the storage version does not have: run ``setpoint crd migrate`` before.
+    What is not there is no error.
+
+    ``conversions=False`` leaves them as they are, for a server that will be back: until then nothing that needs
+    conversion can be read or written, and nothing is lost.
 
     Raises:
         ApiError: the server refuses.
@@ -91,7 +123,7 @@ async def uninstall(client: Client, served: Iterable[Admission[Any] | Converter]
             await client.delete(kind, name)
         except NotFound:
             continue
-    for converter in converters_of(served):
+    for converter in converters_of(served) if conversions else ():
         await _end_conversion(client, definition_name(converter))
     logger.info("webhooks are not registered any more", extra={"fields": {"name": name}})
 
@@ -105,7 +137,10 @@ async def _end_conversion(client: Client, name: str) -> None:
                 return
             patch = {
                 "metadata": {"resourceVersion": found.metadata.resource_version},
-                "spec": {"conversion": {"strategy": "None", "webhook": None}},
+                "spec": {
+                    "conversion": {"strategy": "None", "webhook": None},
+                    "versions": [{**version, "served": version["storage"]} for version in spec["versions"]],
+                },
             }
             await client.patch(CustomResourceDefinition, name, patch, field_manager=FIELD_MANAGER)
         except NotFound:
@@ -114,6 +149,26 @@ async def _end_conversion(client: Client, name: str) -> None:
             continue
         else:
             return
+
+
+def generated_samples(served: Iterable[Admission[Any] | Converter], namespace: str) -> list[Object]:
+    """For `install`: the smallest object of each custom resource that is looked at on create, wherever it is made.
+
+    They fit the schema and know nothing of CEL rules. Admissions that select some objects only are left out.
+    """
+    found: dict[type[Object], Object] = {}
+    for admission in served:
+        if not isinstance(admission, Admission) or not issubclass(admission.kind, CustomResource):
+            continue
+        if admission.subresource or admission.namespace_selector or admission.object_selector:
+            continue
+        gvk, schema = admission.gvk, Versions.of(admission.kind).schemas[admission.gvk.version]
+        made = samples_of(schema, gvk.api_version, gvk.kind)
+        if made and not admission.match_conditions:
+            sample = from_wire(admission.kind, made[0])
+            sample.metadata.namespace = namespace if admission.resource.namespaced else ""
+            found.setdefault(admission.kind, sample)
+    return list(found.values())
 
 
 def _roles(served: Iterable[Admission[Any] | Converter], sample: Object) -> Iterable[Role]:

@@ -1,0 +1,176 @@
+"""``setpoint webhook manifests``, ``install`` and ``uninstall``: what API servers know of webhooks."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from setpoint.apps.failures import reported
+from setpoint.cli.manifests import definitions_of, to_yaml
+from setpoint.client import Client
+from setpoint.webhook import (
+    AdmissionError,
+    CertificateError,
+    NotInForce,
+    ServiceTarget,
+    UrlTarget,
+    configurations,
+    install,
+    uninstall,
+)
+from setpoint.webhook.install import generated_samples
+from setpoint.webhook.registration import TargetError, converters_of
+from setpoint.webhook.serving import ProgramError, load_served
+
+__all__ = ["FIELD_MANAGER", "PROGRAM", "install_webhooks", "manifests", "reported_trouble", "uninstall_webhooks"]
+
+PROGRAM = "setpoint webhook"
+FIELD_MANAGER = "setpoint-webhook"
+
+
+def manifests(
+    app: Path,
+    *,
+    service: str,
+    namespace: Annotated[str, Parameter(name=["--namespace", "-n"])] = "default",
+    name: str | None = None,
+) -> None:
+    """Print what API servers have to know of APP's webhooks, as YAML for kubectl apply.
+
+    That is the webhook configurations, and the CustomResourceDefinitions of what it converts.
+
+    Parameters
+    ----------
+    app
+        A Python file with Admissions and conversions in global names.
+    service
+        The Service that API servers are to call.
+    namespace
+        The Service's namespace.
+    name
+        Name of the webhook configurations; default: the name of APP.
+    """
+    with reported_trouble():
+        target = ServiceTarget(service, namespace)
+        served = load_served(app)
+        documents = definitions_of((kind for each in converters_of(served) for kind in each.classes), target)
+        sys.stdout.write(to_yaml([*documents, *configurations(served, name or app.stem, target)]))
+
+
+def install_webhooks(
+    app: Path,
+    *,
+    service: str | None = None,
+    namespace: Annotated[str, Parameter(name=["--namespace", "-n"])] = "default",
+    url: str | None = None,
+    name: str | None = None,
+    ca_file: Path | None = None,
+    definitions: Annotated[bool, Parameter(negative="")] = False,
+    timeout: float = 30.0,
+    kubeconfig: Annotated[Path | None, Parameter(name=["--kubeconfig", "-k"])] = None,
+    context: str | None = None,
+) -> None:
+    """Register the webhooks that run elsewhere, and wait until API servers really call them.
+
+    Parameters
+    ----------
+    app
+        A Python file with Admissions and conversions in global names.
+    service
+        The Service that API servers are to call.
+    namespace
+        The Service's namespace.
+    url
+        The address that API servers are to call, instead of a Service.
+    name
+        Name of the webhook configurations; default: the name of APP.
+    ca_file
+        What API servers are to trust, PEM; default: what was injected stays.
+    definitions
+        Also apply the CustomResourceDefinitions of what is converted.
+    timeout
+        Seconds to wait.
+    kubeconfig
+        The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
+    context
+        The kubeconfig's context to use.
+    """
+    with reported_trouble():
+        target = _target(service, namespace, url)
+        served = load_served(app)
+        bundle = ca_file.read_bytes() if ca_file is not None else b""
+
+        async def work() -> None:
+            async with Client.from_environment(kubeconfig, context=context, field_manager=FIELD_MANAGER) as client:
+                await install(
+                    client,
+                    served,
+                    name or app.stem,
+                    target,
+                    bundle=bundle,
+                    samples=generated_samples(served, client.namespace),
+                    definitions=definitions,
+                    timeout=timeout,
+                )
+
+        asyncio.run(work())
+
+
+def uninstall_webhooks(
+    app: Path,
+    *,
+    name: str | None = None,
+    keep_conversions: Annotated[bool, Parameter(negative="")] = False,
+    kubeconfig: Annotated[Path | None, Parameter(name=["--kubeconfig", "-k"])] = None,
+    context: str | None = None,
+) -> None:
+    """Take the webhooks' registration away; do it while they are still served.
+
+    From then on only the stored version of what they convert is served. Move objects that are stored in another one
+    before, with setpoint crd migrate.
+
+    Parameters
+    ----------
+    app
+        A Python file with Admissions and conversions in global names.
+    name
+        Name of the webhook configurations; default: the name of APP.
+    keep_conversions
+        Leave conversions registered, for webhooks that will be back.
+    kubeconfig
+        The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
+    context
+        The kubeconfig's context to use.
+    """
+    with reported_trouble():
+        served = load_served(app)
+
+        async def work() -> None:
+            async with Client.from_environment(kubeconfig, context=context, field_manager=FIELD_MANAGER) as client:
+                await uninstall(client, served, name or app.stem, conversions=not keep_conversions)
+
+        asyncio.run(work())
+
+
+def _target(service: str | None, namespace: str, url: str | None) -> ServiceTarget | UrlTarget:
+    if url is not None and service is None:
+        return UrlTarget(url)
+    if service is None or url is not None:
+        raise SystemExit(f"{PROGRAM}: give exactly one of --service and --url")
+    return ServiceTarget(service, namespace)
+
+
+@contextmanager
+def reported_trouble() -> Iterator[None]:
+    with reported(PROGRAM):
+        try:
+            yield
+        except (AdmissionError, CertificateError, NotInForce, ProgramError, TargetError) as problem:
+            print(f"{PROGRAM}: {problem}", file=sys.stderr)  # noqa: T201 - this is the user's terminal
+            raise SystemExit(1) from None

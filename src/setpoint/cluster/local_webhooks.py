@@ -1,0 +1,63 @@
+"""Webhooks of this process behind an embedded server: no port, no certificate, nothing to set up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from setpoint.apiserver import HttpCaller, InProcessCaller, WebhookCaller
+from setpoint.apiserver.hooks import Target
+from setpoint.client import Client
+from setpoint.crd import CustomResource, Versions
+from setpoint.webhook import Admission, Converter, UrlTarget, Webhooks, install
+
+__all__ = ["LocalWebhooks", "with_conversions"]
+
+_HOST: Final = "webhooks-{}.setpoint.internal"
+
+
+class LocalWebhooks:
+    """How an embedded server calls webhooks: those that `serve` was given in this process, all others over HTTPS.
+
+    ```python
+    local = LocalWebhooks()
+    async with ApiServer(webhook_caller=local) as server, Client(InProcessTransport(server.handle)) as client:
+        await local.serve(client, Webhooks(admission, Versions.of(Mykind)))
+    ```
+    """
+
+    def __init__(self) -> None:
+        self._here = InProcessCaller({})
+        self._elsewhere: WebhookCaller = HttpCaller()
+        self._served = 0
+
+    async def serve(self, client: Client, webhooks: Webhooks) -> None:
+        """Calls ``webhooks`` from now on; see `setpoint.webhook.install`, also for what it raises.
+
+        Definitions of the kinds that they convert are applied, if there are none yet.
+        """
+        self._served += 1
+        host = _HOST.format(self._served)
+        for path in webhooks.paths:
+            self._here.routes[f"https://{host}{path}"] = webhooks.handle_review
+        await install(client, webhooks, host, UrlTarget(f"https://{host}"), definitions=True)
+
+    async def call(self, target: Target, body: bytes, timeout: float) -> tuple[int, bytes]:
+        here = target.url.partition("?")[0] in self._here.routes
+        return await (self._here if here else self._elsewhere).call(target, body, timeout)
+
+    async def close(self) -> None:
+        await self._elsewhere.close()
+
+
+def with_conversions(
+    served: Iterable[Admission[Any] | Converter], kinds: Iterable[type[Any]]
+) -> list[Admission[Any] | Converter]:
+    """What is served, and the conversions that the versions of ``kinds`` need and that are not in it yet."""
+    found = list(served)
+    for kind in kinds:
+        if issubclass(kind, CustomResource):
+            versions = Versions.of(kind)
+            if versions.need_webhook and not any(each is versions for each in found):
+                found.append(versions)
+    return found

@@ -1,0 +1,108 @@
+"""Webhooks on the command line: of a controller's program, and of ``setpoint webhook``."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+import yaml
+from mykinds import Mykind, MykindSpec, MykindV1alpha1, MykindV1alpha1Spec, admission, controller, default_template
+from tests.programs import program, server
+
+from setpoint.cli.program import program as controller_program
+from setpoint.client import ApiError, Client, Invalid, NotFound
+from setpoint.models.admissionregistration_v1 import MutatingWebhookConfiguration, ValidatingWebhookConfiguration
+from setpoint.models.apiextensions_v1 import CustomResourceDefinition
+
+APP = Path(__file__).parents[2] / "examples" / "mykind" / "mykinds.py"
+NAME = "mykinds.grp.example.com"
+SERVICE = ("--service", "hooks", "--namespace", "system")
+
+
+def free_port() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return str(free.getsockname()[1])
+
+
+async def test_an_embedded_server_calls_the_webhooks_of_its_program(tmp_path: Path) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    async with program(APP, "run", "--embedded", "--write-kubeconfig", kubeconfig, home=tmp_path) as running:
+        await running.until(lambda p: any("controller started" in line for line in p.err), "controller")
+        async with Client.from_kubeconfig(kubeconfig) as client:
+            await client.create(MykindV1alpha1.named("a", "default", spec=MykindV1alpha1Spec(numpods=2)))
+            new = await client.get(Mykind, "a", namespace="default")
+            assert new.spec == MykindSpec(replicas=2, template=default_template())
+
+
+def test_manifests_never_say_nothing_about_a_conversion_that_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
+    app = controller_program("mykinds.py", [controller], [admission])
+    with pytest.raises(SystemExit, match=rf"mykinds\.py: a webhook converts {NAME}: say which Service is before it"):
+        app(["manifests"])
+    with pytest.raises(SystemExit) as ended:
+        app(["manifests", *SERVICE])
+    assert ended.value.code == 0
+    definition, mutating, validating, role = yaml.safe_load_all(capsys.readouterr().out)
+    service = {"name": "hooks", "namespace": "system", "path": "/convert", "port": 443}
+    assert definition["spec"]["conversion"]["webhook"]["clientConfig"] == {"service": service}
+    assert [each["metadata"]["name"] for each in (mutating, validating)] == ["mykinds", "mykinds"]
+    assert role["kind"] == "ClusterRole"
+
+
+async def test_install_and_uninstall(tmp_path: Path) -> None:
+    port = free_port()
+    url = f"https://127.0.0.1:{port}"
+    async with server(tmp_path) as (_, _, kubeconfig), Client.from_kubeconfig(kubeconfig) as client:
+        common = ("--kubeconfig", kubeconfig)
+        serving = ("-m", "setpoint", "webhook", APP, "--url", url, "--host", "127.0.0.1", "--port", port, *common)
+        async with program(*serving, home=tmp_path) as webhook:
+            await webhook.until(lambda p: any("are registered" in line for line in p.err), "registration")
+            bundle = (await client.get(MutatingWebhookConfiguration, "mykinds")).webhooks[0].client_config.ca_bundle
+            assert bundle
+            (tmp_path / "ca.pem").write_bytes(bundle)
+            await client.create(MykindV1alpha1.named("a", "default", spec=MykindV1alpha1Spec(numpods=2)))
+
+            async with program("-m", "setpoint", "webhook", "uninstall", APP, *common, home=tmp_path) as ended:
+                assert await ended.ended() == 0, ended.printed()
+            for kind in (MutatingWebhookConfiguration, ValidatingWebhookConfiguration):
+                with pytest.raises(NotFound):
+                    await client.get(kind, "mykinds")
+            served = {
+                each.name: each.served for each in (await client.get(CustomResourceDefinition, NAME)).spec.versions
+            }
+            assert served == {"v1alpha2": True, "v1alpha1": False}
+            assert (await client.get(Mykind, "a", namespace="default")).spec.replicas == 2
+
+            install = ("install", APP, "--url", url, "--ca-file", tmp_path / "ca.pem", "--definitions", *common)
+            async with program("-m", "setpoint", "webhook", *install, home=tmp_path) as ended:
+                assert await ended.ended() == 0, ended.printed()
+            assert (await client.get(MykindV1alpha1, "a", namespace="default")).spec.numpods == 2
+            wrong = default_template()
+            wrong.spec.restart_policy = "Never"
+            with pytest.raises(Invalid, match="restartPolicy"):
+                await client.create(Mykind.named("b", "default", spec=MykindSpec(template=wrong)))
+
+            # Under development the program is ended and started again all the time; nothing is lost in between.
+            webhook.process.terminate()
+            assert await webhook.ended() == 0, webhook.printed()
+            assert any("only this program converts it" in line for line in webhook.err)
+            with pytest.raises(ApiError, match=r"conversion webhook for .* failed"):
+                await client.get(MykindV1alpha1, "a", namespace="default")
+        async with program(*serving, home=tmp_path) as webhook:
+            await webhook.until(lambda p: any("are registered" in line for line in p.err), "registration")
+            assert (await client.get(MykindV1alpha1, "a", namespace="default")).spec.numpods == 2
+
+
+async def test_install_says_what_the_server_answered(tmp_path: Path) -> None:
+    async with server(tmp_path) as (_, _, kubeconfig):
+        words = ("--url", "https://127.0.0.1:1", "--definitions", "--timeout", "0.3", "--kubeconfig", kubeconfig)
+        async with program("-m", "setpoint", "webhook", "install", APP, *words, home=tmp_path) as ended:
+            assert await ended.ended() == 1
+            (line,) = ended.err
+            assert line.startswith(
+                "setpoint webhook: the API server does not call the webhook that is to mutate Mykind"
+            )
+            assert "connection refused" in line
+        async with program("-m", "setpoint", "webhook", "install", APP, home=tmp_path) as ended:
+            assert await ended.ended() == 1
+            assert ended.err == ["setpoint webhook: give exactly one of --service and --url"]
