@@ -172,11 +172,11 @@ async def test_the_webhooks_are_declared_and_run_as_is_said() -> None:
     async with ApiServer() as server, Client(InProcessTransport(server.handle)) as client:
         names["manager"] = sp.Manager(client)
         await run(served, names)
-    async with cluster(sp.Controller(Mykind, names["reconcile"])) as world:
+    async with cluster(names["controller"]) as world:
         await world.apply(Mykind.named("a", "default", spec=TemplateSpec()))
         bad = PodTemplateSpec(spec=PodSpec(containers=[]))
         await world.apply(Mykind.named("b", "default", spec=TemplateSpec(template=bad)))
         await world.settle()
         assert (await world.get(Mykind, "a")).status.conditions == []
         (condition,) = (await world.get(Mykind, "b")).status.conditions
-        assert (condition.reason, condition.status) == ("Invalid", "False")
+        assert (condition.type, condition.reason, condition.status) == ("Reconciled", "InvalidObject", "False")
