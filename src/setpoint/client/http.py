@@ -87,7 +87,7 @@ class HttpTransport(Transport):
         self._waits.close()
         pools, self._pool, self._old = [*self._old, *filter(None, (self._pool,))], None, []
         for pool in pools:
-            await pool.close(TransportError("the transport was closed", sent=True))
+            await pool.close("the transport was closed")
         await self._config.credentials.close()
 
     # -- for the exchange -------------------------------------------------------------------------------------------

@@ -7,11 +7,13 @@ import asyncio
 from setpoint.client.connection import Connection
 from setpoint.client.dial import Dialer
 from setpoint.client.tls import ClientCertificate
+from setpoint.client.transport import TransportError
 
 __all__ = ["Pool"]
 
-KEEP_ALIVE = 90.0
-"""Seconds that an idle connection is kept."""
+KEEP_ALIVE = 50.0
+"""Seconds that an idle connection is kept: less than the 60 after which load balancers drop one, and the 90 of API
+servers. A write that is sent just when the other side hangs up fails, as it must not be sent twice."""
 
 
 class Pool:
@@ -35,9 +37,10 @@ class Pool:
 
     def take(self) -> Connection | None:
         """The connection that was used last, None where there is none."""
+        oldest = asyncio.get_running_loop().time() - KEEP_ALIVE
         while self._idle:
             connection = self._idle.pop()
-            if connection.usable:
+            if connection.usable and connection.idle_since > oldest:
                 return connection
             connection.abort()
         return None
@@ -72,12 +75,12 @@ class Pool:
         while self._idle:
             self._idle.pop().abort()
 
-    async def close(self, reason: Exception) -> None:
-        """Closes all of them; whoever waits on one gets ``reason``. Returns when their sockets are closed."""
+    async def close(self, reason: str) -> None:
+        """Closes all of them; whoever waits on one gets a `TransportError`. Returns when their sockets are closed."""
         self.retire()
         connections = list(self.connections)
         for connection in connections:
-            connection.end(reason)
+            connection.end(TransportError(reason, sent=True))
         await asyncio.gather(*(connection.lost for connection in connections))
 
     def _sweep(self) -> None:
