@@ -49,7 +49,9 @@ async def test_a_verdict_and_a_timeline_are_printed_plainly_into_a_pipe(tmp_path
                 assert asked.out[0] == "ConfigMap default/a  controller configmap"
                 assert asked.out[1].startswith("waiting: next in ")
                 assert "as its last reconcile asked for: look [again] (at " in asked.out[1]
-                assert "requeue_after" in asked.out[-1]
+                assert "requeue_after" in asked.out[-2]
+                assert f"version {one['resourceVersion']}" in asked.out[-2]
+                assert " ms in the queue; seen as of " in asked.out[-1]
                 assert "\x1b" not in asked.printed()
             async with program("-m", "setpoint", "explain", "pod", "default/a", "-a", address, home=tmp_path) as asked:
                 assert await asked.ended() == 1

@@ -266,7 +266,9 @@ async def test_observers_hear_of_writes_that_succeeded(connect: Connect) -> None
 
     async with connect(behave) as (client, _):
         stop = client.on_write(
-            lambda resource, key, uid, version, verb: heard.append((str(resource), key, uid, version, verb))
+            lambda resource, key, uid, version, verb, sent: heard.append(
+                (str(resource), key, uid, version, verb, sent.content_type)
+            )
         )
         thing = await client.create(Thing.named("a", spec=ThingSpec(replicas=1)))
         await client.patch(Thing, "a", {})
@@ -277,9 +279,9 @@ async def test_observers_hear_of_writes_that_succeeded(connect: Connect) -> None
         stop()
         await client.apply(thing)
     assert heard == [
-        ("things", "ns/a", "u1", "7", "create"),
-        ("things", "ns/a", "u1", "7", "patch"),
-        ("things", "ns/a", "u1", "7", "delete"),
+        ("things", "ns/a", "u1", "7", "create", "application/json"),
+        ("things", "ns/a", "u1", "7", "patch", "application/merge-patch+json"),
+        ("things", "ns/a", "u1", "7", "delete", ""),
     ]
 
 

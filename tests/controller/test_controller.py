@@ -275,7 +275,8 @@ async def test_a_context_that_blocks_has_all_that_a_context_has() -> None:
         return {name for name in dir(kind) if not name.startswith("_")}
 
     # What the framework itself keeps in the context is no business of a function's.
-    inside = {"live", "kept", "writes", "object", "key", "causes", "cluster", "log", "run_name"}
+    inside = {"age", "kept", "live", "object", "reads", "run_name", "settled", "writes"}
+    inside |= {"causes", "cluster", "key", "log"}  # set when it is made
     assert public(sp.Context) - public(SyncContext) <= inside
     seen: dict[str, Any] = {}
 
@@ -309,7 +310,7 @@ async def test_a_context_that_blocks_has_all_that_a_context_has() -> None:
         assert seen["about"] == (True, "widget", "default/a", 0, 2026)
         assert is_condition_true((await world.get(Widget, "a")).status.conditions, "Ready")
         attempts = world.running("widget").timeline.of("default/a")
-        assert [write.verb for write in attempts[0].writes][:3] == ["patch", "patch", "patch"], "its client's, too"
+        assert [write.verb for write in attempts[0].writes][:3] == ["apply", "apply", "patch"], "its client's, too"
 
 
 @virtual_time
@@ -959,7 +960,7 @@ async def test_the_timeline_tells_causes_writes_and_outcome() -> None:
         first, second = world.running("widget").timeline.of("default/a")
         assert [str(cause) for cause in first.causes] == ["create of Widget default/a"]
         assert first.writes[0][:3] == (
-            "patch", "ConfigMap", "default/child",
+            "apply", "ConfigMap", "default/child",
         )  # fmt: skip
         assert "create of ConfigMap default/child" in [str(cause) for cause in second.causes]
         assert (second.result, second.detail, second.next_in) == ("requeue_after", "to look again", 600)

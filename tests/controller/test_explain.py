@@ -154,7 +154,8 @@ async def test_a_filtered_event_of_a_child_is_told_with_its_owner() -> None:
         await world.settle()
         found = why(world)
         assert "the last change (update of ConfigMap default/child)" in found.text
-        assert found.timeline[-1].writes[0].startswith("patch ConfigMap default/child ")
+        (write,) = found.timeline[-1].writes
+        assert (write.verb, write.kind, write.key) == ("apply", "ConfigMap", "default/child")
 
 
 @virtual_time

@@ -30,7 +30,7 @@ _DEFINITE = (Forbidden, NotFound, Unauthorized, MethodNotAllowed)
 _DEFINITE_TRIES = 3
 DEFAULT_SYNC_TIMEOUT = 120.0
 
-WriteObserver = Callable[[Resource, ObjectKey, str, str, str], None]
+WriteObserver = Callable[[Resource, ObjectKey, str, str, str, Any], None]
 
 
 class Writer(Protocol):
@@ -257,7 +257,9 @@ class InformerFactory:
         namespace = ObjectKey(key).namespace
         return [shared for shared in self._followed.get(resource.gvr, ()) if shared.scope.namespace in ("", namespace)]
 
-    def _on_write(self, resource: Resource, key: ObjectKey, uid: str, resource_version: str, verb: str) -> None:
+    def _on_write(
+        self, resource: Resource, key: ObjectKey, uid: str, resource_version: str, verb: str, _sent: Any = None
+    ) -> None:
         barrier = Barrier(version_number(resource_version), resource_version, uid, verb == "delete")
         for shared in self._covering(resource, key):
             shared.barriers.note(key, barrier)

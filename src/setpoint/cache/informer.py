@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Generic, TypeVar
 
@@ -77,6 +78,12 @@ class Informer(Generic[K]):
     def last_error(self) -> Exception | None:
         """Why the last attempt to list or watch failed; None once a list has succeeded."""
         return self._shared.last_error
+
+    def age(self) -> float | None:
+        """Seconds since the server last said anything about this resource (a bookmark counts): what it may have failed
+        to say since, a read from here does not show. None before the first sync."""
+        heard = self._shared.reflector.counters.heard_at
+        return None if heard is None else asyncio.get_running_loop().time() - heard
 
     @property
     def shared(self) -> SharedInformer:

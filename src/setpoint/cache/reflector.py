@@ -83,6 +83,9 @@ class Counters(Struct):
     ends: dict[str, int] = {}
     relists: dict[str, int] = {}
     last_byte_at: float | None = None
+    """Of a watch."""
+    heard_at: float | None = None
+    """When the server last said anything, in a watch or with a complete list."""
 
     def count_end(self, cause: Cause) -> None:
         self.ends[cause] = self.ends.get(cause, 0) + 1
@@ -247,7 +250,8 @@ class Reflector:
             resource_version = page.resource_version
         if paged and version == "0":
             self._pages_cached_lists = True
-        counters.list_seconds += loop.time() - started
+        counters.heard_at = loop.time()
+        counters.list_seconds += counters.heard_at - started
         self._sink.finish(resource_version)
         self.last_resource_version = resource_version
 
@@ -450,7 +454,7 @@ class Reflector:
             if initial is not None:
                 deadline.reschedule(now + INITIAL_EVENTS_TIMEOUT)
             counters.bytes += size
-            counters.last_byte_at = now
+            counters.heard_at = counters.last_byte_at = now
             sink.flush()
             await self._breathe(size)
 

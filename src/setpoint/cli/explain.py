@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
@@ -68,8 +68,39 @@ def show(explanation: Explanation, address: str = "") -> None:
         console.print(Text(f"pending: {cause}", "dim"))
     for moment in explanation.timeline:
         console.print(_line(moment))
-        for write in moment.writes:
-            console.print(Text(f"    wrote: {write}"))
+        for text in _details(moment):
+            console.print(Text(f"    {text}"))
+
+
+def _details(moment: Moment) -> Iterator[str]:
+    """What an attempt waited for, saw and did."""
+    parts = []
+    if moment.waited is not None:
+        parts.append(f"{_short(moment.waited)} in the queue")
+    if moment.settled >= 0.001:
+        parts.append(f"{_short(moment.settled)} until the caches showed its last writes")
+    if moment.resource_version:
+        parts.append(f"seen {_as_of(moment.age)}")
+    if parts:
+        yield "; ".join(parts)
+    for read in moment.reads:
+        times = f" in {read.reads} reads" if read.reads > 1 else ""
+        yield f"read: {read.objects} {read.kind}{times}, {_as_of(read.age)}"
+    for write in moment.writes:
+        about = write.effect or ", ".join(write.fields)
+        version = f" (version {write.resource_version})" if write.resource_version and not write.effect else ""
+        yield f"wrote: {write.verb} {write.kind} {write.key}{f': {about}' if about else ''}{version}"
+    if moment.more_writes:
+        yield f"wrote: {moment.more_writes} more"
+
+
+def _short(seconds: float) -> str:
+    return f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.3g} s"
+
+
+def _as_of(age: float | None) -> str:
+    """How fresh a read was: when the cache had last heard from the server."""
+    return "live" if age is None else f"as of {_short(age)} before"
 
 
 def _line(moment: Moment) -> Text:

@@ -1,6 +1,6 @@
 """One API server: configuration, credentials, transport, verbs, patches, errors."""
 
-from setpoint.client.base import WriteObserver
+from setpoint.client.base import Sent, WriteObserver
 from setpoint.client.client import Client
 from setpoint.client.collection import ObjectList
 from setpoint.client.config import ClientConfig, Impersonation, in_cluster_config
@@ -90,6 +90,7 @@ __all__ = [
     "Response",
     "RestMapper",
     "RetryPolicy",
+    "Sent",
     "ServerTimeout",
     "ServiceUnavailable",
     "StaticToken",

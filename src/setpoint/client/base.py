@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from setpoint.client.options import checked_name
 from setpoint.client.requester import JSON, Requester
 from setpoint.client.transport import Transport
 from setpoint.meta import Object, ObjectKey, Resource, decode, resource_of
 
-__all__ = ["ClientBase", "WriteObserver"]
+__all__ = ["ClientBase", "Sent", "WriteObserver"]
 
 K = TypeVar("K", bound=Object)
-WriteObserver = Callable[[Resource, ObjectKey, str, str, str], None]
-"""Called after each write that the server answered: resource, key, uid, resourceVersion, verb."""
+
+
+class Sent(NamedTuple):
+    """The body of a write; empty for a deletion."""
+
+    content_type: str = ""
+    body: bytes = b""
+
+
+WriteObserver = Callable[[Resource, ObjectKey, str, str, str, Sent], None]
+"""Called after each write that the server answered: resource, key, uid, resourceVersion, verb, and what was sent."""
+_NOTHING = Sent()
 
 
 class ClientBase:
@@ -56,12 +66,15 @@ class ClientBase:
         )
         made = decode(kind, answer)
         if observed and self._observers:
-            self._observe(resource, made.key, made.uid, made.metadata.resource_version, verb)
+            sent = Sent(content_type, body)
+            self._observe(resource, made.key, made.uid, made.metadata.resource_version, verb, sent)
         return made
 
-    def _observe(self, resource: Resource, key: ObjectKey, uid: str, version: str, verb: str) -> None:
+    def _observe(
+        self, resource: Resource, key: ObjectKey, uid: str, version: str, verb: str, sent: Sent = _NOTHING
+    ) -> None:
         for observer in tuple(self._observers):
-            observer(resource, key, uid, version, verb)
+            observer(resource, key, uid, version, verb, sent)
 
     def _manager(self, field_manager: str | None) -> str:
         return self.field_manager if field_manager is None else field_manager

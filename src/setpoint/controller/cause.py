@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple
 from setpoint.meta import ObjectKey
 
 MAX_CAUSES: Final = 16
-"""How many causes of one reconcile are remembered; the newest ones."""
+"""How many causes of one reconcile are remembered: the first, and the newest ones."""
 
 Change = Literal["create", "update", "delete", "sync", "external", "after", "retry"]
 
@@ -25,9 +25,17 @@ class Cause(NamedTuple):
     kind: str = ""
     key: ObjectKey | str = ""
     resource_version: str = ""
+    at: float | None = None
+    """The loop's time from which on it asked for a reconcile, where that is known."""
 
     def __str__(self) -> str:
         return f"{self.change} of {self.kind} {self.key}" if self.kind else self.change
+
+
+def waited(causes: tuple[Cause, ...], until: float) -> float | None:
+    """For how many seconds the first of the causes had been waiting; None without any that says since when."""
+    since = min((cause.at for cause in causes if cause.at is not None), default=None)
+    return None if since is None else max(until - since, 0.0)
 
 
 class CauseLog:
@@ -43,9 +51,11 @@ class CauseLog:
         if present is None:
             self._causes[key] = cause
         elif isinstance(present, deque):
+            if len(present) == MAX_CAUSES:
+                del present[1]  # the first one says since when the key waits
             present.append(cause)
         else:
-            self._causes[key] = deque((present, cause), MAX_CAUSES)
+            self._causes[key] = deque((present, cause))
 
     def take(self, key: ObjectKey) -> tuple[Cause, ...]:
         """The causes of the reconcile that begins now, oldest first; they are forgotten here."""

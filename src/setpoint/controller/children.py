@@ -298,7 +298,7 @@ class Children(Generic[T]):
                 if child.new_name and maybe_done(problem):
                     run.barriers.doubt(context.key, self._resource)
                 raise
-            run.answered(context, answer)
+            run.answered(context, answer, before=raw_of(child.present) if child.present is not None else None)
             version = answer.metadata.resource_version
             self._applied[child.key] = Applied(answer.uid, child.digest, _carried(child.body, answer), version)
             result[child.key] = answer

@@ -8,14 +8,14 @@ from contextvars import ContextVar
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from setpoint.cache import Lister
+from setpoint.cache import Informer, Lister
 from setpoint.client import Client, Conflict, NotFound, PatchType
 from setpoint.controller.cause import Cause
 from setpoint.controller.children import Children
 from setpoint.controller.failures import maybe_done
 from setpoint.controller.log import BoundLogger
 from setpoint.controller.owner import owned_copy, placed_copy
-from setpoint.controller.timeline import Write
+from setpoint.controller.timeline import Read, Write
 from setpoint.meta import (
     Condition,
     GroupVersionResource,
@@ -24,6 +24,7 @@ from setpoint.meta import (
     ObjectKey,
     Resource,
     Selector,
+    raw_of,
     resource_of,
     set_condition,
 )
@@ -58,9 +59,17 @@ class Context:
     A context is for one call of the function. Don't keep it.
     """
 
-    __slots__ = ("_log", "_run", "causes", "kept", "key", "live", "object", "writes")
+    __slots__ = ("_log", "_run", "age", "causes", "kept", "key", "live", "object", "reads", "settled", "writes")
 
-    def __init__(self, run: RunningController[Any], obj: Object, causes: tuple[Cause, ...]) -> None:
+    def __init__(
+        self,
+        run: RunningController[Any],
+        obj: Object,
+        causes: tuple[Cause, ...],
+        *,
+        age: float | None = None,
+        settled: float = 0.0,
+    ) -> None:
         self._run = run
         self._log: BoundLogger | None = None
         self.live: dict[GroupVersionResource, builtins.list[Any]] | None = None
@@ -74,6 +83,13 @@ class Context:
         """What led to this reconcile: which object's which change, oldest first, at most 16."""
         self.writes: builtins.list[Write] = []
         """What was written so far."""
+        self.reads: dict[tuple[str, bool], Read] | None = None
+        """What was read so far, by kind and whether from a cache."""
+        self.age = age
+        """How long ago the cache that ``object`` was read from had heard from the server, in seconds; None if it was
+        read from the server."""
+        self.settled = settled
+        """Seconds that the caches took to show what the last reconcile wrote."""
 
     # -- what is there -------------------------------------------------------------------------------------------------
 
@@ -154,18 +170,37 @@ class Context:
         lister: Lister[T] = informer.lister
         return lister
 
+    def _read(self, kind: str, objects: int, informer: Informer[Any] | None = None) -> None:
+        """Notes a read, from the informer's cache or else from the server."""
+        age = None if informer is None else informer.age()
+        reads = self.reads
+        if reads is None:
+            reads = self.reads = {}
+        place = (kind, informer is not None)
+        known = reads.get(place)
+        if known is None:
+            reads[place] = Read(kind, 1, objects, age)
+        else:
+            oldest = age if known.age is None or age is None else max(age, known.age)
+            reads[place] = Read(kind, known.reads + 1, known.objects + objects, oldest)
+
     async def get(self, kind: type[T], name: str, *, namespace: str | None = None) -> T | None:
         """An object by name, None if there is none. ``namespace`` defaults to that of the reconciled object."""
         resource = resource_of(kind)
         space = self._namespace(resource, namespace)
         live = self.live
+        found: T | None
         if (live is None or resource.gvr not in live) and self._cached(resource, space):
-            found: T | None = self._run.informers[resource.gvr].lister.try_get(ObjectKey.of(space, name))
+            informer = self._run.informers[resource.gvr]
+            found = informer.lister.try_get(ObjectKey.of(space, name))
+            self._read(resource.kind, found is not None, informer)
             return found
         try:
-            return await self._run.client.get(kind, name, namespace=space or None)
+            found = await self._run.client.get(kind, name, namespace=space or None)
         except NotFound:
-            return None
+            found = None
+        self._read(resource.kind, found is not None)
+        return found
 
     async def list(
         self, kind: type[T], *, namespace: str | None = None, selector: AnySelector = None
@@ -175,8 +210,11 @@ class Context:
         space = "" if namespace == "*" else self._namespace(resource, namespace)
         live = self.live
         if (live is None or resource.gvr not in live) and self._cached(resource, space):
-            return self.lister(kind).list(namespace=space or None, selector=selector)
+            found = self.lister(kind).list(namespace=space or None, selector=selector)
+            self._read(resource.kind, len(found), self._run.informers[resource.gvr])
+            return found
         answer = await self._run.client.list(kind, namespace=space or None, selector=selector)
+        self._read(resource.kind, len(answer.items))
         return answer.items
 
     def owned(self, kind: type[T]) -> builtins.list[T]:
@@ -185,7 +223,8 @@ class Context:
         Raises:
             UndeclaredRead: the controller declares no cache of that kind.
         """
-        gvr = resource_of(kind).gvr
+        resource = resource_of(kind)
+        gvr = resource.gvr
         uid = self.object.uid
         if self.live is not None and gvr in self.live:
             found: builtins.list[T] = [
@@ -193,8 +232,10 @@ class Context:
                 for item in self.live[gvr]
                 if any(reference.uid == uid for reference in item.metadata.owner_references)
             ]
+            self._read(resource.kind, len(found))
         else:
             found = self.lister(kind).by_owner(uid)
+            self._read(resource.kind, len(found), self._run.informers[gvr])
         found.sort(key=_key)
         return found
 
@@ -211,8 +252,9 @@ class Context:
             ApiError: the server refused.
         """
         prepared = self._prepared(obj, controlled)
+        before = self._run.known(resource_of(type(obj)), prepared.key)
         answer = await self._run.client.apply(prepared, force=force, field_manager=self._run.field_manager)
-        self._run.answered(self, answer)
+        self._run.answered(self, answer, before=before)
         return answer
 
     async def keep(
@@ -329,7 +371,7 @@ class Context:
             subresource=subresource,
             field_manager=None if type is PatchType.JSON else self._run.field_manager,
         )
-        self._run.answered(self, answer)
+        self._run.answered(self, answer, before=raw_of(obj))
         return answer
 
     def event(self, type: str, reason: str, message: str, *, action: str = "", related: Object | None = None) -> None:

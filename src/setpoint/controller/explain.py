@@ -70,6 +70,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     settling: bool = False
     slowed: str = ""
     causes: tuple[Cause, ...] = ()
+    """Of the reconcile that is under way, else of the next one."""
+    pending: tuple[Cause, ...] = ()
     attempts: tuple[Attempt, ...] = ()
     filtered: Filtered | None = None
     deleted_at: float | None = None
@@ -118,10 +120,18 @@ def verdict(facts: Facts) -> Verdict:
     return _idle(facts, facts.known, last)
 
 
+def lasting(seconds: float) -> str:
+    """A duration as people say it."""
+    if seconds < 600:
+        return f"{seconds:.3g} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
+
+
 def _running(facts: Facts, since: float) -> Verdict:
-    text = f"for {facts.now - since:.3g} s; because of {_causes(facts.causes)}"
+    text = f"for {lasting(facts.now - since)}; because of {_causes(facts.causes)}"
     if facts.settling:
-        text = f"waits for {facts.now - since:.3g} s until the caches show what its last reconcile wrote"
+        text = f"waits for {lasting(facts.now - since)} until the caches show what its last reconcile wrote"
     if facts.queue in ("processing+dirty", "processing+delayed"):
         text += "; once more after that" if facts.queue == "processing+dirty" else "; again later"
     if facts.elsewhere:
@@ -131,7 +141,7 @@ def _running(facts: Facts, since: float) -> Verdict:
 
 def _delayed(facts: Facts, last: Attempt | None) -> Verdict:
     until = facts.ready_at
-    left = f"{max((until or facts.now) - facts.now, 0.0):.3g} s"
+    left = lasting(max((until or facts.now) - facts.now, 0.0))
     if facts.slowed:
         return Verdict("slowed down", f"{facts.slowed}; next in {left}", until=until)
     since = None if last is None else last.started + last.duration
@@ -161,7 +171,7 @@ def _idle(facts: Facts, known: Known, last: Attempt | None) -> Verdict:
         return Verdict("idle", "nothing to do; its last reconcile is not remembered any more")
     ended = last.started + last.duration
     at = f"generation {last.generation}" if last.generation else f"version {last.resource_version}"
-    text = f"nothing to do since {at}, reconciled {facts.now - ended:.3g} s ago"
+    text = f"nothing to do since {at}, reconciled {lasting(facts.now - ended)} ago"
     return Verdict("idle", f"{text}; {what}" if what else text, since=ended)
 
 
@@ -211,6 +221,7 @@ def facts_of(run: RunningController[Any], key: ObjectKey) -> Facts:
         settling=since is not None and context is None and run.barriers.pending(key),
         slowed=f"it changes {slow.resource.kind} {slow.written} again and again" if slow is not None else "",
         causes=context.causes if context is not None else run.causes.peek(key),
+        pending=run.causes.peek(key),
         attempts=tuple(run.timeline.of(key)),
         filtered=run.seen.last_filtered(key),
         deleted_at=run.seen.deleted_at(key),
@@ -233,17 +244,44 @@ def unsynced(run: RunningController[Any]) -> list[str]:
 # -- for people and programs -------------------------------------------------------------------------------------------
 
 
+class WriteTold(msgspec.Struct, rename="camel", kw_only=True):
+    """A write; see `Write`."""
+
+    verb: str
+    kind: str
+    key: str
+    resource_version: str
+    fields: list[str]
+    effect: str
+
+
+class ReadTold(msgspec.Struct, rename="camel", kw_only=True):
+    """The reads of one kind. ``age`` in seconds is for those from the cache: how long ago it had last heard from the
+    server, at most."""
+
+    kind: str
+    reads: int
+    objects: int
+    cached: bool
+    age: float | None
+
+
 class Moment(msgspec.Struct, rename="camel", kw_only=True):
-    """One attempt, in wall-clock time."""
+    """One attempt, in wall-clock time. All durations and ages are in seconds; see `Attempt`."""
 
     at: datetime
+    waited: float | None
+    settled: float
     seconds: float
     causes: list[str]
     generation: int
     resource_version: str
+    age: float | None
+    reads: list[ReadTold]
+    writes: list[WriteTold]
+    more_writes: int
     result: str
     detail: str
-    writes: list[str]
     next: datetime | None
 
 
@@ -278,13 +316,37 @@ def explain(run: RunningController[Any], key: ObjectKey | str) -> Explanation:
         ended = attempt.started + attempt.duration
         return Moment(
             at=wall + timedelta(seconds=attempt.started - facts.now),
+            waited=attempt.waited,
+            settled=attempt.settled,
             seconds=attempt.duration,
             causes=[str(cause) for cause in attempt.causes],
             generation=attempt.generation,
             resource_version=attempt.resource_version,
+            age=attempt.age,
+            reads=[
+                ReadTold(
+                    kind=read.kind,
+                    reads=read.reads,
+                    objects=read.objects,
+                    cached=read.age is not None,
+                    age=read.age,
+                )
+                for read in attempt.reads
+            ],
+            writes=[
+                WriteTold(
+                    verb=write.verb,
+                    kind=write.kind,
+                    key=str(write.key),
+                    resource_version=write.resource_version,
+                    fields=list(write.fields),
+                    effect=write.effect,
+                )
+                for write in attempt.writes
+            ],
+            more_writes=attempt.more_writes,
             result=attempt.result,
             detail=attempt.detail,
-            writes=[" ".join(filter(None, map(str, write))) for write in attempt.writes],
             next=None if attempt.next_in is None else clock(ended + attempt.next_in),
         )
 
@@ -300,7 +362,7 @@ def explain(run: RunningController[Any], key: ObjectKey | str) -> Explanation:
         failures=facts.failures,
         generation=facts.known.generation if facts.known is not None else 0,
         resource_version=facts.known.resource_version if facts.known is not None else "",
-        pending=[str(cause) for cause in facts.causes],
+        pending=[str(cause) for cause in facts.pending],
         timeline=[moment(attempt) for attempt in facts.attempts],
     )
 

@@ -13,9 +13,9 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
+from setpoint.controller.changes import changed_fields
 from setpoint.controller.log import BoundLogger
 from setpoint.meta import ObjectKey, Resource
-from setpoint.patch import merge_patch
 
 LIMIT: Final = 30
 WINDOW: Final = 30.0
@@ -134,7 +134,7 @@ class HotLoopDetector:
             return
         if slow.before["metadata"].get("resourceVersion") == found["metadata"].get("resourceVersion"):
             return
-        fields = _changed(slow.before, found)
+        fields = changed_fields(slow.before, found)
         slow.told = True
         self._log.log(
             logging.WARNING,
@@ -147,27 +147,6 @@ class HotLoopDetector:
             },
         )
         slow.before = None
-
-
-def _changed(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
-    """The paths of what differs, without the bookkeeping of the server."""
-    documents = []
-    for document in (before, after):
-        metadata = {
-            name: value
-            for name, value in document["metadata"].items()
-            if name not in ("resourceVersion", "managedFields", "generation")
-        }
-        documents.append({**document, "metadata": metadata})
-    return _leaves(merge_patch.diff(*documents), "")[:20]
-
-
-def _leaves(patch: Any, path: str) -> list[str]:
-    if not isinstance(patch, dict):
-        return [path]
-    return [
-        leaf for name, value in sorted(patch.items()) for leaf in _leaves(value, f"{path}.{name}" if path else name)
-    ]
 
 
 def _managers(document: dict[str, Any]) -> list[str]:

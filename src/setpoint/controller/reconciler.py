@@ -67,18 +67,25 @@ class Reconciler(Generic[K]):
                 return After(wait, "slowed down: it went in circles")
         causes = run.causes.take(key)
         behind: frozenset[GroupVersionResource] = frozenset()
+        settled = 0.0
         if run.barriers.pending(key):
+            clock = asyncio.get_running_loop().time
+            began = clock()
             try:
                 behind = await run.barriers.settle(key)
             except Abandoned:
                 return None
+            settled = clock() - began
         if run.echoes:
             run.echoes.pop(key, None)
         obj: K | None
+        age = None
         if self._gvr in behind:
             obj = await self._read_live(key)
         else:
-            obj = run.informers[self._gvr].lister.try_get(key)
+            informer = run.informers[self._gvr]
+            obj = informer.lister.try_get(key)
+            age = informer.age()
         if obj is None:
             run.barriers.forget(key)
             run.applied.forget(key)
@@ -89,7 +96,7 @@ class Reconciler(Generic[K]):
         cleaning = deleting and self._finalize is not None and self._controller.finalizer in metadata.finalizers
         if deleting and not cleaning and not self._controller.reconcile_deleting:
             return None
-        context = Context(cast("RunningController[Any]", run), obj, causes)
+        context = Context(cast("RunningController[Any]", run), obj, causes, age=age, settled=settled)
         run.running[key] = context
         token = current.set(context)
         span = _UNTRACED if self._tracer is None else reconcile_span(self._tracer, self._controller.name, context)

@@ -14,9 +14,10 @@ from uuid import UUID
 import msgspec
 
 from setpoint.cache import CacheSyncError, Head, Informer, InformerFactory
-from setpoint.client import ApiError, Client, Forbidden, NotFound, TransportError, Unauthorized
+from setpoint.client import ApiError, Client, Forbidden, NotFound, PatchType, Sent, TransportError, Unauthorized
 from setpoint.controller.barriers import Barriers
-from setpoint.controller.cause import Cause, CauseLog
+from setpoint.controller.cause import Cause, CauseLog, waited
+from setpoint.controller.changes import changed_fields, sent_fields
 from setpoint.controller.children import AppliedChildren
 from setpoint.controller.context import Context, current
 from setpoint.controller.controller import Controller, Source, Watch
@@ -28,9 +29,9 @@ from setpoint.controller.predicates import name_of
 from setpoint.controller.reconciler import Reconciler
 from setpoint.controller.seen import Seen
 from setpoint.controller.shard import Shard, ShardGuard
-from setpoint.controller.timeline import Attempt, Timeline, Write
+from setpoint.controller.timeline import MAX_WRITES, Attempt, Timeline, Write
 from setpoint.controller.work_loop import End, WorkLoop
-from setpoint.meta import GroupVersionResource, Object, ObjectKey, Resource, resource_of
+from setpoint.meta import GroupVersionResource, Object, ObjectKey, Resource, raw_of, resource_of
 from setpoint.workqueue import LOW_PRIORITY, QueueMetricsProvider
 
 if TYPE_CHECKING:
@@ -233,7 +234,7 @@ class RunningController(Generic[K]):
 
     async def _drain(self, source: Source) -> None:
         async for key in source():
-            self.enqueue(ObjectKey(key), Cause("external"))
+            self.enqueue(ObjectKey(key), Cause("external", at=asyncio.get_running_loop().time()))
 
     # -- events --------------------------------------------------------------------------------------------------------
 
@@ -255,12 +256,13 @@ class RunningController(Generic[K]):
         predicates, owns = watch.predicates, watch.role == "owns"
         primary = handler is itself
         causes, queue, metrics, echoes, seen = self.causes, self.queue, self.metrics, self.echoes, self.seen
+        clock = asyncio.get_running_loop().time
 
         def deliver(old: Head | None, new: Head | None, change: str, version: str, priority: int) -> None:
             head = new if new is not None else old
             assert head is not None
             changed = head.key
-            cause = Cause(change, kind, changed, version)  # type: ignore[arg-type]
+            cause = Cause(change, kind, changed, version, clock())  # type: ignore[arg-type]
             for test in predicates:
                 if not test(old, new):
                     metrics.filtered += 1
@@ -313,28 +315,62 @@ class RunningController(Generic[K]):
         finally:
             remove()
 
-    def _on_write(self, resource: Resource, key: ObjectKey, uid: str, resource_version: str, verb: str) -> None:
+    def _on_write(
+        self, resource: Resource, key: ObjectKey, uid: str, resource_version: str, verb: str, sent: Sent
+    ) -> None:
         context = current.get()
         if context is not None and self.running.get(context.key) is context:
-            self.wrote(context, resource, key, uid, resource_version, verb)
+            fields = sent_fields(*sent) if verb == "patch" and len(context.writes) < MAX_WRITES else ()
+            told = "apply" if sent.content_type == PatchType.APPLY.value else verb
+            self.wrote(context, resource, key, uid, resource_version, told, fields)
 
     def wrote(
-        self, context: Context, resource: Resource, key: ObjectKey, uid: str, resource_version: str, verb: str
+        self,
+        context: Context,
+        resource: Resource,
+        key: ObjectKey,
+        uid: str,
+        resource_version: str,
+        verb: str,
+        fields: tuple[str, ...] = (),
     ) -> None:
         """A reconcile wrote an object."""
-        context.writes.append(Write(verb, resource.kind, key, resource_version))
+        context.writes.append(Write(verb, resource.kind, key, resource_version, fields))
         if self.covers(resource, key, None):
             self.barriers.wrote(context.key, resource, key, uid, resource_version, deletion=verb == "delete")
         if self.hot.wrote(context.key, context.object.metadata.generation, resource, key, resource_version):
             self.metrics.hot_loops += 1
 
-    def answered(self, context: Context, answer: Object) -> None:
-        """What `wrote` could not know: the labels, by which a cache with a selector holds the object or does not."""
+    def answered(self, context: Context, answer: Object, *, before: bytes | None = None) -> None:
+        """What `wrote` could not know: the labels, by which a cache with a selector holds the object or does not, and
+        what has changed of the document ``before``; None if there was none, or it is not known."""
         resource = resource_of(type(answer))
+        self._tell_effect(context, resource, answer, before)
         if self.covers(resource, answer.key, answer.labels):
             self.barriers.wrote(
                 context.key, resource, answer.key, answer.uid, answer.metadata.resource_version, deletion=False
             )
+
+    def known(self, resource: Resource, key: ObjectKey) -> bytes | None:
+        """The document that the declared cache has of an object."""
+        informer = self.informers.get(resource.gvr)
+        return informer.store.get(key) if informer is not None else None
+
+    def _tell_effect(self, context: Context, resource: Resource, answer: Object, before: bytes | None) -> None:
+        """Completes what was noted of the write that was answered so."""
+        writes, key, version = context.writes, answer.key, answer.metadata.resource_version
+        for place in range(min(len(writes), MAX_WRITES) - 1, -1, -1):
+            write = writes[place]
+            if write.key == key and write.resource_version == version and write.kind == resource.kind:
+                if before is None:
+                    if write.verb == "apply" and self.covers(resource, key, answer.labels):
+                        writes[place] = write._replace(effect="created")
+                elif f'"resourceVersion":"{version}"'.encode() in before:
+                    writes[place] = write._replace(fields=(), effect="no change")
+                elif write.verb == "apply" and (raw := raw_of(answer)) is not None:
+                    fields = changed_fields(msgspec.json.decode(before), msgspec.json.decode(raw))
+                    writes[place] = write._replace(fields=tuple(fields))
+                return
 
     def covers(self, resource: Resource, key: ObjectKey, labels: dict[str, str] | None) -> bool:
         """Whether the declared cache will show the object. Without ``labels``, one with a selector is taken to show
@@ -400,12 +436,30 @@ class RunningController(Generic[K]):
         context = self.running.pop(key, None)
         if context is not None:
             at = context.object.metadata
-            looked_at = (context.causes, at.resource_version, at.generation, tuple(context.writes))
-        elif end.result == "error":
-            looked_at = ((), "", 0, ())  # it failed before there was an object to look at
+            writes = tuple(context.writes[:MAX_WRITES])
+            attempt = Attempt(
+                end.started,
+                end.duration,
+                context.causes,
+                at.resource_version,
+                at.generation,
+                writes,
+                end.result,
+                end.detail,
+                end.next_in,
+                waited(context.causes, end.started),
+                context.settled,
+                context.age,
+                tuple(context.reads.values()) if context.reads else (),
+                len(context.writes) - len(writes),
+            )
+            self.timeline.add(key, attempt)
+        elif end.result == "error":  # it failed before there was an object to look at
+            self.timeline.add(
+                key, Attempt(end.started, end.duration, (), "", 0, (), end.result, end.detail, end.next_in)
+            )
         else:
             return
-        attempt = Attempt(end.started, end.duration, *looked_at, end.result, end.detail, end.next_in)
-        self.timeline.add(key, attempt)
         if end.next_in is not None:
-            self.causes.add(key, Cause("after" if end.result == "requeue_after" else "retry"))
+            due = end.started + end.duration + end.next_in
+            self.causes.add(key, Cause("after" if end.result == "requeue_after" else "retry", at=due))

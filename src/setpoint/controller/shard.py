@@ -157,10 +157,11 @@ class ShardGuard:
         """Asks for a reconcile of every object that is this process's, and was not by all the shares ``before``."""
         name = self._run.name
         store = self._run.informers[self._run.controller.resource.gvr].store
+        now = asyncio.get_running_loop().time()
         for number, cached in enumerate(list(store)):
             key = ObjectKey(cached)
             if share.owns(name, key) and not all(each.owns(name, key) for each in before):
-                self._run.enqueue(key, Cause("sync"), priority=LOW_PRIORITY)
+                self._run.enqueue(key, Cause("sync", at=now), priority=LOW_PRIORITY)
             if number % _TURN == _TURN - 1:
                 await asyncio.sleep(0)
 

@@ -10,15 +10,34 @@ from setpoint.meta import ObjectKey
 
 MAX_KEYS: Final = 1024
 MAX_ATTEMPTS: Final = 16
+MAX_WRITES: Final = 32
+"""How many writes of one attempt are remembered."""
 
 
 class Write(NamedTuple):
-    """One write of a reconcile: the verb, what it was about, and the version that the server answered."""
+    """One write of a reconcile: the verb, what it was about, the version that the server answered, and the paths of
+    the fields that it changed, where that is known: never what they hold. ``effect`` is ``created`` for an apply to
+    which there was nothing before, ``no change`` for a write that led to no new version, else empty."""
 
     verb: str
     kind: str
     key: ObjectKey | str
     resource_version: str
+    fields: tuple[str, ...] = ()
+    effect: str = ""
+
+
+class Read(NamedTuple):
+    """What a reconcile read of one kind, beside its object.
+
+    ``age`` is for reads from a cache: the seconds since that had last heard from the server, at most; None for reads
+    from the server.
+    """
+
+    kind: str
+    reads: int
+    objects: int
+    age: float | None
 
 
 class Attempt(NamedTuple):
@@ -26,6 +45,9 @@ class Attempt(NamedTuple):
 
     ``result`` is what metrics call it (success, requeue, requeue_after, error), ``detail`` the reason or the error,
     ``next_in`` the seconds until the appointment that the controller made with itself, None if there is none.
+    ``waited`` is how long the key was in the queue before, None if that is not known; ``settled`` how long of the
+    duration the caches took to show what the last reconcile wrote; ``age`` that of the object that was looked at (see
+    `Read`).
     """
 
     started: float
@@ -37,6 +59,12 @@ class Attempt(NamedTuple):
     result: str
     detail: str
     next_in: float | None
+    waited: float | None = None
+    settled: float = 0.0
+    age: float | None = None
+    reads: tuple[Read, ...] = ()
+    more_writes: int = 0
+    """Those beyond the first `MAX_WRITES`."""
 
 
 class Timeline:

@@ -233,5 +233,6 @@ def _waits(coro: Any) -> Iterator[str]:
                 coro = getattr(coro, "gi_yieldfrom" if kind == "gi" else f"{kind}_await")
                 break
         else:
-            yield f"<{type(coro).__name__}>"
+            if type(coro).__name__ != "FutureIter":  # every chain ends with one
+                yield f"<{type(coro).__name__}>"
             return

@@ -1,0 +1,68 @@
+"""Changes: which fields a write is about. Paths only: what the fields hold is nobody's business here."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from setpoint.client import PatchType
+from setpoint.patch import merge_patch
+
+MAX_FIELDS: Final = 20
+"""How many fields of one write are told."""
+_BOOKKEEPING: Final = frozenset({"resourceVersion", "managedFields", "generation"})
+_PRECONDITIONS: Final = frozenset({("metadata", "uid"), ("metadata", "resourceVersion")})
+
+
+def sent_fields(content_type: str, body: bytes) -> tuple[str, ...]:
+    """The paths that a patch names, at most `MAX_FIELDS`; () for what is no patch, or says more than it changes
+    (server-side apply)."""
+    if content_type == PatchType.JSON.value:
+        operations: list[dict[str, Any]] = msgspec.json.decode(body)
+        return tuple(
+            dict.fromkeys(
+                _dotted(each["path"]) for each in operations if each["op"] != "test" and not _bookkept(each["path"])
+            )
+        )[:MAX_FIELDS]
+    if content_type in (PatchType.MERGE.value, PatchType.STRATEGIC.value):
+        patch = msgspec.json.decode(body)
+        if isinstance(patch, dict) and isinstance(metadata := patch.get("metadata"), dict):
+            rest = {name: value for name, value in metadata.items() if ("metadata", name) not in _PRECONDITIONS}
+            patch = {**patch, "metadata": rest} if rest else {k: v for k, v in patch.items() if k != "metadata"}
+        return tuple(leaves(patch))[:MAX_FIELDS]
+    return ()
+
+
+def changed_fields(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """The paths of what differs between two documents of an object, without the server's bookkeeping, at most
+    `MAX_FIELDS`."""
+    documents = []
+    for document in (before, after):
+        metadata = {name: value for name, value in document["metadata"].items() if name not in _BOOKKEEPING}
+        documents.append({**document, "metadata": metadata})
+    return leaves(merge_patch.diff(*documents))[:MAX_FIELDS]
+
+
+def leaves(patch: Any, path: str = "") -> list[str]:
+    """The paths of a merge patch, in order. A name that holds a dot is in brackets."""
+    if not isinstance(patch, dict) or not patch:
+        return [path] if path else []
+    return [leaf for name, value in sorted(patch.items()) for leaf in leaves(value, _joined(path, name))]
+
+
+def _joined(path: str, name: str) -> str:
+    if "." in name or "/" in name:
+        return f"{path}[{name}]"
+    return f"{path}.{name}" if path else name
+
+
+def _dotted(pointer: str) -> str:
+    path = ""
+    for token in pointer.split("/")[1:]:
+        path = _joined(path, token.replace("~1", "/").replace("~0", "~"))
+    return path
+
+
+def _bookkept(pointer: str) -> bool:
+    return tuple(pointer.split("/")[1:]) in _PRECONDITIONS
