@@ -219,12 +219,12 @@ async def test_a_body_over_three_mebibytes_is_413(api: Api) -> None:
         ({"schema": {}}, "spec.versions[0].schema.openAPIV3Schema", "schemas are required"),
         (
             {"schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": {}}}}},
-            "spec.versions[0].schema.openAPIV3Schema.properties[spec].type",
+            "spec.validation.openAPIV3Schema.properties[spec].type",
             "must not be empty for specified object fields",
         ),
         (
             {"schema": {"openAPIV3Schema": {"type": "array", "items": {"type": "string"}}}},
-            "spec.versions[0].schema.openAPIV3Schema.type",
+            "spec.validation.openAPIV3Schema.type",
             "",
         ),
     ],

@@ -208,20 +208,3 @@ async def test_objects_of_before_get_the_defaults_of_now(served: Api) -> None:
     stored = served.server.storage.get("mykinds.grp.example.com", "default", "one")
     assert stored is not None
     assert b'"note":"none"' in stored.value
-
-
-async def test_cel_that_is_not_evaluated_is_never_passed_over_in_silence(api: Api) -> None:
-    version = crd_version()
-    version["schema"]["openAPIV3Schema"]["x-kubernetes-validations"] = [{"rule": "has(self.spec)"}]
-    made = await api.post(CRDS, crd(versions=[version]))
-    assert made.ok()
-    assert "this server does not evaluate CEL" in made.warnings
-    policy = {
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingAdmissionPolicy",
-        "metadata": {"name": "p"},
-        "spec": {"validations": [{"expression": "true"}]},
-    }
-    refused = await api.post("/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies", policy)
-    assert refused.status == 422
-    assert "would not be enforced" in str(refused.body)

@@ -10,7 +10,8 @@ from setpoint.apiserver.metadata import metadata_errors, update_errors
 from setpoint.apiserver.objects import metadata_of
 from setpoint.apiserver.registry import Served
 from setpoint.meta import GroupKind, GroupResource
-from setpoint.schema import UNSET, FieldError, validate
+from setpoint.schema import UNSET, ErrorType, FieldError, validate
+from setpoint.schema.errors import invalid as invalid_field
 
 __all__ = ["PARTIAL", "check_namespace", "check_new", "check_update", "fit_namespace"]
 
@@ -19,6 +20,13 @@ NAMESPACES = GroupResource("", "namespaces")
 
 PARTIAL = frozenset({"status", "approval", "ephemeralcontainers", "resize"})
 """Subresources that exchange the whole object, of which they take a part."""
+_BLOCKING = frozenset(
+    {ErrorType.NOT_SUPPORTED, ErrorType.REQUIRED, ErrorType.TOO_LONG, ErrorType.TOO_MANY, ErrorType.TYPE_INVALID}
+)
+_UNCHECKED = (
+    "some validation rules were not checked because the object was invalid; correct the existing errors to complete "
+    "validation"
+)
 _GENERIC_GROUPS = frozenset({"apiextensions.k8s.io", "apiregistration.k8s.io"})
 
 
@@ -90,10 +98,18 @@ def check_update(call: Call, served: Served, new: JsonObject, old: JsonObject, *
 
 
 def _schema_errors(call: Call, served: Served, obj: JsonObject, old: JsonObject | None = None) -> list[FieldError]:
-    """What the schema says. Of built-in kinds it was asked when the object came in."""
-    if served.custom:
-        return validate(served.schema, obj, old=UNSET if old is None else old)
-    return call.missing
+    """What the schema and its rules say. Of built-in kinds the schema was asked when the object came in."""
+    if not served.custom:
+        return call.missing
+    errors = validate(served.schema, obj, old=UNSET if old is None else old)
+    if served.rules.empty:
+        return errors
+    if any(error.type in _BLOCKING for error in errors):
+        return [*errors, invalid_field("", None, _UNCHECKED)]
+    broken, warnings = served.rules.validate(obj, old, update=old is not None)
+    for text in warnings:
+        call.warn(text)
+    return errors + broken
 
 
 def _any_finalizer(served: Served) -> bool:

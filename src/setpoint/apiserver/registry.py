@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from setpoint.cel.rules import RuleValidator
 from setpoint.meta import GroupResource, Resource
 from setpoint.schema import Schema, copy_json
 
@@ -78,6 +80,11 @@ class Served:
         self.has_status = "status" in resource.subresources
         self.head = b'{"apiVersion":"%s","kind":"%s",' % (resource.api_version.encode(), resource.kind.encode())
         self.list_kind = resource.list_kind or f"{resource.kind}List"
+
+    @cached_property
+    def rules(self) -> RuleValidator:
+        """Of a custom resource: the rules of its schema, compiled when they are first asked."""
+        return RuleValidator(self.schema_document or {})
 
     def convert(self, obj: dict[str, Any], target: Served) -> dict[str, Any]:
         """``obj``, of this version, as ``target`` has it. May change ``obj``."""

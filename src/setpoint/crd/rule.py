@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from setpoint.cel.names import escaped
+
 __all__ = ["Rule", "at_least_one_of", "at_most_one_of", "exactly_one_of", "immutable"]
 
 Reason = Literal["", "FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"]
@@ -78,19 +80,10 @@ def document_of(rule: Rule) -> dict[str, Any]:
 
 
 def _count(fields: Sequence[str]) -> str:
-    # A field that is an identifier of CEL's own is escaped as its API server does it: __in__.
-    names = ", ".join(f"has(self.{_RESERVED.get(name, name)})" for name in fields)
+    # A name that is none in CEL is escaped: __in__, my__dash__name.
+    names = ", ".join(f"has(self.{escaped(name) or name})" for name in fields)
     return f"[{names}].filter(set, set).size()"
 
 
 def _list(fields: Sequence[str]) -> str:
     return ", ".join(fields)
-
-
-_RESERVED = {
-    word: f"__{word}__"
-    for word in (
-        *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if"),
-        *("import", "let", "loop", "package", "namespace", "return", "var", "void", "while"),
-    )
-}

@@ -1,4 +1,5 @@
-"""Whether a schema holds together: its defaults fit it, and an API server would accept it."""
+"""Whether a schema holds together: its defaults fit it, its rules compile and can be afforded, and an API server would
+accept it."""
 
 from __future__ import annotations
 
@@ -6,25 +7,59 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from setpoint.schema import Schemas, structural, to_aggregate_message, unknown_fields, validate
+from setpoint.cel.rules import RuleValidator, rule_errors
+from setpoint.schema import FieldError, Schemas, structural, to_aggregate_message, unknown_fields, validate
 
 __all__ = ["default_problem", "place_of", "schema_problems"]
 
 _STEP = re.compile(r"\.?properties\[([^\]]+)\]|\.?(items)\b|\.?(additionalProperties)\b|\.?([^.\[]+(?:\[\d+\])?)")
 
+_RULE = re.compile(r"(.*)\.x-kubernetes-validations\[(\d+)\](?:\.(\w+))?")
+
 
 def default_problem(schema: dict[str, Any]) -> str:
-    """What is wrong with the schema's own default, ``""`` if nothing is. CEL rules are not asked."""
+    """What is wrong with the schema's own default, ``""`` if nothing is. Rules that don't compile are not asked."""
     node = Schemas({}).parse(schema)
     if strange := unknown_fields(node, schema["default"]):
         return f"it has unknown fields: {', '.join(strange)}"
-    return to_aggregate_message(validate(node, schema["default"], "default"))
+    problems = validate(node, schema["default"], "default")
+    return to_aggregate_message(problems or _broken_rules(schema))
+
+
+def _broken_rules(schema: dict[str, Any]) -> list[FieldError]:
+    if rule_errors(schema, ""):
+        return []  # `schema_problems` says so
+    return RuleValidator(schema, root=False).validate(schema["default"], path="default")[0]
 
 
 def schema_problems(schema: dict[str, Any], *, has_status: bool) -> Iterator[str]:
     """What an API server would refuse, each as ``.spec.field: what``."""
-    for error in structural.check(schema, "", status_subresource=has_status):
+    errors = structural.check(schema, "", status_subresource=has_status)
+    for error in errors:
         yield f"{place_of(error.field)}: an API server would refuse this: {error.message}"
+    for error in () if errors else rule_errors(schema, ""):
+        yield _rule_problem(schema, error)
+
+
+def _rule_problem(schema: dict[str, Any], error: FieldError) -> str:
+    """In one line, with the rule's place and position."""
+    why = error.detail.splitlines()[0].replace("compilation failed: ERROR: <input>:", "at ")
+    found = _RULE.fullmatch(error.field)
+    if found is None:
+        return f"{place_of(error.field)}: {why}"
+    path, position, part = found[1], int(found[2]), found[3] or "rule"
+    rules: list[dict[str, Any]] = _node_at(schema, path).get("x-kubernetes-validations", [])
+    text = rules[position].get(part if part in ("messageExpression", "fieldPath") else "rule", "")
+    shown = "" if part == "rule" else f", {part}"
+    return f"{place_of(path)}: rule {position + 1} of {len(rules)}{shown} ({text!r}): {why}"
+
+
+def _node_at(schema: dict[str, Any], path: str) -> dict[str, Any]:
+    node = schema
+    for name, items, values, keyword in _STEP.findall(path):
+        inner = node["properties"][name] if name else node[items or values or keyword]
+        node = inner
+    return node
 
 
 def place_of(path: str) -> str:

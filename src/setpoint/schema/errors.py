@@ -16,6 +16,7 @@ __all__ = [
     "OMITTED",
     "ErrorType",
     "FieldError",
+    "Shown",
     "duplicate",
     "forbidden",
     "internal_error",
@@ -73,6 +74,13 @@ class _Omitted:
 
     def __repr__(self) -> str:
         return "OMITTED"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A bad value that the message shows as this text."""
+
+    text: str
 
 
 OMITTED: Final = _Omitted()
@@ -202,6 +210,8 @@ def format_number(value: float) -> str:
 
 def format_value(value: JSON) -> str:
     """A value as error messages show it: texts quoted, everything else as JSON with sorted keys."""
+    if isinstance(value, Shown):
+        return value.text
     if isinstance(value, str):
         return quote(value)
     if isinstance(value, bool):

@@ -44,7 +44,18 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(_translate(pattern), re.ASCII)
     except re.error as error:
-        raise PatternError(f"error parsing regexp: {error}") from None
+        raise PatternError(f"error parsing regexp: {_worded(error, pattern)}") from None
+
+
+def _worded(error: re.error, pattern: str) -> str:
+    """Python's complaint in Go's words, where both have the same one."""
+    if error.msg.startswith("missing ), unterminated subpattern"):
+        return f"missing closing ): `{pattern}`"
+    if error.msg == "unbalanced parenthesis":
+        return f"unexpected ): `{pattern}`"
+    if error.msg == "nothing to repeat" and error.pos is not None:
+        return f"missing argument to repetition operator: `{str(error.pattern)[error.pos]}`"
+    return str(error)
 
 
 def _translate(pattern: str) -> str:

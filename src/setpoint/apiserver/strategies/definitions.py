@@ -12,6 +12,7 @@ from setpoint.apiserver.strategies.webhooks import (
     default_client_config,
     review_version_errors,
 )
+from setpoint.cel.rules import default_errors, rule_errors
 from setpoint.meta.names import dns1035_label, dns1123_subdomain
 from setpoint.schema import FieldError, json_equal, structural
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required
@@ -56,19 +57,11 @@ class Definitions(Strategy):
         if not isinstance(spec, dict) or not isinstance(spec.get("names"), dict):
             return []  # the schema has said so
         errors = _name_errors(obj["metadata"].get("name", ""), spec)
-        errors += _version_errors(spec)
+        errors += _version_errors(spec, (old or {}).get("spec") or {})
         errors += _conversion_errors(spec)
         if old is not None:
             errors += _update_errors(spec, old)
         return errors
-
-    def warnings(self, obj: JsonObject, old: JsonObject | None) -> list[str]:
-        """CEL rules are stored, for the real cluster that the definition is for, and nobody may believe they hold."""
-        return [
-            f"spec.versions[{index}].schema: x-kubernetes-validations are stored, but this server does not evaluate CEL"
-            for index, version in enumerate((obj.get("spec") or {}).get("versions") or ())
-            if _has_rules((version.get("schema") or {}).get("openAPIV3Schema"))
-        ]
 
     def after_create(self, call: Call, record: Record) -> Record:
         call.server.custom_resources.created(record)
@@ -79,12 +72,6 @@ class Definitions(Strategy):
 
     def after_delete(self, call: Call, record: Record) -> None:
         call.server.custom_resources.deleted(record)
-
-
-def _has_rules(schema: Any) -> bool:
-    if isinstance(schema, list):
-        return any(map(_has_rules, schema))
-    return isinstance(schema, dict) and ("x-kubernetes-validations" in schema or any(map(_has_rules, schema.values())))
 
 
 def _name_errors(name: str, spec: JsonObject) -> list[FieldError]:
@@ -126,15 +113,19 @@ def _name_errors(name: str, spec: JsonObject) -> list[FieldError]:
     return errors
 
 
-def _version_errors(spec: JsonObject) -> list[FieldError]:
+def _version_errors(spec: JsonObject, before: JsonObject) -> list[FieldError]:
     versions = spec.get("versions") or []
+    known = [version.get("schema") for version in before.get("versions") or ()]
     errors: list[FieldError] = []
     if not versions:
         return [required("spec.versions", "must have at least one version")]
     seen: set[str] = set()
     stored = [version for version in versions if version.get("storage")]
+    # API servers keep a schema that all versions share in one place, and speak of it there.
+    several = any(not json_equal(version.get("schema"), versions[0].get("schema")) for version in versions)
     for index, version in enumerate(versions):
         path = f"spec.versions[{index}]"
+        schema_path = f"{path}.schema.openAPIV3Schema" if several else "spec.validation.openAPIV3Schema"
         name = version.get("name", "")
         errors += [invalid(f"{path}.name", name, text) for text in dns1035_label(name)]
         if name in seen:
@@ -145,9 +136,7 @@ def _version_errors(spec: JsonObject) -> list[FieldError]:
         if document is None:
             errors.append(required(f"{path}.schema.openAPIV3Schema", "schemas are required"))
         else:
-            errors += structural.check(
-                document, f"{path}.schema.openAPIV3Schema", status_subresource=subresources.get("status") is not None
-            )
+            errors += _schema_errors(document, schema_path, subresources.get("status") is not None, known)
         errors += _scale_errors(subresources.get("scale"), f"{path}.subresources.scale")
         errors += _column_errors(version.get("additionalPrinterColumns") or (), f"{path}.additionalPrinterColumns")
         errors += _selectable_errors(version.get("selectableFields") or (), f"{path}.selectableFields")
@@ -159,6 +148,14 @@ def _version_errors(spec: JsonObject) -> list[FieldError]:
         value = spec["preserveUnknownFields"]
         errors.append(invalid("spec.preserveUnknownFields", value, "must be false" if not versions else text))
     return errors
+
+
+def _schema_errors(document: JsonObject, path: str, has_status: bool, known: list[Any]) -> list[FieldError]:
+    """``known``: schemas of before, whose rules were taken and are not held against an update."""
+    errors = structural.check(document, path, status_subresource=has_status)
+    if errors or any(json_equal((schema or {}).get("openAPIV3Schema"), document) for schema in known):
+        return errors
+    return list(default_errors(document, path, root=True)) or rule_errors(document, path)
 
 
 def _scale_errors(scale: Any, path: str) -> list[FieldError]:

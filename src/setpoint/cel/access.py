@@ -1,0 +1,83 @@
+"""Reading fields, keys and elements."""
+
+from __future__ import annotations
+
+from setpoint.cel.errors import EvaluationError
+from setpoint.cel.values import LISTS, MISSING, NONE, ListValue, MapValue, Optional, UInt, Value, show, type_of_value
+
+__all__ = ["field_of", "field_of_optional", "has_field", "index_of", "index_of_optional"]
+
+
+def field_of(value: Value, name: str) -> Value:
+    """``value.name``; of an optional, the optional field. Raises EvaluationError."""
+    if isinstance(value, MapValue):
+        found = value.find(name)
+        if found is MISSING:
+            raise EvaluationError(f"no such key: {name}")
+        return found
+    if isinstance(value, Optional):
+        if value.present and not isinstance(value.value, MapValue):
+            raise EvaluationError(f"no such key: {name}")
+        return field_of_optional(value, name)
+    if isinstance(value, LISTS):
+        raise EvaluationError("unsupported index type 'string' in list")
+    raise EvaluationError(f"no such key: {name}")
+
+
+def field_of_optional(value: Value, name: str) -> Optional:
+    """``value.?name``."""
+    if isinstance(value, Optional):
+        if not value.present:
+            return NONE
+        value = value.value
+    found = value.find(name) if isinstance(value, MapValue) else MISSING
+    return NONE if found is MISSING else Optional(found)
+
+
+def has_field(value: Value, name: str) -> bool:
+    """``has(value.name)``."""
+    if isinstance(value, Optional):
+        return field_of_optional(value, name).present
+    return isinstance(value, MapValue) and value.find(name) is not MISSING
+
+
+def index_of(value: Value, key: Value) -> Value:
+    """``value[key]``; of an optional, the optional element. Raises EvaluationError."""
+    if isinstance(value, Optional):
+        return index_of_optional(value, key)
+    if isinstance(value, MapValue):
+        found = value.find(key)
+        if found is MISSING:
+            raise EvaluationError(f"no such key: {show(key)}")
+        return found
+    if not isinstance(value, LISTS):
+        raise EvaluationError(f"no such key: {show(key)}")
+    index = _index(key)
+    if not 0 <= index < len(value):
+        raise EvaluationError(f"index out of bounds: {show(key)}")
+    return value[index]
+
+
+def index_of_optional(value: Value, key: Value) -> Optional:
+    """``value[?key]``."""
+    if isinstance(value, Optional):
+        if not value.present:
+            return NONE
+        value = value.value
+    if isinstance(value, MapValue):
+        found = value.find(key)
+        return NONE if found is MISSING else Optional(found)
+    if not isinstance(value, (list, ListValue)):
+        return NONE
+    index = _index(key)
+    return Optional(value[index]) if 0 <= index < len(value) else NONE
+
+
+def _index(key: Value) -> int:
+    if type(key) is int or isinstance(key, UInt):
+        return int(key)
+    if isinstance(key, float):
+        if key.is_integer():
+            return int(key)
+        raise EvaluationError(f"unsupported index value {show(key)} in list")
+    raise EvaluationError(f"unsupported index type '{type_of_value(key).runtime_name}' in list")

@@ -1,0 +1,179 @@
+"""What an expression may use: functions with their overloads, variables, types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from setpoint.cel.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    INT,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    TYPE,
+    UINT,
+    FieldProvider,
+    Type,
+    list_of,
+    map_of,
+    optional_of,
+    parameter,
+    type_of,
+)
+from setpoint.cel.values import LISTS, MapValue, Opaque, Optional, UInt, Value
+
+__all__ = ["Environment", "Library", "NoFields", "Overload", "accepts", "function", "method"]
+
+Implementation = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Overload:
+    """One signature of a function: with ``member``, the first argument stands before the dot."""
+
+    function: str
+    id: str
+    arguments: tuple[Type, ...]
+    result: Type
+    implementation: Implementation | None
+    """None for what the evaluator does itself."""
+    member: bool = False
+
+    @property
+    def parameters(self) -> frozenset[Type]:
+        """The type parameters in it."""
+        found: set[Type] = set()
+        for kind in (*self.arguments, self.result):
+            _collect(kind, found)
+        return frozenset(found)
+
+
+def _collect(kind: Type, found: set[Type]) -> None:
+    if kind.kind == "parameter":
+        found.add(kind)
+    for part in kind.parameters:
+        _collect(part, found)
+
+
+def function(name: str, id: str, arguments: Iterable[Type], result: Type, implementation: Implementation | None) -> Overload:  # fmt: skip  # noqa: E501
+    """``name(arguments)``."""
+    return Overload(name, id, tuple(arguments), result, implementation)
+
+
+def method(name: str, id: str, arguments: Iterable[Type], result: Type, implementation: Implementation | None) -> Overload:  # fmt: skip  # noqa: E501
+    """``first.name(other arguments)``."""
+    return Overload(name, id, tuple(arguments), result, implementation, member=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Functions and types that belong together."""
+
+    overloads: tuple[Overload, ...]
+    types: Mapping[str, Type] = field(default_factory=dict)
+    """Types that expressions can name."""
+
+
+class NoFields:
+    """A provider that knows no struct types."""
+
+    def field(self, struct: str, name: str) -> Type | None:
+        raise KeyError(struct)
+
+
+_A, _B = parameter("A"), parameter("B")
+_TYPE_NAMES: Final[dict[str, Type]] = {
+    "bool": BOOL,
+    "bytes": BYTES,
+    "double": DOUBLE,
+    "google.protobuf.Duration": DURATION,
+    "google.protobuf.Timestamp": TIMESTAMP,
+    "int": INT,
+    "list": list_of(_A),
+    "map": map_of(_A, _B),
+    "null_type": NULL,
+    "optional_type": optional_of(_A),
+    "string": STRING,
+    "type": TYPE,
+    "uint": UINT,
+}
+
+
+class Environment:
+    """What expressions are checked against. Immutable; `extend` makes another one."""
+
+    __slots__ = ("functions", "provider", "types", "variables")
+
+    def __init__(
+        self,
+        libraries: Iterable[Library] = (),
+        variables: Mapping[str, Type] | None = None,
+        provider: FieldProvider | None = None,
+    ) -> None:
+        self.functions: dict[str, list[Overload]] = {}
+        self.types: dict[str, Type] = dict(_TYPE_NAMES)
+        self.variables: dict[str, Type] = dict(variables or {})
+        self.provider: FieldProvider = provider or NoFields()
+        for library in libraries:
+            self.types |= library.types
+            for overload in library.overloads:
+                self.functions.setdefault(overload.function, []).append(overload)
+
+    def extend(
+        self,
+        variables: Mapping[str, Type] | None = None,
+        provider: FieldProvider | None = None,
+        libraries: Iterable[Library] = (),
+    ) -> Environment:
+        """This one and more. A given ``provider`` takes the place of the one before."""
+        made = Environment(libraries)
+        for name, overloads in self.functions.items():
+            made.functions[name] = overloads + made.functions.get(name, [])
+        made.types |= self.types
+        made.variables = self.variables | dict(variables or {})
+        made.provider = provider or self.provider
+        return made
+
+    def name(self, name: str) -> tuple[Type, bool] | None:
+        """The type of a variable, or of a type's name (then the second is True); None if there is neither."""
+        name = name.removeprefix(".")
+        if name in self.variables:
+            return self.variables[name], False
+        if name in self.types:
+            return type_of(self.types[name]), True
+        return None
+
+
+_CHECKS: Final[dict[str, Callable[[Value], bool]]] = {
+    "bool": lambda value: isinstance(value, bool),
+    "int": lambda value: type(value) is int,
+    "uint": lambda value: isinstance(value, UInt),
+    "double": lambda value: isinstance(value, float),
+    "string": lambda value: isinstance(value, str),
+    "bytes": lambda value: isinstance(value, bytes),
+    "null": lambda value: value is None,
+    "list": lambda value: isinstance(value, LISTS),
+    "map": lambda value: isinstance(value, MapValue),
+    "type": lambda value: isinstance(value, Type),
+}
+
+
+def accepts(kind: Type, value: Value) -> bool:
+    """Whether a value can be an argument of this type, as far as it shows at run time."""
+    check = _CHECKS.get(kind.kind)
+    if check is not None:
+        return check(value)
+    if kind.kind in ("parameter", "dyn", "any"):
+        return True
+    if kind.kind in ("duration", "timestamp"):
+        return type(value).__name__.lower() == kind.kind
+    if kind.kind == "opaque" and kind.name == "optional_type":
+        return isinstance(value, Optional)
+    if isinstance(value, Opaque):
+        return value.kind.name == kind.name
+    return kind.kind == "struct" and isinstance(value, MapValue)

@@ -1,0 +1,52 @@
+"""What can go wrong with an expression: it does not compile, it fails, or it costs too much."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["CompileError", "CostExceeded", "EvaluationError", "Issue"]
+
+_WIDE_DOT, _WIDE_MARK = "\uff0e", "\uff3e"
+_MOST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One thing that is wrong with an expression's text, at an offset into it."""
+
+    offset: int
+    message: str
+
+    def display(self, source: str) -> str:
+        """The message with line, column and the line itself, as the reference implementation prints it."""
+        before = source[: self.offset]
+        line = before.count("\n") + 1
+        column = self.offset - (before.rfind("\n") + 1)
+        text = source.split("\n")[line - 1].replace("\t", " ")
+        marks = "".join("." if char.isascii() else _WIDE_DOT for char in text[:column])
+        mark = "^" if column >= len(text) or text[column].isascii() else _WIDE_MARK
+        return f"ERROR: <input>:{line}:{column + 1}: {self.message}\n | {text}\n | {marks}{mark}"
+
+
+class CompileError(ValueError):
+    """The text is not a valid expression. ``str(error)`` shows every issue below its line."""
+
+    def __init__(self, source: str, issues: list[Issue]) -> None:
+        self.source = source
+        self.issues = sorted(issues, key=lambda issue: issue.offset)
+        shown = [issue.display(source) for issue in self.issues[:_MOST]]
+        if len(issues) > _MOST:
+            shown.append(f"{len(issues) - _MOST} more errors were truncated")
+        super().__init__("\n".join(shown))
+
+
+class EvaluationError(Exception):
+    """An expression's value is an error, such as ``no such key: x``. ``&&``, ``||``, ``all`` and ``exists`` absorb it
+    where another operand decides."""
+
+
+class CostExceeded(Exception):
+    """An evaluation was given up: it costs more than it may. Nothing absorbs it."""
+
+    def __init__(self) -> None:
+        super().__init__("operation cancelled: actual cost limit exceeded")

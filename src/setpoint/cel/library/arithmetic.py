@@ -1,0 +1,195 @@
+"""Operators: arithmetic with overflow as an error, order, membership."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+from setpoint.cel.declarations import Library, Overload, function
+from setpoint.cel.errors import EvaluationError
+from setpoint.cel.types import (  # fmt: skip
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    DYN,
+    INT,
+    STRING,
+    TIMESTAMP,
+    UINT,
+    Type,
+    list_of,
+    map_of,
+    optional_of,
+    parameter,
+)
+from setpoint.cel.values import (
+    MAX_INT,
+    MAX_SECONDS,
+    MAX_UINT,
+    MIN_INT,
+    MIN_SECONDS,
+    Duration,
+    ListValue,
+    Timestamp,
+    UInt,
+    Value,
+    compare,
+    contains,
+)
+
+__all__ = ["OPERATORS", "duration", "integer", "timestamp", "unsigned"]
+
+_SECOND: Final = 10**9
+_A, _B = parameter("A"), parameter("B")
+
+
+def integer(value: int) -> int:
+    """An int. Raises EvaluationError beyond 64 bits."""
+    if not MIN_INT <= value <= MAX_INT:
+        raise EvaluationError("integer overflow")
+    return value
+
+
+def unsigned(value: int) -> UInt:
+    """A uint. Raises EvaluationError if negative or beyond 64 bits."""
+    if not 0 <= value <= MAX_UINT:
+        raise EvaluationError("unsigned integer overflow")
+    return UInt(value)
+
+
+def duration(nanoseconds: int) -> Duration:
+    """A duration. Raises EvaluationError beyond 64 bits."""
+    if not MIN_INT <= nanoseconds <= MAX_INT:
+        raise EvaluationError("integer overflow")
+    return Duration(nanoseconds)
+
+
+def timestamp(nanoseconds: int) -> Timestamp:
+    """A timestamp. Raises EvaluationError outside of the years 1 to 9999."""
+    if not MIN_SECONDS <= nanoseconds // _SECOND <= MAX_SECONDS:
+        raise EvaluationError("timestamp overflow")
+    return Timestamp(nanoseconds)
+
+
+def _quotient(one: int, two: int, what: str) -> int:
+    """Rounded towards zero."""
+    if two == 0:
+        raise EvaluationError(f"{what} by zero")
+    found = abs(one) // abs(two)
+    return found if (one < 0) == (two < 0) else -found
+
+
+def _divided(one: int, two: int) -> int:
+    return integer(_quotient(one, two, "division"))
+
+
+def _remainder(one: int, two: int) -> int:
+    return integer(one - integer(_quotient(one, two, "modulus")) * two)
+
+
+def _double_quotient(one: float, two: float) -> float:
+    if two == 0:
+        if one == 0 or math.isnan(one):
+            return math.nan
+        return math.copysign(math.inf, one) * math.copysign(1, two)
+    return one / two
+
+
+def _double(work: Callable[[float, float], float]) -> Callable[[float, float], float]:
+    def done(one: float, two: float) -> float:
+        try:
+            return work(one, two)
+        except OverflowError:
+            return math.inf
+
+    return done
+
+
+def _concatenated(one: list[Value] | ListValue, two: list[Value] | ListValue) -> Value:
+    return one.plus(two) if isinstance(one, ListValue) else [*one, *two]
+
+
+def _binary(name: str, id_: str, one: Type, two: Type, result: Type, work: Callable[..., Any]) -> Overload:
+    return function(name, id_, (one, two), result, work)
+
+
+def _ordered(name: str, word: str, holds: Callable[[int], bool]) -> list[Overload]:
+    def work(one: Value, two: Value) -> bool:
+        return holds(compare(one, two))
+
+    same = [("bool", BOOL), ("int64", INT), ("uint64", UINT), ("double", DOUBLE), ("string", STRING), ("bytes", BYTES), ("timestamp", TIMESTAMP), ("duration", DURATION)]  # fmt: skip  # noqa: E501
+    numbers = [("int64", INT), ("uint64", UINT), ("double", DOUBLE)]
+    made = [_binary(name, f"{word}_{kind}", type_, type_, BOOL, work) for kind, type_ in same]
+    made += [
+        _binary(name, f"{word}_{one}_{two}", one_type, two_type, BOOL, work)
+        for one, one_type in numbers
+        for two, two_type in numbers
+        if one != two
+    ]
+    return made
+
+
+_LIST, _MAP = list_of(_A), map_of(_A, _B)
+_V = parameter("V")
+_K = parameter("K")
+_OPTIONAL: Final = optional_of(_V)
+
+OPERATORS: Final = Library(
+    (
+        function("_?_:_", "conditional", (BOOL, _A, _A), _A, None),
+        function("_&&_", "logical_and", (BOOL, BOOL), BOOL, None),
+        function("_||_", "logical_or", (BOOL, BOOL), BOOL, None),
+        function("!_", "logical_not", (BOOL,), BOOL, None),
+        function("@not_strictly_false", "not_strictly_false", (BOOL,), BOOL, None),
+        function("_==_", "equals", (_A, _A), BOOL, None),
+        function("_!=_", "not_equals", (_A, _A), BOOL, None),
+        function("_[_]", "index_list", (_LIST, INT), _A, None),
+        function("_[_]", "index_map", (_MAP, _A), _B, None),
+        function("_[_]", "optional_list_index_int", (optional_of(list_of(_V)), INT), _OPTIONAL, None),
+        function("_[_]", "optional_map_index_value", (optional_of(map_of(_K, _V)), _K), _OPTIONAL, None),
+        function("_?._", "select_optional_field", (DYN, STRING), _OPTIONAL, None),
+        function("_[?_]", "list_optindex_optional_int", (list_of(_V), INT), _OPTIONAL, None),
+        function("_[?_]", "optional_list_optindex_optional_int", (optional_of(list_of(_V)), INT), _OPTIONAL, None),
+        function("_[?_]", "map_optindex_optional_value", (map_of(_K, _V), _K), _OPTIONAL, None),
+        function("_[?_]", "optional_map_optindex_optional_value", (optional_of(map_of(_K, _V)), _K), _OPTIONAL, None),
+        function("@in", "in_list", (_A, _LIST), BOOL, lambda item, items: contains(items, item)),
+        function("@in", "in_map", (_A, _MAP), BOOL, lambda key, entries: contains(entries, key)),
+        _binary("_+_", "add_bytes", BYTES, BYTES, BYTES, lambda a, b: a + b),
+        _binary("_+_", "add_double", DOUBLE, DOUBLE, DOUBLE, lambda a, b: a + b),
+        _binary("_+_", "add_duration_duration", DURATION, DURATION, DURATION, lambda a, b: duration(a.nanoseconds + b.nanoseconds)),  # noqa: E501
+        _binary("_+_", "add_duration_timestamp", DURATION, TIMESTAMP, TIMESTAMP, lambda a, b: timestamp(a.nanoseconds + b.nanoseconds)),  # noqa: E501
+        _binary("_+_", "add_timestamp_duration", TIMESTAMP, DURATION, TIMESTAMP, lambda a, b: timestamp(a.nanoseconds + b.nanoseconds)),  # noqa: E501
+        _binary("_+_", "add_int64", INT, INT, INT, lambda a, b: integer(a + b)),
+        _binary("_+_", "add_list", _LIST, _LIST, _LIST, _concatenated),
+        _binary("_+_", "add_string", STRING, STRING, STRING, lambda a, b: a + b),
+        _binary("_+_", "add_uint64", UINT, UINT, UINT, lambda a, b: unsigned(int(a) + int(b))),
+        _binary("_/_", "divide_double", DOUBLE, DOUBLE, DOUBLE, _double_quotient),
+        _binary("_/_", "divide_int64", INT, INT, INT, _divided),
+        _binary("_/_", "divide_uint64", UINT, UINT, UINT, lambda a, b: unsigned(_quotient(int(a), int(b), "division"))),
+        _binary("_%_", "modulo_int64", INT, INT, INT, _remainder),
+        _binary("_%_", "modulo_uint64", UINT, UINT, UINT, lambda a, b: unsigned(_remainder_unsigned(int(a), int(b)))),
+        _binary("_*_", "multiply_double", DOUBLE, DOUBLE, DOUBLE, _double(lambda a, b: a * b)),
+        _binary("_*_", "multiply_int64", INT, INT, INT, lambda a, b: integer(a * b)),
+        _binary("_*_", "multiply_uint64", UINT, UINT, UINT, lambda a, b: unsigned(int(a) * int(b))),
+        function("-_", "negate_double", (DOUBLE,), DOUBLE, lambda a: -a),
+        function("-_", "negate_int64", (INT,), INT, lambda a: integer(-a)),
+        _binary("_-_", "subtract_double", DOUBLE, DOUBLE, DOUBLE, lambda a, b: a - b),
+        _binary("_-_", "subtract_duration_duration", DURATION, DURATION, DURATION, lambda a, b: duration(a.nanoseconds - b.nanoseconds)),  # noqa: E501
+        _binary("_-_", "subtract_int64", INT, INT, INT, lambda a, b: integer(a - b)),
+        _binary("_-_", "subtract_timestamp_duration", TIMESTAMP, DURATION, TIMESTAMP, lambda a, b: timestamp(a.nanoseconds - b.nanoseconds)),  # noqa: E501
+        _binary("_-_", "subtract_timestamp_timestamp", TIMESTAMP, TIMESTAMP, DURATION, lambda a, b: duration(a.nanoseconds - b.nanoseconds)),  # noqa: E501
+        _binary("_-_", "subtract_uint64", UINT, UINT, UINT, lambda a, b: unsigned(int(a) - int(b))),
+        *_ordered("_<_", "less", lambda order: order < 0),
+        *_ordered("_<=_", "less_equals", lambda order: order <= 0),
+        *_ordered("_>_", "greater", lambda order: order > 0),
+        *_ordered("_>=_", "greater_equals", lambda order: order >= 0),
+    )
+)  # fmt: skip
+
+
+def _remainder_unsigned(one: int, two: int) -> int:
+    if two == 0:
+        raise EvaluationError("modulus by zero")
+    return one % two

@@ -1,0 +1,96 @@
+"""Named formats: ``format.dns1123Label().validate(text)`` gives the problems, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from setpoint.cel.declarations import Library, function, method
+from setpoint.cel.library.urls import BadUrl, parse_url
+from setpoint.cel.types import STRING, Type, list_of, optional_of, struct
+from setpoint.cel.values import NONE, Opaque, Optional
+from setpoint.meta import names
+from setpoint.schema.formats import matches_format
+
+__all__ = ["FORMATS_LIBRARY"]
+
+_FORMAT: Final = struct("kubernetes.NamedFormat")
+_Check = Callable[[str], list[str]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Format(Opaque):
+    """A named check."""
+
+    name: str
+    check: _Check
+    pattern_size: int
+    """How long its regular expression is, or would be; costs go by it."""
+
+    @property
+    def kind(self) -> Type:
+        return _FORMAT
+
+    def equals(self, other: Opaque) -> bool:
+        return isinstance(other, Format) and self.name == other.name
+
+
+def _known(name: str, problem: str) -> _Check:
+    return lambda text: [] if matches_format(name, text) else [problem]
+
+
+def _uri(text: str) -> list[str]:
+    try:
+        parse_url(text)
+    except BadUrl as problem:
+        return [str(problem)]
+    return []
+
+
+def _prefix(check: _Check) -> _Check:
+    """For names that get something appended: a dash at the end is then in the middle."""
+    return lambda text: check(text[:-2] + "a" if len(text) > 1 and text.endswith("-") else text)
+
+
+_FORMATS: Final = {
+    "dns1123Label": Format("DNS1123Label", names.dns1123_label, 30),
+    "dns1123Subdomain": Format("DNS1123Subdomain", names.dns1123_subdomain, 60),
+    "dns1035Label": Format("DNS1035Label", names.dns1035_label, 30),
+    "qualifiedName": Format("QualifiedName", names.qualified_name, 60),
+    "dns1123LabelPrefix": Format("DNS1123LabelPrefix", _prefix(names.dns1123_label), 30),
+    "dns1123SubdomainPrefix": Format("DNS1123SubdomainPrefix", _prefix(names.dns1123_subdomain), 60),
+    "dns1035LabelPrefix": Format("DNS1035LabelPrefix", _prefix(names.dns1035_label), 30),
+    "labelValue": Format("LabelValue", names.label_value, 40),
+    "uri": Format("URI", _uri, 1103),
+    "uuid": Format("uuid", _known("uuid", "does not match the UUID format"), 74),
+    "byte": Format("byte", _known("byte", "invalid base64"), 84),
+    "date": Format("date", _known("date", "invalid date"), 66),
+    "datetime": Format("datetime", _known("date-time", "invalid datetime"), 66),
+}
+
+
+def _named(name: str) -> Optional:
+    found = _FORMATS.get(name)
+    return NONE if found is None else Optional(found)
+
+
+def _validate(format_: Format, text: str) -> Optional:
+    problems = format_.check(text)
+    return Optional(problems) if problems else NONE
+
+
+def _constant(format_: Format) -> Callable[[], Format]:
+    return lambda: format_
+
+
+FORMATS_LIBRARY: Final = Library(
+    (
+        method("validate", "format-validate", (_FORMAT, STRING), optional_of(list_of(STRING)), _validate),
+        function("format.named", "format-named", (STRING,), optional_of(_FORMAT), _named),
+        *(
+            function(f"format.{name}", f"format.{name}", (), _FORMAT, _constant(format_))
+            for name, format_ in _FORMATS.items()
+        ),
+    )
+)

@@ -1,0 +1,151 @@
+"""The syntax tree of an expression. Each node has a number, by which checker and cost estimate keep what they learn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+__all__ = [
+    "ACCUMULATOR",
+    "Call",
+    "Comprehension",
+    "Entry",
+    "Ident",
+    "ListLiteral",
+    "Literal",
+    "MapLiteral",
+    "Node",
+    "Select",
+    "StructLiteral",
+    "children",
+    "walk",
+]
+
+ACCUMULATOR = "@result"
+"""The variable that collects a comprehension's result; no text can name it."""
+
+
+@dataclass(slots=True, eq=False)
+class _Base:
+    id: int
+    offset: int
+
+
+@dataclass(slots=True, eq=False)
+class Literal(_Base):
+    """A constant."""
+
+    value: Any
+
+
+@dataclass(slots=True, eq=False)
+class Ident(_Base):
+    """A name."""
+
+    name: str
+
+
+@dataclass(slots=True, eq=False)
+class Select(_Base):
+    """``operand.field``; with ``test``, ``has(operand.field)``."""
+
+    operand: Node
+    field: str
+    test: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Call(_Base):
+    """A function or operator (``_+_``); ``target`` is what stands before the dot."""
+
+    function: str
+    target: Node | None
+    arguments: list[Node]
+
+
+@dataclass(slots=True, eq=False)
+class ListLiteral(_Base):
+    """``[a, ?b]``; ``optional`` has the indexes with a question mark."""
+
+    items: list[Node]
+    optional: frozenset[int]
+
+
+@dataclass(slots=True, eq=False)
+class Entry(_Base):
+    """One entry of a map (``key`` is a node) or a struct (``key`` is a field's name)."""
+
+    key: Any
+    value: Node
+    optional: bool
+
+
+@dataclass(slots=True, eq=False)
+class MapLiteral(_Base):
+    """``{k: v, ?k: v}``."""
+
+    entries: list[Entry]
+
+
+@dataclass(slots=True, eq=False)
+class StructLiteral(_Base):
+    """``Type{field: value}``."""
+
+    name: str
+    entries: list[Entry]
+
+
+@dataclass(slots=True, eq=False)
+class Comprehension(_Base):
+    """A loop, which macros make: for each ``variable`` (and ``variable2``) in ``range`` while ``condition``, ``step``
+    is the new ``accumulator``, which begins as ``start``; the value is ``result``."""
+
+    range: Node
+    variable: str
+    variable2: str
+    accumulator: str
+    start: Node
+    condition: Node
+    step: Node
+    result: Node
+
+    @property
+    def is_binding(self) -> bool:
+        """Whether it only gives a value a name: nothing is looped over."""
+        return (
+            isinstance(self.range, ListLiteral)
+            and not self.range.items
+            and isinstance(self.condition, Literal)
+            and self.condition.value is False
+            and self.accumulator != ACCUMULATOR
+        )
+
+
+Node: TypeAlias = Literal | Ident | Select | Call | ListLiteral | MapLiteral | StructLiteral | Comprehension
+
+
+def children(node: Node) -> list[Node]:
+    """The nodes right below."""
+    match node:
+        case Select():
+            return [node.operand]
+        case Call():
+            return ([node.target] if node.target is not None else []) + node.arguments
+        case ListLiteral():
+            return node.items
+        case MapLiteral():
+            return [part for entry in node.entries for part in (entry.key, entry.value)]
+        case StructLiteral():
+            return [entry.value for entry in node.entries]
+        case Comprehension():
+            return [node.range, node.start, node.condition, node.step, node.result]
+        case _:
+            return []
+
+
+def walk(node: Node) -> list[Node]:
+    """The node and everything below, parents first."""
+    found = [node]
+    for child in children(node):
+        found += walk(child)
+    return found

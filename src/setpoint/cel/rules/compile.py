@@ -1,0 +1,113 @@
+"""The rules of one place in a schema, compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from setpoint.cel.checker import Checked
+from setpoint.cel.cost_estimate import Path, estimate_cost
+from setpoint.cel.declarations import Environment
+from setpoint.cel.errors import CompileError, EvaluationError
+from setpoint.cel.expression import compile_expression
+from setpoint.cel.library import SERVER
+from setpoint.cel.program import Program
+from setpoint.cel.rules.field_path import field_path
+from setpoint.cel.schema_types import Declared, Definition, SchemaFields
+from setpoint.cel.span import Span
+from setpoint.cel.types import BOOL, STRING, optional_of
+
+__all__ = ["CompiledRule", "compile_rules"]
+
+_RULES: Final = "x-kubernetes-validations"
+
+
+@dataclass(slots=True)
+class CompiledRule:
+    """A rule as it was written, and what came of it. Without ``program`` it is empty or ``error`` says why not."""
+
+    document: Mapping[str, Any]
+    program: Program | None = None
+    error: str = ""
+    cost: int = 0
+    """At most, for one value."""
+    uses_old: bool = False
+    message_program: Program | None = None
+    message_error: str = ""
+    message_cost: int = 0
+    field_path: str = ""
+    """Where errors point to, below the place of the rule."""
+
+    @property
+    def optional_old(self) -> bool:
+        """Whether ``oldSelf`` is an optional, and the rule holds for new values, too."""
+        return bool(self.document.get("optionalOldSelf"))
+
+    @property
+    def text(self) -> str:
+        """What stands for the rule in messages."""
+        message: str = self.document.get("message") or ""
+        return (message or str(self.document.get("rule") or "")).strip()
+
+
+def compile_rules(definition: Definition, declared: Declared) -> list[CompiledRule]:
+    """The rules right at ``definition``, whose values have the declared type."""
+    fields = SchemaFields(declared)
+    plain = SERVER.extend({"self": declared.type, "oldSelf": declared.type}, fields)
+    optional = SERVER.extend({"self": declared.type, "oldSelf": optional_of(declared.type)}, fields)
+    sizes = partial(_size, declared)
+    made: list[CompiledRule] = []
+    for document in definition.get(_RULES) or ():
+        rule = CompiledRule(document)
+        _compile(rule, optional if rule.optional_old else plain, sizes, definition)
+        made.append(rule)
+    return made
+
+
+def _size(declared: Declared, path: Path) -> Span | None:
+    return declared.size(path[1:])
+
+
+def _compile(rule: CompiledRule, environment: Environment, sizes: Any, definition: Definition) -> None:
+    text = rule.document.get("rule") or ""
+    if not text.strip():
+        return
+    try:
+        checked = compile_expression(text, environment)
+    except CompileError as problem:
+        rule.error = f"compilation failed: {problem}"
+        return
+    if checked.type != BOOL:
+        rule.error = "cel expression must evaluate to a bool"
+        return
+    rule.uses_old = "oldSelf" in checked.used
+    try:
+        rule.program = Program(checked)
+    except EvaluationError as problem:
+        rule.error = f"program instantiation failed: {problem}"
+        return
+    rule.cost = estimate_cost(checked, sizes).most
+    message = rule.document.get("messageExpression") or ""
+    if message:
+        _compile_message(rule, message, environment, sizes)
+    where = rule.document.get("fieldPath") or ""
+    rule.field_path = (field_path(where, definition) or "") if where else ""
+
+
+def _compile_message(rule: CompiledRule, text: str, environment: Environment, sizes: Any) -> None:
+    try:
+        checked: Checked = compile_expression(text, environment)
+    except CompileError as problem:
+        rule.message_error = f"messageExpression compilation failed: {problem}"
+        return
+    if checked.type != STRING:
+        rule.message_error = "messageExpression must evaluate to a string"
+        return
+    try:
+        rule.message_program = Program(checked)
+    except EvaluationError as problem:
+        rule.message_error = f"messageExpression instantiation failed: {problem}"
+        return
+    rule.message_cost = estimate_cost(checked, sizes).most

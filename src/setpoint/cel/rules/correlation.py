@@ -1,0 +1,87 @@
+"""Which part of the old object a part of the new one was, and whether it is unchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from setpoint.cel.schema_types import Definition
+from setpoint.schema import json_equal
+
+__all__ = ["Correlated", "by_keys"]
+
+_UNKNOWN: Final = object()
+
+
+class Correlated:
+    """A value, what it was before, and their schema. Answers are remembered."""
+
+    __slots__ = ("_definition", "_equal", "_old", "_value")
+
+    def __init__(self, value: Any, old: Any, definition: Definition) -> None:
+        self._value = value
+        self._old = old
+        self._definition = definition
+        self._equal: bool | None = None
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether both are the same; lists by keys may be in another order."""
+        if self._equal is None:
+            self._equal = self._compare()
+        return self._equal
+
+    def _compare(self) -> bool:
+        value, old = self._value, self._old
+        if isinstance(value, list) and isinstance(old, list):
+            if self._definition.get("x-kubernetes-list-type") != "map":
+                return json_equal(value, old)
+            items = (self.index(position) for position in range(len(value)))
+            return len(value) == len(old) and all(item is not None and item.unchanged for item in items)
+        if isinstance(value, dict) and isinstance(old, dict):
+            fields = (self.key(name) for name in value)
+            return len(value) == len(old) and all(child is not None and child.unchanged for child in fields)
+        return json_equal(value, old)
+
+    def key(self, name: str) -> Correlated | None:
+        """The field, None if it was not there before or the schema does not know it."""
+        value, old = self._value, self._old
+        if not isinstance(value, dict) or not isinstance(old, dict) or name not in value or name not in old:
+            return None
+        child = (self._definition.get("properties") or {}).get(name)
+        if child is None:
+            child = self._definition.get("additionalProperties")
+        return Correlated(value[name], old[name], child) if isinstance(child, Mapping) else None
+
+    def index(self, position: int) -> Correlated | None:
+        """The item, None if it had no namesake."""
+        items = self._definition.get("items")
+        if not isinstance(self._value, list) or not isinstance(items, Mapping):
+            return None
+        found = by_keys(self._definition, self._old).get(item_key(self._definition, self._value[position]))
+        return None if found is None else Correlated(self._value[position], found, items)
+
+
+def item_key(definition: Definition, item: Any) -> tuple[Any, ...] | None:
+    """What an item of a list is known by; None if it lacks a key."""
+    if not isinstance(item, dict):
+        return None
+    found = []
+    for key in definition.get("x-kubernetes-list-map-keys") or ():
+        value = item.get(key, _UNKNOWN)
+        if value is _UNKNOWN or isinstance(value, (dict, list)):
+            return None
+        found.append((type(value).__name__, value))
+    return tuple(found)
+
+
+def by_keys(definition: Definition, items: Any) -> dict[tuple[Any, ...] | None, Any]:
+    """The items of a list by their keys; empty if the list has none."""
+    if definition.get("x-kubernetes-list-type") != "map" or not isinstance(items, list):
+        return {}
+    made: dict[tuple[Any, ...] | None, Any] = {}
+    for item in items:
+        key = item_key(definition, item)
+        if key is not None:
+            made.setdefault(key, item)
+    return made

@@ -1,0 +1,27 @@
+"""Defaults must keep the rules of their own place: nobody could create an object that leaves the field out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from setpoint.cel.rules.validate import RuleValidator
+from setpoint.cel.schema_types import Definition
+from setpoint.schema import FieldError
+
+__all__ = ["default_errors"]
+
+
+def default_errors(definition: Definition, path: str, *, root: bool = False) -> Iterator[FieldError]:
+    """What the rules say about the defaults in a schema. A default is taken for new, and for what was there before."""
+    default = definition.get("default")
+    if default is not None:
+        validator = RuleValidator(definition, root=root or bool(definition.get("x-kubernetes-embedded-resource")))
+        if not validator.empty:
+            where = f"{path}.default"
+            errors, _ = validator.validate(default, default, path=where)
+            yield from errors or validator.validate(default, path=where)[0]
+    items = definition.get("items")
+    if isinstance(items, Mapping):
+        yield from default_errors(items, f"{path}.items")
+    for name, child in (definition.get("properties") or {}).items():
+        yield from default_errors(child, f"{path}.properties[{name}]")

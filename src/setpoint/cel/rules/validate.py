@@ -1,0 +1,272 @@
+"""Objects against the rules of their schema, with the errors of an API server."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from setpoint.cel.errors import CostExceeded, EvaluationError
+from setpoint.cel.names import escaped
+from setpoint.cel.program import Program
+from setpoint.cel.rules.compile import CompiledRule, compile_rules
+from setpoint.cel.rules.correlation import Correlated, by_keys, item_key
+from setpoint.cel.schema_types import Declared, Definition, declare, with_object_meta
+from setpoint.cel.schema_values import value_of
+from setpoint.cel.state import Lazy
+from setpoint.cel.values import NONE, Optional, Value
+from setpoint.schema import ErrorType, FieldError
+from setpoint.schema.errors import OMITTED, duplicate, forbidden, invalid, required
+
+__all__ = ["CALL_LIMIT", "REQUEST_LIMIT", "RuleValidator"]
+
+CALL_LIMIT: Final = 1_000_000
+"""What one evaluation may cost."""
+REQUEST_LIMIT: Final = 10_000_000
+"""What all evaluations of a request may cost together."""
+MESSAGE_LIMIT: Final = 5 * 1024
+
+_RULES: Final = "x-kubernetes-validations"
+_SPENT: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
+_log = logging.getLogger(__name__)
+
+
+class RuleValidator:
+    """The compiled rules of a whole schema. ``empty`` if it has none.
+
+    ``root``: the schema is that of a whole object, so that rules see its kind and name.
+    """
+
+    __slots__ = ("_definition", "_node")
+
+    def __init__(self, definition: Definition, *, root: bool = True) -> None:
+        self._definition = definition
+        self._node = _node(definition, declare(definition, "self", root=root), root=root)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to check."""
+        return self._node is None
+
+    def validate(
+        self, value: Any, old: Any = None, *, path: str = "", update: bool = False, limit: int = REQUEST_LIMIT
+    ) -> tuple[list[FieldError], list[str]]:
+        """What is wrong with ``value``, and warnings: what is wrong with parts that an update left as they were.
+
+        ``old`` is what it was before, for rules that name ``oldSelf``; with ``update``, what did not change is only
+        warned of. Evaluation ends when it has cost more than ``limit``; that is an error, too.
+        """
+        run = _Run(limit)
+        if self._node is not None:
+            current = Correlated(value, old, self._definition) if update else None
+            run.node(self._node, path, value, old, _Ratchet(current, None))
+        return run.errors, run.warnings
+
+
+@dataclass(slots=True)
+class _Node:
+    definition: Definition
+    rules: list[CompiledRule]
+    root: bool
+    properties: dict[str, _Node] = field(default_factory=dict)
+    additional: _Node | None = None
+    items: _Node | None = None
+
+    @property
+    def seen(self) -> Definition:
+        return with_object_meta(self.definition) if self.root else self.definition
+
+
+def _node(definition: Definition, declared: Declared | None, *, root: bool) -> _Node | None:
+    made = _Node(definition, [], root)
+    if declared is not None and definition.get(_RULES):
+        made.rules = compile_rules(definition, declared)
+    item = declared.item if declared is not None else None
+    made.items = _child(definition.get("items"), item)
+    made.additional = _child(definition.get("additionalProperties"), item)
+    for name, own in (definition.get("properties") or {}).items():
+        field_name = escaped(name)
+        if field_name is None:
+            known = declare(own, "self", root=bool(own.get("x-kubernetes-embedded-resource")))
+        else:
+            known = declared.fields.get(field_name) if declared is not None else None
+        if known is None:
+            continue
+        child = _child(own, known)
+        if child is not None:
+            made.properties[name] = child
+    return made if made.rules or made.items or made.additional or made.properties else None
+
+
+def _child(definition: Any, declared: Declared | None) -> _Node | None:
+    if not isinstance(definition, Mapping):
+        return None
+    return _node(definition, declared, root=bool(definition.get("x-kubernetes-embedded-resource")))
+
+
+@dataclass(frozen=True, slots=True)
+class _Ratchet:
+    """What the value at hand was before, else the nearest value above for which that is known."""
+
+    current: Correlated | None
+    parent: Correlated | None
+
+    @property
+    def unchanged(self) -> bool:
+        known = self.current or self.parent
+        return known is not None and known.unchanged
+
+    def key(self, name: str) -> _Ratchet:
+        if self.current is None:
+            return self
+        if self.parent is None and name in ("apiVersion", "kind"):
+            return _Ratchet(None, None)
+        return _Ratchet(self.current.key(name), self.current)
+
+    def index(self, position: int) -> _Ratchet:
+        return self if self.current is None else _Ratchet(self.current.index(position), self.current)
+
+
+class _Stop(Exception):
+    """The budget is spent."""
+
+
+class _Run:
+    def __init__(self, budget: int) -> None:
+        self.errors: list[FieldError] = []
+        self.warnings: list[str] = []
+        self._budget = budget
+
+    def node(self, node: _Node, path: str, value: Any, old: Any, ratchet: _Ratchet) -> None:
+        try:
+            self._walk(node, path, value, old, ratchet)
+        except _Stop:
+            _log.debug("rules: the budget is spent")
+
+    def _walk(self, node: _Node, path: str, value: Any, old: Any, ratchet: _Ratchet) -> None:
+        if value is None:
+            return
+        if node.rules:
+            self._rules(node, path, value, old, ratchet)
+        if isinstance(value, dict):
+            before = old if isinstance(old, dict) else {}
+            for name, item in value.items():
+                child = node.properties.get(name)
+                if child is not None:
+                    where = f"{path}.{name}" if path else name
+                    self._walk(child, where, item, before.get(name), ratchet.key(name))
+                elif node.additional is not None:
+                    self._walk(node.additional, f"{path}[{name}]", item, before.get(name), ratchet.key(name))
+        elif isinstance(value, list) and node.items is not None:
+            known = by_keys(node.definition, old)
+            for position, item in enumerate(value):
+                found = known.get(item_key(node.definition, item)) if known else None
+                self._walk(node.items, f"{path}[{position}]", item, found, ratchet.index(position))
+
+    def _rules(self, node: _Node, path: str, value: Any, old: Any, ratchet: _Ratchet) -> None:
+        kind = node.definition.get("type") or ""
+        if self._budget <= 0:
+            self._end(invalid(path, kind, _SPENT))
+        seen = node.seen
+        plain: dict[str, Value] = {"self": Lazy(lambda _: value_of(value, seen))}
+        optional = dict(plain, oldSelf=NONE)
+        if old is not None:
+            plain["oldSelf"] = Lazy(lambda _: value_of(old, seen))
+            optional["oldSelf"] = Lazy(lambda _: Optional(value_of(old, seen)))
+        for rule in node.rules:
+            if rule.error:
+                self.errors.append(invalid(path, kind, f"rule compile error: {rule.error}"))
+            elif rule.program is not None and (not rule.uses_old or old is not None or rule.optional_old):
+                variables = optional if rule.optional_old else plain
+                if self._holds(rule, rule.program, variables, path, kind):
+                    continue
+                shown = OMITTED if kind in ("object", "array") else value
+                self._broken(rule, plain, path, kind, shown, ratchet)
+
+    def _holds(
+        self, rule: CompiledRule, program: Program, variables: Mapping[str, Value], path: str, kind: str
+    ) -> bool:
+        """Whether nothing more is to be said: it holds, or it could not be evaluated."""
+        result = program.evaluate(variables, CALL_LIMIT)
+        if result.cost > self._budget:
+            self._end(invalid(path, kind, _SPENT))
+        self._budget -= result.cost
+        if isinstance(result.error, CostExceeded):
+            text = (
+                f"'{result.error}': no further validation rules will be run due to call cost exceeds limit for rule: "
+            )
+            self._end(invalid(path, kind, f"{text}{rule.text}"))
+        if result.error is not None:
+            text = str(result.error)
+            if text.startswith("no such overload"):
+                text = f"'{text}': call arguments did not match a supported operator, function or macro signature for"
+            else:
+                text = f"{text} evaluating"
+            self.errors.append(invalid(path, kind, f"{text} rule: {rule.text}"))
+            return True
+        return result.value is True
+
+    def _broken(
+        self, rule: CompiledRule, variables: Mapping[str, Value], path: str, kind: str, shown: Any, ratchet: _Ratchet
+    ) -> None:
+        where = f"{path}.{rule.field_path}" if path and rule.field_path else path or rule.field_path
+        detail = ""
+        try:
+            detail = self._message(rule, variables)
+        except _TooExpensive as problem:
+            self._report(invalid(where, kind, str(problem)), rule, ratchet)
+            raise _Stop from None
+        if not detail:
+            message: str = rule.document.get("message") or ""
+            detail = message.strip() if message else f"failed rule: {rule.text}"
+        self._report(_error(rule.document.get("reason"), where, shown, detail), rule, ratchet)
+
+    def _report(self, error: FieldError, rule: CompiledRule, ratchet: _Ratchet) -> None:
+        if not rule.uses_old and ratchet.unchanged:
+            self.warnings.append(str(error))
+        else:
+            self.errors.append(error)
+
+    def _message(self, rule: CompiledRule, variables: Mapping[str, Value]) -> str:
+        """What messageExpression gives, empty if that is no message."""
+        if rule.message_program is None:
+            return ""
+        result = rule.message_program.evaluate(variables, CALL_LIMIT)
+        if result.cost > self._budget:
+            raise _TooExpensive(
+                "messageExpression evaluation failed due to running out of cost budget, no further validation rules "
+                "will be run"
+            )
+        if isinstance(result.error, CostExceeded):
+            text = "no further validation rules will be run due to call cost exceeds limit for messageExpression: "
+            raise _TooExpensive(f'{text}"{rule.document["messageExpression"]}"')
+        self._budget -= result.cost
+        if result.error is not None or not isinstance(result.value, str):
+            _log.info("messageExpression evaluation failed: %s", result.error)
+            return ""
+        text = result.value.strip()
+        if len(text.encode()) > MESSAGE_LIMIT or "\n" in text:
+            _log.info("messageExpression gives no message: it is too long or has line breaks")
+            return ""
+        return text
+
+    def _end(self, error: FieldError) -> None:
+        self.errors.append(error)
+        raise _Stop
+
+
+class _TooExpensive(EvaluationError):
+    """A message that can't be paid for."""
+
+
+def _error(reason: str | None, path: str, value: Any, detail: str) -> FieldError:
+    match reason:
+        case "FieldValueForbidden":
+            return forbidden(path, detail)
+        case "FieldValueRequired":
+            return required(path, detail)
+        case "FieldValueDuplicate":
+            return duplicate(path, value)
+        case _:
+            return FieldError(ErrorType.INVALID, path, detail, value)

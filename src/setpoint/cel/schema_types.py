@@ -1,0 +1,197 @@
+"""From an OpenAPI schema to the type that expressions see, and how big its values can be.
+
+A schema is the plain JSON of ``openAPIV3Schema``. What has no type (free-form parts) can't be seen by expressions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from setpoint.cel.names import escaped
+from setpoint.cel.span import Span
+from setpoint.cel.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    DYN,
+    INT,
+    STRING,
+    TIMESTAMP,
+    Type,
+    list_of,
+    map_of,
+    struct,
+)
+
+__all__ = ["MAX_REQUEST", "Declared", "Definition", "SchemaFields", "declare", "with_object_meta"]
+
+Definition: TypeAlias = Mapping[str, Any]
+MAX_REQUEST: Final = 3 * 1024 * 1024
+"""Bytes of a request; nothing in an object is bigger."""
+
+_TEXT: Final = {"type": "string"}
+_META: Final = {"type": "object", "properties": {"name": _TEXT, "generateName": _TEXT}}
+
+
+@dataclass(slots=True, eq=False)
+class Declared:
+    """A type, its parts, and the sizes of its values."""
+
+    type: Type
+    smallest: int
+    """Bytes of the smallest value as JSON."""
+    largest: int = 0
+    """Characters, elements or entries of the largest value; 0 for what is not counted."""
+    fields: dict[str, Declared] = field(default_factory=dict)
+    """By escaped name."""
+    item: Declared | None = None
+    """What a list or map holds."""
+    is_map: bool = False
+
+    def size(self, path: tuple[str, ...]) -> Span | None:
+        """The size of what is at ``path`` below, None if that is not known."""
+        found: Declared | None = self
+        for step in path:
+            assert found is not None
+            if step in ("@items", "@values"):
+                found = found.item
+            elif step == "@keys":
+                found = _KEY if found.is_map else None
+            else:
+                found = found.fields.get(step)
+            if found is None:
+                return None
+        assert found is not None
+        return Span(0, found.largest)
+
+
+_KEY: Final = Declared(STRING, 2, 0)
+
+
+class SchemaFields:
+    """The struct types of schemas."""
+
+    __slots__ = ("_structs",)
+
+    def __init__(self, *roots: Declared) -> None:
+        self._structs: dict[str, Declared] = {}
+        for root in roots:
+            self._add(root)
+
+    def _add(self, found: Declared) -> None:
+        if found.type.kind == "struct":
+            self._structs[found.type.name] = found
+        for child in found.fields.values():
+            self._add(child)
+        if found.item is not None:
+            self._add(found.item)
+
+    def field(self, struct: str, name: str) -> Type | None:
+        child = self._structs[struct].fields.get(name)
+        return None if child is None else child.type
+
+
+def with_object_meta(definition: Definition) -> Definition:
+    """The schema of a whole object: expressions see apiVersion, kind, and of the metadata the name and generateName."""
+    properties = definition.get("properties") or {}
+    meta = properties.get("metadata") or {}
+    inner = meta.get("properties") or {}
+    whole = (
+        all((properties.get(name) or {}).get("type") == "string" for name in ("apiVersion", "kind"))
+        and meta.get("type") == "object"
+        and all((inner.get(name) or {}).get("type") == "string" for name in ("name", "generateName"))
+    )
+    if whole:
+        return definition
+    return {**definition, "properties": {**properties, "apiVersion": _TEXT, "kind": _TEXT, "metadata": _META}}
+
+
+def declare(definition: Definition, name: str, *, root: bool = False) -> Declared | None:
+    """The type of a schema's values, None if it has none. ``name`` begins the names of the struct types in it;
+    ``root``: it is the schema of a whole object."""
+    if definition.get("x-kubernetes-int-or-string"):
+        return Declared(DYN, 1, _text_size(definition))
+    if root:
+        definition = with_object_meta(definition)
+    match definition.get("type"):
+        case "array":
+            return _list(definition, name)
+        case "object":
+            return _object(definition, name)
+        case "string":
+            return _text(definition)
+        case "boolean":
+            return Declared(BOOL, 4)
+        case "number":
+            return Declared(DOUBLE, 1)
+        case "integer":
+            return Declared(INT, 1)
+        case _:
+            return None
+
+
+def _inner(definition: Definition, name: str) -> Declared | None:
+    return declare(definition, name, root=bool(definition.get("x-kubernetes-embedded-resource")))
+
+
+def _list(definition: Definition, name: str) -> Declared | None:
+    items = definition.get("items")
+    item = _inner(items, f"{name}.@idx") if isinstance(items, Mapping) else None
+    if item is None:
+        return None
+    most = definition.get("maxItems")
+    largest = max(most, 0) if most is not None else (MAX_REQUEST - 2) // (item.smallest + 1)
+    return Declared(list_of(item.type), 2, largest, item=item)
+
+
+def _object(definition: Definition, name: str) -> Declared | None:
+    additional = definition.get("additionalProperties")
+    if isinstance(additional, Mapping):
+        item = _inner(additional, f"{name}.@elem")
+        if item is None:
+            return None
+        most = definition.get("maxProperties")
+        largest = max(most, 0) if most is not None else (MAX_REQUEST - 2) // (item.smallest + 6)
+        return Declared(map_of(STRING, item.type), 2, largest, item=item, is_map=True)
+    made = Declared(struct(name), 2)
+    required = definition.get("required") or ()
+    for key, child in (definition.get("properties") or {}).items():
+        field_name = escaped(key)
+        found = _inner(child, f"{name}.{field_name or key}")
+        if found is None:
+            continue
+        if field_name is not None:
+            made.fields[field_name] = found
+        if key in required and child.get("default") is None:
+            made.smallest += len(key.encode()) + found.smallest + 4
+    return made
+
+
+_FORMATS: Final = {
+    "duration": (DURATION, 3, 32),
+    "date": (TIMESTAMP, 12, 12),
+    "date-time": (TIMESTAMP, 21, 32),
+}
+
+
+def _text(definition: Definition) -> Declared:
+    known = _FORMATS.get(definition.get("format", ""))
+    if known is not None:
+        return Declared(*known)
+    if definition.get("format") == "byte":
+        most = definition.get("maxLength")
+        return Declared(BYTES, 2, max(most, 0) if most is not None else MAX_REQUEST - 2)
+    most = definition.get("maxLength")
+    if most is None and definition.get("enum"):
+        texts = [len(item.encode()) for item in definition["enum"] if isinstance(item, str)]
+        return Declared(STRING, 2, max(texts, default=0))
+    return Declared(STRING, 2, _text_size(definition))
+
+
+def _text_size(definition: Definition) -> int:
+    """In bytes: a character may take four."""
+    most = definition.get("maxLength")
+    return max(most, 0) * 4 if most is not None else MAX_REQUEST - 2

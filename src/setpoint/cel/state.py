@@ -1,0 +1,95 @@
+"""The state of one evaluation: variables in slots, and what it has cost so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from setpoint.cel.errors import CostExceeded, EvaluationError
+from setpoint.cel.values import MISSING, Value
+
+__all__ = ["Lazy", "State", "Step", "constant", "local", "tried", "variable"]
+
+Step: TypeAlias = Callable[["State"], Value]
+"""One node of an expression, ready to be evaluated."""
+
+
+class Lazy:
+    """A variable whose value is made when it is first read; what that costs is counted then."""
+
+    __slots__ = ("_made", "_make")
+
+    def __init__(self, make: Callable[[State], Value]) -> None:
+        self._make = make
+        self._made: Value = MISSING
+
+    def get(self, state: State) -> Value:
+        """The value. Raises EvaluationError, each time again."""
+        if self._made is MISSING:
+            try:
+                self._made = self._make(state)
+            except EvaluationError as error:
+                self._made = error
+        if isinstance(self._made, EvaluationError):
+            raise self._made
+        return self._made
+
+
+class State:
+    """Slots for variables, cost and limit."""
+
+    __slots__ = ("cost", "limit", "slots")
+
+    def __init__(self, slots: int, limit: int) -> None:
+        self.slots: list[Any] = [MISSING] * slots
+        self.cost = 0
+        self.limit = limit
+
+    def spend(self, cost: int) -> None:
+        """Raises CostExceeded beyond the limit."""
+        self.cost += cost
+        if self.cost > self.limit:
+            raise CostExceeded
+
+
+def constant(value: Value) -> Step:
+    """Always the same."""
+    return lambda _: value
+
+
+def local(slot: int) -> Step:
+    """A variable of a comprehension."""
+
+    def read(state: State) -> Value:
+        state.spend(1)
+        value = state.slots[slot]
+        if isinstance(value, EvaluationError):
+            raise value
+        return value
+
+    return read
+
+
+def variable(slot: int, name: str) -> Step:
+    """A variable of the environment."""
+
+    def read(state: State) -> Value:
+        state.spend(1)
+        value = state.slots[slot]
+        if isinstance(value, Lazy):
+            return value.get(state)
+        if isinstance(value, EvaluationError):
+            raise value
+        if value is MISSING:
+            raise EvaluationError(f"no such attribute(s): {name}")
+        return value
+
+    return read
+
+
+def tried(step: Step, state: State) -> Value:
+    """The value, or the error in its place, for who reads it later."""
+    try:
+        return step(state)
+    except EvaluationError as error:
+        return error

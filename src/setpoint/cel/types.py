@@ -1,0 +1,229 @@
+"""The types of CEL, and how type parameters are solved.
+
+Types are immutable values compared with ``==``. A schema's objects have struct types, whose fields a `FieldProvider`
+knows by the type's name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+__all__ = [
+    "ANY",
+    "BOOL",
+    "BYTES",
+    "DOUBLE",
+    "DURATION",
+    "DYN",
+    "ERROR",
+    "INT",
+    "NULL",
+    "STRING",
+    "TIMESTAMP",
+    "TYPE",
+    "UINT",
+    "FieldProvider",
+    "Solution",
+    "Type",
+    "is_dyn",
+    "list_of",
+    "map_of",
+    "optional_of",
+    "parameter",
+    "struct",
+    "type_of",
+    "unwrapped",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """``kind`` says what it is (``int``, ``list``, ``struct``...); ``name`` tells structs, opaque types and type
+    parameters apart; ``parameters`` are the types inside."""
+
+    kind: str
+    name: str = ""
+    parameters: tuple[Type, ...] = ()
+
+    def __str__(self) -> str:
+        if self.kind in ("struct", "opaque", "parameter"):
+            text = self.name
+        else:
+            text = {"null": "null", "error": "!error!"}.get(self.kind, self.kind)
+        return f"{text}({', '.join(map(str, self.parameters))})" if self.parameters else text
+
+    @property
+    def runtime_name(self) -> str:
+        """What ``type(value)`` prints."""
+        return _RUNTIME_NAMES.get(self.kind, self.name or self.kind)
+
+
+BOOL: Final = Type("bool")
+INT: Final = Type("int")
+UINT: Final = Type("uint")
+DOUBLE: Final = Type("double")
+STRING: Final = Type("string")
+BYTES: Final = Type("bytes")
+NULL: Final = Type("null")
+DURATION: Final = Type("duration")
+TIMESTAMP: Final = Type("timestamp")
+DYN: Final = Type("dyn")
+ANY: Final = Type("any")
+ERROR: Final = Type("error")
+TYPE: Final = Type("type")
+
+_RUNTIME_NAMES: Final = {
+    "null": "null_type",
+    "timestamp": "google.protobuf.Timestamp",
+    "duration": "google.protobuf.Duration",
+}
+_LOOSE: Final = frozenset({"dyn", "any", "error"})
+_NULLABLE: Final = frozenset({"opaque", "struct", "any", "duration", "timestamp"})
+
+
+def list_of(item: Type) -> Type:
+    """A list."""
+    return Type("list", "", (item,))
+
+
+def map_of(key: Type, value: Type) -> Type:
+    """A map."""
+    return Type("map", "", (key, value))
+
+
+def optional_of(value: Type) -> Type:
+    """A value that may be missing."""
+    return Type("opaque", "optional_type", (value,))
+
+
+def type_of(value: Type) -> Type:
+    """The type of a type."""
+    return Type("type", "", (value,))
+
+
+def struct(name: str) -> Type:
+    """An object with declared fields."""
+    return Type("struct", name)
+
+
+def parameter(name: str) -> Type:
+    """A type to be solved."""
+    return Type("parameter", name)
+
+
+def is_dyn(kind: Type) -> bool:
+    """Whether a check has to wait until evaluation."""
+    return kind.kind in ("dyn", "any")
+
+
+def unwrapped(kind: Type) -> tuple[Type, bool]:
+    """The type inside an optional, and whether it was one."""
+    if kind.kind == "opaque" and kind.name == "optional_type":
+        return kind.parameters[0], True
+    return kind, False
+
+
+class FieldProvider(Protocol):
+    """Who knows the fields of struct types."""
+
+    def field(self, struct: str, name: str) -> Type | None:
+        """The field's type, None if there is no such field. Raises KeyError for an unknown struct."""
+
+
+class Solution:
+    """What is known of the type parameters so far. `assignable` only keeps what it learned if it succeeds."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: dict[Type, Type] = {}
+
+    def add(self, unknown: Type, kind: Type) -> None:
+        """From now on ``unknown`` is ``kind``."""
+        self._known[unknown] = kind
+
+    def assignable(self, targets: tuple[Type, ...], values: tuple[Type, ...]) -> bool:
+        """Whether ``values`` may stand where ``targets`` are wanted, all at once."""
+        before = dict(self._known)
+        if len(targets) == len(values) and all(map(self._fits, targets, values)):
+            return True
+        self._known = before
+        return False
+
+    def substitute(self, kind: Type, *, free_to_dyn: bool = False) -> Type:
+        """``kind`` with what is known put in place; what is not known becomes dyn if wanted."""
+        found = self._known.get(kind)
+        if found is not None:
+            return self.substitute(found, free_to_dyn=free_to_dyn)
+        if kind.kind == "parameter":
+            return DYN if free_to_dyn else kind
+        if not kind.parameters:
+            return kind
+        inner = tuple(self.substitute(part, free_to_dyn=free_to_dyn) for part in kind.parameters)
+        return kind if inner == kind.parameters else Type(kind.kind, kind.name, inner)
+
+    def _fits(self, one: Type, two: Type) -> bool:
+        if two.kind == "parameter":
+            valid, had = self._try(one, two)
+            if valid or had:
+                return valid
+        if one.kind == "parameter":
+            return self._try(two, one)[0]
+        if one.kind in _LOOSE or two.kind in _LOOSE:
+            return True
+        if one.kind == "null" or two.kind == "null":
+            other = two if one.kind == "null" else one
+            return other.kind in _NULLABLE or other.kind == "null"
+        if one.kind != two.kind:
+            return False
+        if one.kind == "type":
+            return True
+        if one.name != two.name or len(one.parameters) != len(two.parameters):
+            return False
+        return all(map(self._fits, one.parameters, two.parameters))
+
+    def _try(self, kind: Type, unknown: Type) -> tuple[bool, bool]:
+        """Whether ``unknown`` can be ``kind``; whether it was something already."""
+        if kind == unknown:
+            return True, True
+        found = self._known.get(unknown)
+        if found is not None:
+            if kind == found:
+                return True, True
+            if self._fits(kind, found):
+                general = more_general(kind, found)
+                if not self._refers(unknown, general):
+                    self._known[unknown] = general
+                return True, True
+            return False, True
+        if not self._refers(unknown, kind):
+            self._known[unknown] = kind
+            return True, False
+        return False, False
+
+    def _refers(self, unknown: Type, within: Type) -> bool:
+        if unknown == within:
+            return True
+        if within.kind == "parameter":
+            found = self._known.get(within)
+            return found is not None and self._refers(unknown, found)
+        return any(self._refers(unknown, part) for part in within.parameters)
+
+
+def more_general(one: Type, two: Type) -> Type:
+    """The type of a place that takes both."""
+    return one if _less_specific(one, two) else two
+
+
+def _less_specific(one: Type, two: Type) -> bool:
+    if is_dyn(one) or one.kind == "parameter":
+        return True
+    if is_dyn(two) or two.kind == "parameter" or one.kind != two.kind:
+        return False
+    if one.kind == "type":
+        return True
+    if one.parameters:
+        same = one.name == two.name and len(one.parameters) == len(two.parameters)
+        return same and all(map(_less_specific, one.parameters, two.parameters))
+    return one == two

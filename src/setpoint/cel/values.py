@@ -1,0 +1,364 @@
+"""The values of CEL in Python, and what every function needs of them: type, equality, order, size.
+
+null, bool, int, double, string, bytes and list are Python's own; uint is `UInt`. Maps are `MapValue`, times are
+`Timestamp` and `Duration`, values that may be missing are `Optional`, everything else is an `Opaque`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from setpoint.cel.errors import EvaluationError
+from setpoint.cel.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    INT,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    TYPE,
+    UINT,
+    Type,
+)
+
+__all__ = [
+    "LISTS",
+    "MAX_INT",
+    "MAX_UINT",
+    "MIN_INT",
+    "MISSING",
+    "NONE",
+    "Duration",
+    "ListValue",
+    "MapValue",
+    "Opaque",
+    "Optional",
+    "PlainMap",
+    "Timestamp",
+    "UInt",
+    "Value",
+    "compare",
+    "contains",
+    "equal",
+    "no_overload",
+    "show",
+    "size",
+    "type_of_value",
+]
+
+Value: TypeAlias = Any
+"""Any value of CEL."""
+
+MIN_INT: Final = -(2**63)
+MAX_INT: Final = 2**63 - 1
+MAX_UINT: Final = 2**64 - 1
+MIN_SECONDS: Final = -62135596800
+MAX_SECONDS: Final = 253402300799
+
+
+class UInt(int):
+    """An unsigned integer, 0 to 2**64-1."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Duration:
+    """A span of time in nanoseconds."""
+
+    nanoseconds: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Timestamp:
+    """A moment in nanoseconds since 1970, UTC; year 1 to 9999."""
+
+    nanoseconds: int
+
+
+class _Missing:
+    __slots__ = ()
+
+
+MISSING: Final = _Missing()
+"""What a map gives for a key that it does not have."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Optional:
+    """A value, or none."""
+
+    value: Value = MISSING
+
+    @property
+    def present(self) -> bool:
+        """Whether there is a value."""
+        return self.value is not MISSING
+
+    def get(self) -> Value:
+        """The value. Raises EvaluationError if there is none."""
+        if self.value is MISSING:
+            raise EvaluationError("optional.none() dereference")
+        return self.value
+
+
+NONE: Final = Optional()
+
+
+class ListValue:
+    """A list that is not Python's own: elements are made when they are asked for."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def __getitem__(self, index: int) -> Value:
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[Value]:
+        for index in range(len(self)):
+            yield self[index]
+
+    def equals(self, other: list[Value] | ListValue) -> bool:
+        """Whether the elements are the same, in the same order."""
+        return len(self) == len(other) and all(map(equal, self, other))
+
+    def plus(self, other: list[Value] | ListValue) -> Value:
+        """Both, one after the other."""
+        return [*self, *other]
+
+
+LISTS: Final = (list, ListValue)
+
+
+class MapValue:
+    """A map from bool, int, uint or string to values."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def find(self, key: Value) -> Value:
+        """The value, or MISSING."""
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[Value]:
+        """The keys, in no order to rely on."""
+        raise NotImplementedError
+
+    def equals(self, other: MapValue) -> bool:
+        """Whether keys and values are the same."""
+        if len(self) != len(other):
+            return False
+        for key in self:
+            found = other.find(key)
+            if found is MISSING or not equal(self.find(key), found):
+                return False
+        return True
+
+
+class PlainMap(MapValue):
+    """A map that an expression made."""
+
+    __slots__ = ("_entries",)
+
+    def __init__(self, entries: dict[Any, tuple[Value, Value]] | None = None) -> None:
+        self._entries = {} if entries is None else entries
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def find(self, key: Value) -> Value:
+        found = self._entries.get(_plain_key(key))
+        return MISSING if found is None else found[1]
+
+    def __iter__(self) -> Iterator[Value]:
+        return (key for key, _ in self._entries.values())
+
+    def put(self, key: Value, value: Value) -> None:
+        """For who makes the map."""
+        self._entries[_plain_key(key)] = (key, value)
+
+    def drop(self, key: Value) -> None:
+        """For who makes the map."""
+        self._entries.pop(_plain_key(key), None)
+
+    def with_entry(self, key: Value, value: Value) -> PlainMap:
+        """A map with one entry more. Raises EvaluationError if the key is there."""
+        plain = _plain_key(key)
+        if plain in self._entries:
+            raise EvaluationError(f"insert failed: key {show(key)} already exists")
+        return PlainMap({**self._entries, plain: (key, value)})
+
+
+def _plain_key(key: Value) -> Any:
+    """Equal numbers are equal keys; a bool is no number."""
+    if isinstance(key, bool):
+        return ("bool", key)
+    if isinstance(key, (int, float, str)):
+        return key
+    raise EvaluationError(f"unsupported key type: {type_of_value(key).runtime_name}")
+
+
+class Opaque:
+    """A value of a type that a library brings."""
+
+    __slots__ = ()
+
+    @property
+    def kind(self) -> Type:
+        """Its type."""
+        raise NotImplementedError
+
+    def equals(self, other: Opaque) -> bool:
+        """Whether it is the same as another value of the same type."""
+        raise NotImplementedError
+
+
+def type_of_value(value: Value) -> Type:
+    """The type at run time; what is inside lists and maps is not said."""
+    if isinstance(value, Opaque):
+        return value.kind
+    if isinstance(value, LISTS):
+        return Type("list")
+    if isinstance(value, MapValue):
+        return Type("map")
+    return _TYPES[type(value)]
+
+
+_TYPES: Final[dict[type, Type]] = {
+    type(None): NULL,
+    bool: BOOL,
+    int: INT,
+    UInt: UINT,
+    float: DOUBLE,
+    str: STRING,
+    bytes: BYTES,
+    Duration: DURATION,
+    Timestamp: TIMESTAMP,
+    Type: TYPE,
+    Optional: Type("opaque", "optional_type"),
+}
+
+
+def no_overload() -> EvaluationError:
+    """The operands are not what the function takes."""
+    return EvaluationError("no such overload")
+
+
+def _number(value: Value) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _ordered(one: float, two: float) -> int | None:
+    """Order of numbers, None if one is NaN. An integer is taken for the nearest double where the other is one."""
+    if one != one or two != two:
+        return None
+    if isinstance(one, float) != isinstance(two, float) and abs(one) <= MAX_UINT and abs(two) <= MAX_UINT:
+        one, two = float(one), float(two)
+    return (one > two) - (one < two)
+
+
+def equal(one: Value, two: Value) -> bool:
+    """``one == two``: numbers across their types, everything else within its own. Raises EvaluationError where types
+    can't be compared."""
+    if one is None or two is None:
+        return one is two
+    if isinstance(one, str):
+        return isinstance(two, str) and one == two
+    if isinstance(one, bool) or isinstance(two, bool):
+        return isinstance(one, bool) and isinstance(two, bool) and one == two
+    if _number(one):
+        return _number(two) and _ordered(one, two) == 0
+    if isinstance(one, list):
+        if isinstance(two, ListValue):
+            return len(one) == len(two) and all(map(equal, one, two))
+        return isinstance(two, list) and len(one) == len(two) and all(map(equal, one, two))
+    if isinstance(one, ListValue):
+        if not isinstance(two, LISTS):
+            raise no_overload()
+        return one.equals(two)
+    if isinstance(one, PlainMap):
+        return isinstance(two, MapValue) and one.equals(two)
+    if isinstance(one, MapValue):
+        if not isinstance(two, MapValue):
+            raise no_overload()
+        return one.equals(two)
+    if isinstance(one, Opaque):
+        if not isinstance(two, Opaque) or one.kind != two.kind:
+            raise no_overload()
+        return one.equals(two)
+    if isinstance(one, Optional):
+        if not isinstance(two, Optional) or one.present != two.present:
+            return False
+        return not one.present or equal(one.value, two.value)
+    if isinstance(one, Type) and isinstance(two, Type):
+        return one.runtime_name == two.runtime_name
+    return type(one) is type(two) and bool(one == two)
+
+
+def compare(one: Value, two: Value) -> int:
+    """-1, 0 or 1. Raises EvaluationError for what has no order."""
+    if _number(one) and _number(two):
+        order = _ordered(one, two)
+        if order is None:
+            raise EvaluationError("NaN values cannot be ordered")
+        return order
+    if type(one) is not type(two) or not isinstance(one, (str, bytes, bool, Duration, Timestamp)):
+        raise no_overload()
+    return int(one > two) - int(one < two)
+
+
+def contains(container: Value, item: Value) -> bool:
+    """``item in container``. Raises EvaluationError if it is neither list nor map."""
+    if isinstance(container, MapValue):
+        return container.find(item) is not MISSING
+    if not isinstance(container, LISTS):
+        raise no_overload()
+    problem: EvaluationError | None = None
+    for element in container:
+        try:
+            if equal(element, item):
+                return True
+        except EvaluationError as error:
+            problem = problem or error
+    if problem is not None:
+        raise problem
+    return False
+
+
+def size(value: Value) -> int:
+    """Characters, bytes, elements or entries; 1 for what has no size (as costs are counted)."""
+    if isinstance(value, (str, bytes, list, ListValue, MapValue)):
+        return len(value)
+    if isinstance(value, Optional) and value.present:
+        return size(value.value)
+    return 1
+
+
+def show(value: Value) -> str:
+    """A value in a message."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None:
+        return "null"
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
+        return str(int(value)) if value.is_integer() and abs(value) < 1e21 else repr(value)
+    if isinstance(value, LISTS):
+        return f"[{', '.join(map(show, value))}]"
+    if isinstance(value, MapValue):
+        return "{" + ", ".join(f"{show(key)}: {show(value.find(key))}" for key in value) + "}"
+    if isinstance(value, Type):
+        return value.runtime_name
+    if isinstance(value, Optional):
+        return f"optional({show(value.value)})" if value.present else "optional.none()"
+    return str(value)
