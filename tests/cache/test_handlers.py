@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setpoint.cache import Head, Informer, InformerFactory, InformerStopped
+from setpoint.cache import Head, Heads, Informer, InformerFactory, InformerStopped
 from setpoint.models.core_v1 import Pod
 from setpoint.testing import advance, settle, virtual_time
 
@@ -380,6 +380,46 @@ async def test_each_handler_is_resynced_at_its_own_period() -> None:
         pods.add_event_handler(**late.handlers(), resync=0.1)
         await advance(2.9)
         assert late.calls == ["list a", "sync a", "sync a"], "the shortest period is a second"
+
+
+@virtual_time
+async def test_heads_on_demand_are_the_same_heads_and_say_whether_owners_changed_without_a_look() -> None:
+    def owned(name: str, controller: bool) -> dict[str, Any]:
+        reference = {"apiVersion": "v1", "kind": "Pod", "name": name, "uid": "u", "controller": controller}
+        return {"metadata": {"ownerReferences": [reference]}}
+
+    server = FakeServer()
+    server.put("a", **owned("x", True))
+    given: list[tuple[Head, Head]] = []
+    asked: list[tuple[Head, Head]] = []
+    said: list[tuple[bool, bool]] = []
+
+    def on_change(heads: Heads) -> None:
+        assert heads.same_object
+        said.append((heads.same_owners, heads.same_version))
+        asked.append((heads.old, heads.new))
+
+    async with informing(server) as pods:
+        pods.add_event_handler(on_update=lambda old, new: given.append((old, new)), resync=60)
+        pods.add_event_handler(on_change=on_change, resync=60)
+        with pytest.raises(TypeError, match="not both"):
+            pods.add_event_handler(on_change=on_change, on_update=lambda old, new: None)
+        await pods.wait_synced()
+        server.put("a", phase="Failed", **owned("x", True))
+        await settle()
+        server.put("a", **owned("x", False))
+        await settle()
+        server.put("a", **owned("renamed", False))
+        await settle()
+        await advance(61)
+        assert said == [(True, False), (False, False), (False, False), (True, True)]
+        assert asked == given
+        said.clear()
+        pods.add_index("phase", lambda head: [head.name])
+        server.put("a", **owned("renamed", False))
+        await settle()
+        assert said == [(False, False)], "where it can't tell, it says no"
+        assert asked == given
 
 
 @virtual_time

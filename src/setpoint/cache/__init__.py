@@ -9,7 +9,7 @@ from setpoint.cache.intake import Intake, Transform
 from setpoint.cache.lister import Lister
 from setpoint.cache.metrics import InformerMetrics
 from setpoint.cache.reflector import Reflector, Sink
-from setpoint.cache.registration import HandlerRegistration
+from setpoint.cache.registration import HandlerRegistration, Heads
 from setpoint.cache.scope import Scope
 from setpoint.cache.shared import SharedInformer
 from setpoint.cache.snapshot import Snapshot
@@ -23,6 +23,7 @@ __all__ = [
     "CacheSyncError",
     "HandlerRegistration",
     "Head",
+    "Heads",
     "Index",
     "IndexFunction",
     "Informer",

@@ -11,7 +11,7 @@ from setpoint.cache.errors import InformerStopped
 from setpoint.cache.index import IndexFunction
 from setpoint.cache.lister import Lister
 from setpoint.cache.record import version_number
-from setpoint.cache.registration import HandlerRegistration, OnAdd, OnDelete, OnUpdate
+from setpoint.cache.registration import HandlerRegistration, OnAdd, OnChange, OnDelete, OnUpdate
 from setpoint.cache.shared import SharedInformer
 from setpoint.cache.snapshot import Snapshot
 from setpoint.cache.store import Store
@@ -100,6 +100,7 @@ class Informer(Generic[K]):
         on_add: OnAdd | None = None,
         on_update: OnUpdate | None = None,
         on_delete: OnDelete | None = None,
+        on_change: OnChange | None = None,
         filter: Callable[[Head], bool] | None = None,
         resync: float | None = None,
         name: str = "",
@@ -107,20 +108,26 @@ class Informer(Generic[K]):
         """Be told of changes.
 
         ``on_add(head, initial)``, ``on_update(old, new)`` and ``on_delete(head, final_state_unknown)`` get heads and
-        flags; they may be functions or coroutine functions. ``filter`` shows only the objects it returns true for: an
-        update that makes it true is an add, one that makes it false a delete. ``resync`` seconds (at least 1; 0 for
-        never; default: the factory's) is the period in which all objects come as updates again. ``name`` is for logs.
+        flags; they may be functions or coroutine functions. ``on_change(heads)`` is ``on_update`` for who seldom looks
+        at the old head, which costs as much as all the rest of a delivery: `Heads` are decoded when they are asked for.
+        ``filter`` shows only the objects it returns true for: an update that makes it true is an add, one that makes it
+        false a delete. ``resync`` seconds (at least 1; 0 for never; default: the factory's) is the period in which all
+        objects come as updates again. ``name`` is for logs.
 
         Raises:
             InformerStopped: this handle or its factory has been closed.
+            TypeError: both ``on_update`` and ``on_change`` are given.
         """
         if self._closed:
             raise InformerStopped(f"this handle to the informer of {self.resource} has been closed")
+        if on_update is not None and on_change is not None:
+            raise TypeError("add_event_handler() takes on_update or on_change, not both: they are told of the same")
         registration = HandlerRegistration(
             self._shared.store,
             on_add=on_add,
             on_update=on_update,
             on_delete=on_delete,
+            on_change=on_change,
             filter=filter,
             resync=self._resync if resync is None else resync,
             name=name,

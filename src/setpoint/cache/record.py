@@ -13,6 +13,7 @@ Record = bytes
 
 _TRAILER = struct.Struct("<QQIIB")
 TRAILER_BYTES = _TRAILER.size
+_FINGERPRINT = slice(8 - TRAILER_BYTES, 16 - TRAILER_BYTES)
 _pack = _TRAILER.pack
 _unpack_from = _TRAILER.unpack_from
 
@@ -32,8 +33,9 @@ def version_number(resource_version: str) -> int:
 def seal(small: bytes, version: int, fingerprint: int, end: int, length: int, scheme: int) -> Record:
     """A record of a compressed document.
 
-    ``version`` is the `version_number`, ``fingerprint`` 64 bits that change with the index values, ``end`` the end of
-    the metadata in the document, ``length`` the document's, ``scheme`` what `Compressor.decompress` needs to know.
+    ``version`` is the `version_number`, ``fingerprint`` 64 bits that change with the index values, the uid and the
+    owners, ``end`` the end of the metadata in the document, ``length`` the document's, ``scheme`` what
+    `Compressor.decompress` needs to know.
     """
     return small + _pack(version, fingerprint, end, length, scheme)
 
@@ -46,6 +48,11 @@ def unseal(record: Record) -> tuple[int, int, int, int, int]:
 
 def version_of(record: Record) -> int:
     return int.from_bytes(record[-TRAILER_BYTES : 8 - TRAILER_BYTES], "little")
+
+
+def same_fingerprint(one: Record, other: Record) -> bool:
+    """Whether two records of one key are of the same object, with the same owners and index values."""
+    return one[_FINGERPRINT] == other[_FINGERPRINT]
 
 
 def scheme_of(record: Record) -> int:

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
-from setpoint.cache.record import Record
+from setpoint.cache.record import Record, same_fingerprint, version_of
 from setpoint.cache.store import Store
 from setpoint.meta.head import Head
 
@@ -19,6 +19,7 @@ logger = logging.getLogger("setpoint.cache")
 OnAdd = Callable[[Head, bool], Any]
 OnUpdate = Callable[[Head, Head], Any]
 OnDelete = Callable[[Head, bool], Any]
+OnChange = Callable[["Heads"], Any]
 
 MIN_RESYNC = 1.0
 _SLICE = 0.01
@@ -68,17 +69,18 @@ class HandlerRegistration:
         on_add: OnAdd | None,
         on_update: OnUpdate | None,
         on_delete: OnDelete | None,
+        on_change: OnChange | None = None,
         filter: Callable[[Head], bool] | None = None,
         resync: float = 0.0,
         name: str = "",
     ) -> None:
-        self.name = name or _name_of(on_add or on_update or on_delete)
+        self.name = name or _name_of(on_add or on_update or on_change or on_delete)
         self.resync = max(resync, MIN_RESYNC) if resync else 0.0
         self.failures = 0
         self.delivered = 0
         self._store = store
         self._on_add = on_add
-        self._on_update = on_update
+        self._on_change = on_change if on_update is None else _with_both(on_update)
         self._on_delete = on_delete
         self._filter = filter
         self._mailbox: OrderedDict[str, _Entry] = OrderedDict()
@@ -247,13 +249,13 @@ class HandlerRegistration:
             elif old is None:
                 if self._on_add is not None:
                     result = self._on_add(heads.new, initial)
-            elif heads.old.uid != heads.new.uid:
+            elif not heads.same_object:
                 # Another object of the same name: the end of the one and the beginning of the other.
                 self._next_add = heads.new
                 if self._on_delete is not None:
                     result = self._on_delete(*heads.ending(unknown or heads.last is None))
-            elif self._on_update is not None:
-                result = self._on_update(heads.old, heads.new)
+            elif self._on_change is not None:
+                result = self._on_change(heads)
         except Exception:  # noqa: BLE001 - a handler’s failure is its own
             self._failed(key)
         if result is not None and inspect.isawaitable(result):
@@ -344,6 +346,33 @@ class Heads:
         return self._new
 
     @property
+    def same_object(self) -> bool:
+        """Whether old and new are of one object, and not of two that had the name one after the other."""
+        return self.same_owners or self.old.uid == self.new.uid
+
+    @property
+    def same_owners(self) -> bool:
+        """Whether old and new are of one object, whose owners are the same. Decodes nothing; where it can't tell, it
+        says no."""
+        old, new = self._old_record, self._new_record
+        assert old is not None
+        assert new is not None
+        return old is new or same_fingerprint(old, new)
+
+    @property
+    def same_version(self) -> bool:
+        """Whether nothing happened: this is a resync."""
+        old, new = self._old_record, self._new_record
+        assert old is not None
+        assert new is not None
+        if old is new:
+            return True
+        number = version_of(old)
+        if number or version_of(new):
+            return number == version_of(new)
+        return self.old.resource_version == self.new.resource_version
+
+    @property
     def last(self) -> Head | None:
         """What the server said of the object as it went, None if nothing."""
         return self._last
@@ -353,6 +382,10 @@ class Heads:
         if self._last is None:
             return self.old, unknown
         return (self._last, unknown) if self._last.uid == self.old.uid else (self.old, True)
+
+
+def _with_both(on_update: OnUpdate) -> OnChange:
+    return lambda heads: on_update(heads.old, heads.new)
 
 
 def _name_of(function: Callable[..., Any] | None) -> str:

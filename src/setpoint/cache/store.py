@@ -240,6 +240,14 @@ class Store:
             logger.exception("index function %r failed for %s: it is not indexed", index.function, head.key)
             return ()
 
+    def _fingerprint(self, head: Head, values: tuple[tuple[str, ...], ...]) -> int:
+        """What says, without decoding, that nothing changed of who an object is, whose it is, and how it is found."""
+        owners = head.owner_references
+        if owners:
+            refs = tuple([(each.uid, each.controller, each.kind, each.name, each.api_version) for each in owners])
+            return hash((self._salt, values, head.uid, refs)) & _MASK
+        return hash((self._salt, values, head.uid)) & _MASK
+
     def _reindex(self, key: str, old: Record | None, values: tuple[tuple[str, ...], ...]) -> None:
         if old is None:
             for index, new_values in zip(self._all_indexes, values, strict=True):
@@ -268,7 +276,7 @@ class Store:
             return STALE
         length = len(document)
         values = tuple([self._values(index, head, document) for index in self._all_indexes])
-        fingerprint = hash((self._salt, values)) & _MASK
+        fingerprint = self._fingerprint(head, values)
         scheme, small = self._compressor.compress(document)
         record = seal(small, version, fingerprint, end, length, scheme)
         self._set(key, head.namespace, old, record, length, values, fingerprint)
@@ -420,7 +428,7 @@ class Replacement:
             self._fresh[key] = known
             return
         values = tuple([store._values(index, item.head, item.document) for index in store._all_indexes])
-        fingerprint = hash((store._salt, values)) & _MASK
+        fingerprint = store._fingerprint(item.head, values)
         scheme, small = store._compressor.compress(item.document)
         self._fresh[key] = seal(small, version, fingerprint, item.end, len(item.document), scheme)
 

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import msgspec
 
-from setpoint.cache import CacheSyncError, Head, Informer, InformerFactory
+from setpoint.cache import CacheSyncError, Head, Heads, Informer, InformerFactory
 from setpoint.client import ApiError, Client, Forbidden, NotFound, PatchType, Sent, TransportError, Unauthorized
 from setpoint.controller.barriers import Barriers
 from setpoint.controller.cause import Cause, CauseLog, waited
@@ -283,17 +283,22 @@ class RunningController(Generic[K]):
             else:
                 deliver(None, head, "create", head.resource_version, 0)
 
-        def on_update(old: Head, new: Head) -> None:
+        def on_change(heads: Heads) -> None:
+            new = heads.new
             version = new.resource_version
-            if version == old.resource_version:
-                deliver(old, new, "sync", version, LOW_PRIORITY)
+            if heads.same_version:
+                deliver(new, new, "sync", version, LOW_PRIORITY)
                 return
-            if primary and echoes:
-                own = echoes.get(new.key)
-                if own is not None and version in own and old.resource_version in own:
-                    metrics.suppressed += 1
-                    return
-            deliver(old, new, "update", version, 0)
+            if primary:
+                if echoes:
+                    own = echoes.get(new.key)
+                    if own is not None and version in own and heads.old.resource_version in own:
+                        metrics.suppressed += 1
+                        return
+                needs_old = bool(predicates)
+            else:
+                needs_old = bool(predicates) or not owns or not heads.same_owners
+            deliver(heads.old if needs_old else new, new, "update", version, 0)
 
         def on_delete(head: Head, final_state_unknown: bool) -> None:
             if primary:
@@ -301,7 +306,7 @@ class RunningController(Generic[K]):
             deliver(head, None, "delete", head.resource_version, 0)
 
         self._registrations.append(
-            informer.add_event_handler(on_add=on_add, on_update=on_update, on_delete=on_delete, name=self.name)
+            informer.add_event_handler(on_add=on_add, on_change=on_change, on_delete=on_delete, name=self.name)
         )
 
     # -- writes --------------------------------------------------------------------------------------------------------
