@@ -230,3 +230,175 @@ def test_a_template_has_one_hash_until_it_collides() -> None:
     assert template_hash(template()) == template_hash(template())
     assert template_hash(template()) != template_hash(template("web:2"))
     assert template_hash(template()) != template_hash(template(), 1)
+
+
+# -- whose they are ----------------------------------------------------------------------------------------------------
+
+
+def pod(name: str, app: str = "web", **metadata: Any) -> Pod:
+    made = template()
+    return Pod(metadata=ObjectMeta(name=name, namespace="default", labels={"app": app}, **metadata), spec=made.spec)
+
+
+def owner_of(found: Pod | ReplicaSet) -> str:
+    controller = found.metadata.controller
+    return controller.name if controller is not None else ""
+
+
+@virtual_time
+async def test_pods_that_belong_to_nobody_are_adopted_and_count() -> None:
+    async with cluster() as world:
+        await world.create(pod("early"))
+        await world.create(pod("other", app="db"))
+        await world.create(replica_set(2))
+        await world.settle()
+        found = {each.name: owner_of(each) for each in await world.list(Pod)}
+        assert (len(found), found["early"], found["other"]) == (3, "web", "")
+        # Also one that comes later, or gets the labels later; it is one too many then.
+        await world.client.patch(Pod, "other", {"metadata": {"labels": {"app": "web"}}}, namespace="default")
+        await world.settle()
+        assert {owner_of(each) for each in await world.list(Pod)} == {"web"}
+        assert len(await world.list(Pod)) == 2
+        reference = (await world.list(Pod))[0].metadata.owner_references[0]
+        assert (reference.controller, reference.block_owner_deletion, reference.kind) == (True, True, "ReplicaSet")
+
+
+@virtual_time
+async def test_a_pod_whose_labels_are_taken_off_is_let_go_and_replaced() -> None:
+    """As people do it to look at a pod that misbehaves."""
+    async with cluster() as world:
+        await world.create(replica_set(2))
+        await world.settle()
+        suspect = (await world.list(Pod))[0]
+        await world.client.patch(Pod, suspect.name, {"metadata": {"labels": {"app": "debug"}}}, namespace="default")
+        await world.settle()
+        found = {each.name: owner_of(each) for each in await world.list(Pod)}
+        assert found.pop(suspect.name) == ""
+        assert list(found.values()) == ["web", "web"]
+        await world.delete(await world.get(ReplicaSet, "web"))
+        await world.settle()
+        assert [each.name for each in await world.list(Pod)] == [suspect.name], "nobody collects what was let go"
+
+
+@virtual_time
+async def test_what_ends_neither_adopts_nor_is_adopted() -> None:
+    async with cluster() as world:
+        held = replica_set(1)
+        held.metadata.finalizers = ["test.example.com/hold"]
+        await world.create(held)
+        await world.settle()
+        await world.delete(await world.get(ReplicaSet, "web"))
+        await world.create(pod("late"))
+        await world.settle()
+        assert owner_of(await world.get(Pod, "late")) == ""
+    async with cluster() as world:
+        ending = pod("ending", finalizers=["test.example.com/hold"])
+        await world.create(ending)
+        await world.delete(await world.get(Pod, "ending"))
+        await world.create(replica_set(1))
+        await world.settle()
+        assert owner_of(await world.get(Pod, "ending")) == ""
+        assert len(await world.list(Pod)) == 2
+
+
+@virtual_time
+async def test_two_replica_sets_with_one_selector_leave_each_others_pods_alone() -> None:
+    async with cluster() as world:
+        for name in ("one", "two"):
+            made = replica_set(2)
+            made.metadata.name = name
+            await world.create(made)
+        await world.create(pod("free"))
+        await world.settle()
+        owners = sorted(owner_of(each) for each in await world.list(Pod))
+        assert owners == ["one", "one", "two", "two"]
+
+
+@virtual_time
+async def test_a_deployment_that_is_replaced_without_its_pods_takes_them_over() -> None:
+    """``kubectl delete --cascade=orphan``, and the same deployment again."""
+    async with cluster() as world:
+        await world.create(deployment(3))
+        await world.settle()
+        before = {each.metadata.uid for each in await world.list(Pod)}
+        (kept,) = await world.list(ReplicaSet)
+        await world.delete(await world.get(Deployment, "web"), propagation="Orphan")
+        await world.settle()
+        assert owner_of(await world.get(ReplicaSet, kept.name)) == ""
+        await world.create(deployment(3))
+        await world.settle()
+        (found,) = await world.list(ReplicaSet)
+        assert (found.uid, owner_of(found)) == (kept.uid, "web")
+        assert {each.metadata.uid for each in await world.list(Pod)} == before
+        assert (await world.get(Deployment, "web")).is_available
+
+
+# -- progress ----------------------------------------------------------------------------------------------------------
+
+
+def progress(made: Deployment) -> tuple[str | None, str | None]:
+    return next((each.status, each.reason) for each in made.status.conditions if each.type == "Progressing")
+
+
+async def make_ready(world: Any, name: str) -> None:
+    ready = [{"type": "Ready", "status": "True"}]
+    status = {"status": {"phase": "Running", "conditions": ready}}
+    await world.client.patch(Pod, name, status, namespace="default", subresource="status")
+
+
+@virtual_time
+async def test_a_rollout_without_progress_is_late_after_its_deadline_and_goes_on_all_the_same() -> None:
+    async with cluster(nodes=0) as world:  # so that no pod ever starts by itself
+        await world.create(deployment(2, progress_deadline_seconds=60))
+        await advance(30)
+        assert progress(await world.get(Deployment, "web")) == ("True", "ReplicaSetUpdated")
+        await make_ready(world, (await world.list(Pod))[0].name)
+        await advance(55)
+        made = await world.get(Deployment, "web")
+        assert progress(made) == ("True", "ReplicaSetUpdated"), "progress starts the deadline anew"
+        await advance(10)
+        made = await world.get(Deployment, "web")
+        assert progress(made) == ("False", "ProgressDeadlineExceeded")
+        assert "has timed out progressing" in str(made.status.conditions)
+        await advance(600)
+        assert progress(await world.get(Deployment, "web")) == ("False", "ProgressDeadlineExceeded")
+        await make_ready(world, (await world.list(Pod))[1].name)
+        await advance(5)
+        made = await world.get(Deployment, "web")
+        assert progress(made) == ("True", "NewReplicaSetAvailable")
+        # What is rolled out is not late again because a pod fails later, but a new rollout may be.
+        await world.delete((await world.list(Pod))[0])
+        await advance(600)
+        assert progress(await world.get(Deployment, "web")) == ("True", "NewReplicaSetAvailable")
+        made = await world.get(Deployment, "web")
+        made.spec.template.spec.containers[0].image = "web:2"
+        await world.update(made)
+        await advance(5)
+        assert progress(await world.get(Deployment, "web"))[0] == "True"
+        await advance(70)
+        assert progress(await world.get(Deployment, "web")) == ("False", "ProgressDeadlineExceeded")
+
+
+@virtual_time
+async def test_a_pause_does_not_count_and_without_a_deadline_nothing_is_said() -> None:
+    async with cluster(nodes=0) as world:
+        await world.create(deployment(2, progress_deadline_seconds=60))
+        await advance(30)
+        made = await world.get(Deployment, "web")
+        made.spec.paused = True
+        await world.update(made)
+        await advance(300)
+        assert progress(await world.get(Deployment, "web")) == ("Unknown", "DeploymentPaused")
+        made = await world.get(Deployment, "web")
+        made.spec.paused = None
+        await world.update(made)
+        await advance(5)
+        assert progress(await world.get(Deployment, "web")) == ("Unknown", "DeploymentResumed")
+        await advance(70)
+        assert progress(await world.get(Deployment, "web")) == ("False", "ProgressDeadlineExceeded")
+        made = await world.get(Deployment, "web")
+        made.spec.progress_deadline_seconds = 2**31 - 1
+        await world.update(made)
+        await advance(5)
+        conditions = (await world.get(Deployment, "web")).status.conditions
+        assert [each.type for each in conditions] == ["Available"]

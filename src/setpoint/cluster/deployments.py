@@ -9,9 +9,11 @@ from typing import Any, Final
 import msgspec
 
 from setpoint.client import AlreadyExists
-from setpoint.controller import Context, Controller, Outcome, done
+from setpoint.cluster.claims import Claims
+from setpoint.cluster.rollout import desired_of, is_complete, report, seconds_left
+from setpoint.controller import Context, Controller, Outcome, after, done
 from setpoint.meta import ObjectMeta, to_wire
-from setpoint.models.apps_v1 import Deployment, DeploymentCondition, ReplicaSet, ReplicaSetSpec
+from setpoint.models.apps_v1 import Deployment, ReplicaSet, ReplicaSetSpec
 from setpoint.models.core_v1 import PodTemplateSpec
 
 HASH_LABEL: Final = "pod-template-hash"
@@ -25,20 +27,34 @@ class Deployments:
 
     `RollingUpdate` keeps the number of available pods above ``replicas - maxUnavailable`` and the number of all pods
     below ``replicas + maxSurge``; `Recreate` ends the old pods before it makes new ones. Revisions, the history limit,
-    pausing and the conditions that ``kubectl rollout status`` reads are kept.
+    pausing and the conditions that ``kubectl rollout status`` reads are kept. A rollout without progress for
+    ``progressDeadlineSeconds`` is reported (``ProgressDeadlineExceeded``) and goes on as soon as it can. ReplicaSets
+    that match its selector and belong to nobody become its own.
 
-    *Caveats*: the progress deadline is not watched; a paused Deployment is not scaled in proportion.
+    *Caveats*: a paused Deployment is not scaled in proportion.
     """
 
     def __init__(self) -> None:
-        self.controller = Controller(
-            Deployment, self._reconcile, name="deployment", owns_status=True, leader_only=False
-        ).owns(ReplicaSet)
+        self._claims = Claims(Deployment, ReplicaSet, lambda deployment: deployment.spec.selector)
+        self.controller = (
+            Controller(
+                Deployment,
+                self._reconcile,
+                name="deployment",
+                owns_status=True,
+                leader_only=False,
+                predicates=[self._claims.forget_deleted],
+            )
+            .owns(ReplicaSet)
+            .watches(ReplicaSet, self._claims.of_orphan)
+        )
 
     async def _reconcile(self, deployment: Deployment, ctx: Context) -> Outcome:
-        owned = [replica_set for replica_set in ctx.owned(ReplicaSet) if not replica_set.is_deleting]
+        claimed = await self._claims.claim(deployment, ctx)
+        owned = [replica_set for replica_set in claimed if not replica_set.is_deleting]
         current = _find(owned, deployment.spec.template)
         others = [replica_set for replica_set in owned if replica_set is not current]
+        created = current is None and not deployment.spec.paused
         if not deployment.spec.paused:
             if current is None:
                 current = await self._create(deployment, others, ctx)
@@ -49,11 +65,13 @@ class Deployments:
             else:
                 await self._roll(deployment, current, others, ctx)
         elif current is not None and not any(map(_wanted, others)):
-            await _scale(current, _desired(deployment), ctx)
-        _report(deployment, current, others)
-        if current is not None and _is_complete(deployment):
+            await _scale(current, desired_of(deployment), ctx)
+        unavailable = limits(deployment)[1]
+        report(deployment, current, others, created=created, unavailable=unavailable, now=ctx.now())
+        if current is not None and is_complete(deployment):
             await self._clean_up(deployment, others, ctx)
-        return done()
+        left = seconds_left(deployment, ctx.now())
+        return done() if left is None else after(left, "the progress deadline")
 
     # -- ReplicaSets ---------------------------------------------------------------------------------------------------
 
@@ -68,7 +86,7 @@ class Deployments:
             metadata=ObjectMeta(
                 name=f"{deployment.name}-{digest}",
                 labels=dict(template.metadata.labels),
-                annotations={REVISION: revision, DESIRED: str(_desired(deployment))},
+                annotations={REVISION: revision, DESIRED: str(desired_of(deployment))},
             ),
             spec=ReplicaSetSpec(
                 replicas=0,
@@ -103,10 +121,10 @@ class Deployments:
         for replica_set in others:
             await _scale(replica_set, 0, ctx)
         if not any(each.status.replicas or each.status.terminating_replicas for each in others):
-            await _scale(current, _desired(deployment), ctx)
+            await _scale(current, desired_of(deployment), ctx)
 
     async def _roll(self, deployment: Deployment, current: ReplicaSet, others: list[ReplicaSet], ctx: Context) -> None:
-        desired = _desired(deployment)
+        desired = desired_of(deployment)
         surge, unavailable = limits(deployment)
         total = _wanted(current) + sum(map(_wanted, others))
         if _wanted(current) > desired:
@@ -145,7 +163,7 @@ class Deployments:
 def limits(deployment: Deployment) -> tuple[int, int]:
     """``maxSurge`` (rounded up) and ``maxUnavailable`` (rounded down) in pods; at least one of them is not 0."""
     rolling = deployment.spec.strategy.rolling_update if deployment.spec.strategy else None
-    desired = _desired(deployment)
+    desired = desired_of(deployment)
     surge = _part(rolling.max_surge if rolling and rolling.max_surge is not None else "25%", desired, up=True)
     unavailable = _part(
         rolling.max_unavailable if rolling and rolling.max_unavailable is not None else "25%", desired, up=False
@@ -188,10 +206,6 @@ def _part(value: int | str, whole: int, *, up: bool) -> int:
     return -(-whole * percent // 100) if up else whole * percent // 100
 
 
-def _desired(deployment: Deployment) -> int:
-    return 1 if deployment.spec.replicas is None else deployment.spec.replicas
-
-
 def _wanted(replica_set: ReplicaSet) -> int:
     return 1 if replica_set.spec.replicas is None else replica_set.spec.replicas
 
@@ -210,53 +224,3 @@ async def _scale(replica_set: ReplicaSet, replicas: int, ctx: Context) -> None:
 async def _annotate(deployment: Deployment, revision: str, ctx: Context) -> None:
     if deployment.annotations.get(REVISION) != revision:
         await ctx.patch(deployment, {"metadata": {"annotations": {REVISION: revision}}})
-
-
-def _report(deployment: Deployment, current: ReplicaSet | None, others: list[ReplicaSet]) -> None:
-    status = deployment.status
-    everything = [*others, *([current] if current is not None else [])]
-    desired = _desired(deployment)
-    status.replicas = sum(each.status.replicas for each in everything)
-    status.updated_replicas = current.status.replicas if current is not None else 0
-    status.ready_replicas = sum(each.status.ready_replicas or 0 for each in everything)
-    status.available_replicas = sum(each.status.available_replicas or 0 for each in everything)
-    status.terminating_replicas = sum(each.status.terminating_replicas or 0 for each in everything)
-    status.unavailable_replicas = max(desired - status.available_replicas, 0)
-    enough = status.available_replicas >= desired - limits(deployment)[1]
-    _set(
-        deployment,
-        DeploymentCondition(
-            type="Available",
-            status="True" if enough else "False",
-            reason="MinimumReplicasAvailable" if enough else "MinimumReplicasUnavailable",
-            message=f"Deployment {'has' if enough else 'does not have'} minimum availability.",
-        ),
-    )
-    complete = _is_complete(deployment)
-    name = current.name if current is not None else ""
-    _set(
-        deployment,
-        DeploymentCondition(
-            type="Progressing",
-            status="True",
-            reason="NewReplicaSetAvailable" if complete else "ReplicaSetUpdated",
-            message=f'ReplicaSet "{name}" {"has successfully progressed" if complete else "is progressing"}.',
-        ),
-    )
-
-
-def _is_complete(deployment: Deployment) -> bool:
-    status, desired = deployment.status, _desired(deployment)
-    return (status.updated_replicas, status.replicas, status.available_replicas) == (desired, desired, desired)
-
-
-def _set(deployment: Deployment, new: DeploymentCondition) -> None:
-    """Transition times are filled in when the status is written."""
-    conditions = deployment.status.conditions
-    for place, old in enumerate(conditions):
-        if old.type == new.type:
-            if (old.status, old.reason, old.message) != (new.status, new.reason, new.message):
-                new.last_update_time = old.last_update_time
-                conditions[place] = new
-            return
-    conditions.append(new)

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from setpoint.client import AlreadyExists
+from setpoint.cluster.claims import Claims
 from setpoint.controller import Context, Controller, Outcome, after, done
 from setpoint.meta import ObjectMeta, Selector
 from setpoint.models.apps_v1 import ReplicaSet
@@ -20,18 +21,27 @@ class ReplicaSets:
     """Creates and deletes pods until there are as many as the spec says, and counts them in the status.
 
     Pods under generated names are never made twice: the next look at the same ReplicaSet sees what the last one made.
-
-    *Caveats*: pods that match the selector and belong to nobody are not adopted.
+    Pods that match its selector and belong to nobody become its own, those that don't match any more are let go.
     """
 
     def __init__(self) -> None:
-        self.controller = Controller(
-            ReplicaSet, self._reconcile, name="replicaset", owns_status=True, leader_only=False
-        ).owns(Pod)
+        self._claims = Claims(ReplicaSet, Pod, lambda replica_set: replica_set.spec.selector)
+        self.controller = (
+            Controller(
+                ReplicaSet,
+                self._reconcile,
+                name="replicaset",
+                owns_status=True,
+                leader_only=False,
+                predicates=[self._claims.forget_deleted],
+            )
+            .owns(Pod)
+            .watches(Pod, self._claims.of_orphan)
+        )
 
     async def _reconcile(self, replica_set: ReplicaSet, ctx: Context) -> Outcome:
         wanted = replica_set.spec.replicas if replica_set.spec.replicas is not None else 1
-        owned = ctx.owned(Pod)
+        owned = await self._claims.claim(replica_set, ctx, lambda pod: not pod.is_finished)
         active = [pod for pod in owned if not pod.is_deleting and not pod.is_finished]
         for _ in range(min(wanted - len(active), BURST)):
             await self._create(replica_set, ctx)

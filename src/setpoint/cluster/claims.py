@@ -1,0 +1,103 @@
+"""Claims: whose the objects are that match a selector: orphans are adopted, what does not match any more is let go."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, TypeVar
+
+from setpoint.cache import Head
+from setpoint.client import NotFound
+from setpoint.controller import Context
+from setpoint.controller.owner import remove_owner_reference, set_controller_reference
+from setpoint.meta import LabelSelector, Object, ObjectKey, Selector, resource_of, to_wire
+
+P = TypeVar("P", bound=Object)
+C = TypeVar("C", bound=Object)
+
+
+class Claims(Generic[P, C]):
+    """The rules by which workload controllers have their children (``ControllerRefManager`` in Kubernetes).
+
+    - Mine is what has this owner as its controller and matches its selector.
+    - What matches and has no controller is adopted, unless it or the owner is being deleted; the server is asked about
+      the owner first, since a cache may not know of its end yet.
+    - What has this owner as its controller and does not match any more is let go, unless the owner is being deleted.
+
+    Each write holds for the version that was looked at: a child that has changed meanwhile is looked at again.
+    """
+
+    def __init__(self, parent: type[P], child: type[C], selector_of: Callable[[P], LabelSelector | None]) -> None:
+        self._parent = parent
+        self._child = child
+        self._selector_of = selector_of
+        self._selectors: dict[ObjectKey, Selector] = {}
+
+    def of_orphan(self, head: Head) -> Iterable[ObjectKey]:
+        """A mapping function: the owners that may adopt the object, if it has none."""
+        if head.controller is not None or head.is_deleting:
+            return ()
+        return [
+            key
+            for key, selector in self._selectors.items()
+            if key.namespace == head.namespace and selector.matches(head.labels)
+        ]
+
+    def forget_deleted(self, old: Head | None, new: Head | None) -> bool:
+        """A predicate that lets everything through, and forgets the selectors of owners that have gone."""
+        if new is None and old is not None:
+            self._selectors.pop(old.key, None)
+        return True
+
+    async def claim(self, owner: P, ctx: Context, adoptable: Callable[[C], bool] = lambda child: True) -> list[C]:
+        """The owner's children as they are now, adopted ones among them, ordered by key."""
+        selector = Selector.of(self._selector_of(owner))
+        self._selectors[owner.key] = selector
+        mine: list[C] = []
+        for child in ctx.owned(self._child):
+            controller = child.metadata.controller
+            if controller is None or controller.uid != owner.uid:
+                continue
+            if selector.matches(child.labels) or owner.is_deleting:
+                mine.append(child)
+            else:
+                await self._patch(child, ctx, lambda made: remove_owner_reference(owner, made))
+        if owner.is_deleting or not selector:
+            return mine
+        lister = ctx.lister(self._child)
+        heads = lister.heads(namespace=owner.namespace, selector=selector)
+        free = [lister.try_get(head.key) for head in heads if head.controller is None and not head.is_deleting]
+        orphans = [found for found in free if found is not None and adoptable(found)]
+        if orphans and await self._may_adopt(owner, ctx):
+            for orphan in orphans:
+                if (
+                    adopted := await self._patch(orphan, ctx, lambda made: set_controller_reference(owner, made))
+                ) is None:
+                    continue
+                mine.append(adopted)
+            mine.sort(key=lambda child: child.key)
+        return mine
+
+    async def _may_adopt(self, owner: P, ctx: Context) -> bool:
+        try:
+            found = await ctx.client.get(self._parent, owner.name, namespace=owner.namespace)
+        except NotFound:
+            return False
+        return found.uid == owner.uid and not found.is_deleting
+
+    async def _patch(self, child: C, ctx: Context, change: Callable[[C], Any]) -> C | None:
+        """None if the child has gone."""
+        made = copy.copy(child)
+        made.metadata = copy.copy(child.metadata)
+        made.metadata.owner_references = list(child.metadata.owner_references)
+        change(made)
+        metadata = {
+            "uid": child.uid,
+            "resourceVersion": child.metadata.resource_version,
+            "ownerReferences": to_wire(made.metadata.owner_references) or None,
+        }
+        ctx.log.info("owner changed", extra={"child": f"{resource_of(self._child).kind} {child.key}"})
+        try:
+            return await ctx.patch(child, {"metadata": metadata})
+        except NotFound:
+            return None

@@ -1,0 +1,167 @@
+"""Rollouts: what a Deployment's status says of one: how far it is, whether it goes on, whether it is late."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from setpoint.models.apps_v1 import Deployment, DeploymentCondition, ReplicaSet
+
+CREATED: Final = "NewReplicaSetCreated"
+FOUND: Final = "FoundNewReplicaSet"
+UPDATED: Final = "ReplicaSetUpdated"
+AVAILABLE: Final = "NewReplicaSetAvailable"
+LATE: Final = "ProgressDeadlineExceeded"
+PAUSED: Final = "DeploymentPaused"
+RESUMED: Final = "DeploymentResumed"
+NO_DEADLINE: Final = 2**31 - 1
+"""A deadline of so many seconds is none."""
+
+
+class Counts(NamedTuple):
+    """What progress is measured by."""
+
+    replicas: int
+    updated: int
+    ready: int
+    available: int
+
+    @classmethod
+    def of(cls, deployment: Deployment) -> Counts:
+        status = deployment.status
+        return cls(
+            status.replicas or 0, status.updated_replicas or 0, status.ready_replicas or 0,
+            status.available_replicas or 0,
+        )  # fmt: skip
+
+    def further_than(self, before: Counts) -> bool:
+        """More new pods, fewer old ones, or more that are ready or available."""
+        return (
+            self.updated > before.updated
+            or self.replicas - self.updated < before.replicas - before.updated
+            or self.ready > before.ready
+            or self.available > before.available
+        )
+
+
+def report(
+    deployment: Deployment,
+    current: ReplicaSet | None,
+    others: Sequence[ReplicaSet],
+    *,
+    created: bool,
+    unavailable: int,
+    now: datetime,
+) -> None:
+    """Counts, and sets the conditions ``Available`` and ``Progressing``.
+
+    ``created`` says whether ``current`` is new, ``unavailable`` how many pods may be missing.
+    """
+    before = Counts.of(deployment)
+    status, desired = deployment.status, desired_of(deployment)
+    everything = [*others, *([current] if current is not None else [])]
+    status.replicas = sum(each.status.replicas for each in everything)
+    status.updated_replicas = current.status.replicas if current is not None else 0
+    status.ready_replicas = sum(each.status.ready_replicas or 0 for each in everything)
+    status.available_replicas = sum(each.status.available_replicas or 0 for each in everything)
+    status.terminating_replicas = sum(each.status.terminating_replicas or 0 for each in everything)
+    status.unavailable_replicas = max(desired - status.available_replicas, 0)
+    enough = status.available_replicas >= desired - unavailable
+    _set(
+        deployment,
+        "Available",
+        "True" if enough else "False",
+        "MinimumReplicasAvailable" if enough else "MinimumReplicasUnavailable",
+        f"Deployment {'has' if enough else 'does not have'} minimum availability.",
+        now,
+    )
+    if deadline_of(deployment) is None:
+        status.conditions = [each for each in status.conditions if each.type != "Progressing"]
+    else:
+        _progress(deployment, current, before, created=created, now=now)
+
+
+def _progress(
+    deployment: Deployment, current: ReplicaSet | None, before: Counts, *, created: bool, now: datetime
+) -> None:
+    name = current.name if current is not None else ""
+    known = progressing(deployment)
+    reason = known.reason if known is not None else ""
+    if deployment.spec.paused:
+        if reason not in (PAUSED, LATE):  # that it is late stays to be seen
+            _set(deployment, "Progressing", "Unknown", PAUSED, "Deployment is paused", now)
+        return
+    if reason == PAUSED:  # the time of the pause does not count
+        _set(deployment, "Progressing", "Unknown", RESUMED, "Deployment is resumed", now)
+    if created:
+        _set(deployment, "Progressing", "True", CREATED, f'Created new replica set "{name}"', now)
+    elif known is None:
+        _set(deployment, "Progressing", "True", FOUND, f'Found new replica set "{name}"', now)
+    counts = Counts.of(deployment)
+    if is_complete(deployment):
+        _set(
+            deployment, "Progressing", "True", AVAILABLE, f'ReplicaSet "{name}" has successfully progressed.', now
+        )  # fmt: skip
+    elif counts.updated == counts.replicas and reason == AVAILABLE and not created:
+        return  # rolled out already; pods that come and go since are no rollout
+    elif counts.further_than(before):
+        _set(
+            deployment, "Progressing", "True", UPDATED, f'ReplicaSet "{name}" is progressing.', now, renew=True
+        )  # fmt: skip
+    elif is_late(deployment, now):
+        _set(deployment, "Progressing", "False", LATE, f'ReplicaSet "{name}" has timed out progressing.', now)
+
+
+def seconds_left(deployment: Deployment, now: datetime) -> float | None:
+    """Until the rollout is late; None if that is not to be watched."""
+    deadline, known = deadline_of(deployment), progressing(deployment)
+    if deadline is None or known is None or known.last_update_time is None or deployment.spec.paused:
+        return None
+    if known.reason in (AVAILABLE, LATE):
+        return None
+    # Times of conditions are in whole seconds: one more makes sure that it is over.
+    return max(deadline - (now - known.last_update_time).total_seconds() + 1.0, 0.1)
+
+
+def is_late(deployment: Deployment, now: datetime) -> bool:
+    """Whether there was no progress for longer than the deadline."""
+    deadline, known = deadline_of(deployment), progressing(deployment)
+    if deadline is None or known is None or known.reason == AVAILABLE:
+        return False
+    if known.reason == LATE:
+        return True
+    return known.last_update_time is not None and (now - known.last_update_time).total_seconds() > deadline
+
+
+def is_complete(deployment: Deployment) -> bool:
+    """Whether all pods are there, new, and available."""
+    counts, desired = Counts.of(deployment), desired_of(deployment)
+    return (counts.updated, counts.replicas, counts.available) == (desired, desired, desired)
+
+
+def progressing(deployment: Deployment) -> DeploymentCondition | None:
+    return next((each for each in deployment.status.conditions if each.type == "Progressing"), None)
+
+
+def deadline_of(deployment: Deployment) -> int | None:
+    seconds = deployment.spec.progress_deadline_seconds
+    return None if seconds is None or seconds >= NO_DEADLINE else seconds
+
+
+def desired_of(deployment: Deployment) -> int:
+    return 1 if deployment.spec.replicas is None else deployment.spec.replicas
+
+
+def _set(
+    deployment: Deployment, type: str, status: str, reason: str, message: str, now: datetime, *, renew: bool = False
+) -> None:
+    """Nothing, if it says so already, unless it is to be renewed. Transition times are filled in later."""
+    new = DeploymentCondition(type=type, status=status, reason=reason, message=message, last_update_time=now)
+    conditions = deployment.status.conditions
+    for place, old in enumerate(conditions):
+        if old.type == type:
+            if renew or (old.status, old.reason) != (status, reason):
+                conditions[place] = new
+            return
+    conditions.append(new)
