@@ -54,6 +54,7 @@ class Claims(Generic[P, C]):
         selector = Selector.of(self._selector_of(owner))
         self._selectors[owner.key] = selector
         mine: list[C] = []
+        adopted: C | None
         for child in ctx.owned(self._child):
             controller = child.metadata.controller
             if controller is None or controller.uid != owner.uid:
@@ -70,11 +71,9 @@ class Claims(Generic[P, C]):
         orphans = [found for found in free if found is not None and adoptable(found)]
         if orphans and await self._may_adopt(owner, ctx):
             for orphan in orphans:
-                if (
-                    adopted := await self._patch(orphan, ctx, lambda made: set_controller_reference(owner, made))
-                ) is None:
-                    continue
-                mine.append(adopted)
+                adopted = await self._patch(orphan, ctx, lambda made: set_controller_reference(owner, made))
+                if adopted is not None:
+                    mine.append(adopted)
             mine.sort(key=lambda child: child.key)
         return mine
 
