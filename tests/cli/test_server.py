@@ -200,6 +200,7 @@ async def test_who_is_not_let_in_is_told_in_one_line(tmp_path: Path, code: int) 
                 }
             )
         )
+        kubeconfig.chmod(0o600)  # else that would be the first thing to be told
         async with program("-m", "setpoint.apps.chronos", "-k", kubeconfig, home=tmp_path) as chronos:
             assert await chronos.ended() == 1
             (line,) = chronos.err
