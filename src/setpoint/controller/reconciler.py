@@ -8,7 +8,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from contextvars import copy_context
-from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import msgspec
@@ -44,6 +43,7 @@ class Reconciler(Generic[K]):
         self._controller = run.controller
         self._gvr = run.controller.resource.gvr
         self._pool: ThreadPoolExecutor | None = None
+        self._in_threads: dict[ObjectKey, asyncio.Future[Any]] = {}
         declared = run.controller
         self._reconcile = self._callable(declared.reconcile)
         self._finalize = self._callable(declared.finalizer_function) if declared.finalizer_function else None
@@ -121,6 +121,8 @@ class Reconciler(Generic[K]):
         """Ends the pool of threads, if there is one; a function that is running in it goes on to its end."""
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
+        for running in list(self._in_threads.values()):
+            running.cancel()  # nobody waits for it any more
 
     # -- the function --------------------------------------------------------------------------------------------------
 
@@ -162,10 +164,27 @@ class Reconciler(Generic[K]):
         pool = self._pool
 
         async def in_thread(obj: K, context: Context) -> Any:
+            # A thread can't be cancelled: that of an attempt which took too long has to end before the key's next.
+            while (earlier := self._in_threads.get(context.key)) is not None:
+                await asyncio.wait((earlier,))
             loop = asyncio.get_running_loop()
             blocking = SyncContext(context, loop)
+            begun = given_up = False
+
+            def call(run: Callable[..., Any]) -> Any:
+                nonlocal begun
+                begun = True  # in this order, and in the other below: at least one of the two sides sees the other
+                return None if given_up else run(function, obj, blocking)
+
+            running = self._in_threads[context.key] = loop.run_in_executor(pool, call, copy_context().run)
+            running.add_done_callback(lambda _: self._in_threads.pop(context.key))
             try:
-                result = await loop.run_in_executor(pool, partial(copy_context().run, function, obj, blocking))
+                result = await asyncio.shield(running)
+            except asyncio.CancelledError:
+                given_up = True
+                if not begun:
+                    running.cancel()
+                raise
             finally:
                 blocking.close()
             return await result if inspect.isawaitable(result) else result
