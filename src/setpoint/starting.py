@@ -20,7 +20,6 @@ def chronos() -> None:
 
 def _start(module: str) -> None:
     try:
-        main = import_module(module).main
+        import_module(module).main()
     except KeyboardInterrupt:
         raise SystemExit(130) from None  # as shells expect of Ctrl-C
-    main()

@@ -12,7 +12,7 @@ import os, signal, sys
 
 class CtrlC:
     def find_spec(self, name, path=None, target=None):
-        if name == "cyclopts":
+        if name == {module!r}:
             os.kill(os.getpid(), signal.SIGINT)
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in what was started in the background
@@ -23,9 +23,10 @@ print("not reached")
 """
 
 
-@pytest.mark.parametrize("command", ["setpoint", "chronos"])
-def test_ctrl_c_during_imports_ends_it_without_a_word(command: str) -> None:
-    ended = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED.format(command=command)], capture_output=True, text=True, check=False
-    )
+@pytest.mark.parametrize(
+    ("command", "module"), [("setpoint", "cyclopts"), ("setpoint", "setpoint.apps.failures"), ("chronos", "cyclopts")]
+)
+def test_ctrl_c_during_imports_ends_it_without_a_word(command: str, module: str) -> None:
+    code = INTERRUPTED.format(command=command, module=module)
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
