@@ -398,8 +398,8 @@ async def test_namespaces_are_selected_by_their_own_labels() -> None:
     ("fields", "words"),
     [
         (
-            {"matchConditions": [{"name": "x", "expression": "true"}]},
-            "webhooks[0].matchConditions: Forbidden: this server",
+            {"matchConditions": [{"name": "x", "expression": "object.x"}]},
+            'webhooks[0].matchConditions[0].expression: Invalid value: "object.x": must evaluate to bool but got dyn',
         ),
         ({"sideEffects": "Some"}, 'webhooks[0].sideEffects: Unsupported value: "Some"'),
         ({"sideEffects": "Unknown"}, "webhooks[0].sideEffects: Unsupported value"),

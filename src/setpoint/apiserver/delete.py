@@ -21,7 +21,7 @@ from setpoint.meta import GroupResource, format_time, parse_time
 
 if TYPE_CHECKING:
     from setpoint.apiserver.hooks.admission import Admission
-    from setpoint.apiserver.hooks.hook import Question
+    from setpoint.apiserver.hooks.matching import Question
 
 __all__ = ["delete", "delete_collection", "remove"]
 

@@ -87,8 +87,8 @@ class ApiServer:
     is done in one go of the event loop, but for the streams of watches. A request about which webhooks have to be asked
     waits for them, and is then done in one go, on what is stored by then.
 
-    *Caveats*: nobody is authenticated and everything is allowed; bodies are JSON or YAML, not protobuf. Webhooks'
-    ``matchConditions`` are refused.
+    *Caveats*: nobody is authenticated and everything is allowed; bodies are JSON or YAML, not protobuf. There is
+    no audit log: what admission policies would write there is logged.
     """
 
     def __init__(

@@ -85,6 +85,9 @@ class NoFields:
     def field(self, struct: str, name: str) -> Type | None:
         raise KeyError(struct)
 
+    def named(self, name: str) -> Type | None:
+        return None
+
 
 _A, _B = parameter("A"), parameter("B")
 _TYPE_NAMES: Final[dict[str, Type]] = {
@@ -144,9 +147,8 @@ class Environment:
         name = name.removeprefix(".")
         if name in self.variables:
             return self.variables[name], False
-        if name in self.types:
-            return type_of(self.types[name]), True
-        return None
+        found = self.types.get(name) or self.provider.named(name)
+        return None if found is None else (type_of(found), True)
 
 
 _CHECKS: Final[dict[str, Callable[[Value], bool]]] = {

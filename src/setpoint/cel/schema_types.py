@@ -93,6 +93,9 @@ class SchemaFields:
         child = self._structs[struct].fields.get(name)
         return None if child is None else child.type
 
+    def named(self, name: str) -> Type | None:
+        return None
+
 
 def with_object_meta(definition: Definition) -> Definition:
     """The schema of a whole object: expressions see apiVersion, kind, and of the metadata the name and generateName."""

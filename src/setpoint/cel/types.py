@@ -129,6 +129,11 @@ class FieldProvider(Protocol):
 
     def field(self, struct: str, name: str) -> Type | None:
         """The field's type, None if there is no such field. Raises KeyError for an unknown struct."""
+        ...
+
+    def named(self, name: str) -> Type | None:
+        """The type that expressions can name so, None if there is none."""
+        ...
 
 
 class Solution:

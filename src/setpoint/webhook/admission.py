@@ -7,8 +7,10 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, Self, TypeVar, cast, get_args
 
+from setpoint.cel.admission import admission_environment, compile_admission
+from setpoint.cel.types import BOOL
 from setpoint.meta import LabelSelector, Object, Resource, resource_of, to_wire
-from setpoint.meta.names import dns1123_label
+from setpoint.meta.names import dns1123_label, qualified_name
 from setpoint.webhook.review import Operation, Review
 
 __all__ = ["Admission", "AdmissionError", "Function", "Role"]
@@ -86,7 +88,8 @@ class Admission(Generic[K]):
         namespace_selector, object_selector: which namespaces and objects; None is all, except that webhooks for
             built-in kinds leave out kube-system and their own namespace, or a dead webhook could keep itself from
             coming up. Pass ``{}`` for really all.
-        match_conditions: CEL expressions by name; all must be true of ``object``, ``oldObject``, ``request``.
+        match_conditions: CEL expressions by name; all must be true of ``object``, ``oldObject``, ``request``. They are
+            compiled here; what they cost is counted by the API server.
 
     Raises:
         AdmissionError: at declaration, if anything of this can't be right.
@@ -217,6 +220,17 @@ class Admission(Generic[K]):
             raise AdmissionError(f"{self!r}: name={self.name!r}: {problems[0]}")
         if "/" in self.subresource or "*" in self.subresource:
             raise AdmissionError(f"{self!r}: subresource must name one, without a slash")
+        for condition, text in self.match_conditions.items():
+            if problem := _condition_problem(condition, text):
+                raise AdmissionError(f"{self!r}: match_conditions[{condition!r}]: {problem}")
+
+
+def _condition_problem(name: str, text: str) -> str:
+    """What an API server would refuse about a match condition, in one line."""
+    if problems := qualified_name(name):
+        return problems[0]
+    error = compile_admission(text, admission_environment(), (BOOL,)).error
+    return f"{text!r}: {error.splitlines()[0]}" if error else ""
 
 
 def _selector(selector: LabelSelector | Mapping[str, Any] | None) -> dict[str, Any] | None:

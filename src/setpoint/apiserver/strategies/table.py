@@ -10,7 +10,7 @@ from setpoint.apiserver.strategies.certificates import SigningRequests
 from setpoint.apiserver.strategies.definitions import Definitions
 from setpoint.apiserver.strategies.namespaces import Namespaces
 from setpoint.apiserver.strategies.pods import Pods
-from setpoint.apiserver.strategies.policies import AdmissionPolicies
+from setpoint.apiserver.strategies.policies import AdmissionPolicies, PolicyBindings
 from setpoint.apiserver.strategies.services import Services
 from setpoint.apiserver.strategies.strategy import Strategy
 from setpoint.apiserver.strategies.webhooks import WebhookConfigurations
@@ -48,8 +48,10 @@ STRATEGIES: Final[dict[str, Strategy]] = {
     "services": Services(),
     "mutatingwebhookconfigurations.admissionregistration.k8s.io": WebhookConfigurations(mutating=True),
     "validatingwebhookconfigurations.admissionregistration.k8s.io": WebhookConfigurations(mutating=False),
-    "mutatingadmissionpolicies.admissionregistration.k8s.io": AdmissionPolicies(),
-    "validatingadmissionpolicies.admissionregistration.k8s.io": AdmissionPolicies(),
+    "mutatingadmissionpolicies.admissionregistration.k8s.io": AdmissionPolicies(mutating=True),
+    "mutatingadmissionpolicybindings.admissionregistration.k8s.io": PolicyBindings(mutating=True),
+    "validatingadmissionpolicies.admissionregistration.k8s.io": AdmissionPolicies(mutating=False),
+    "validatingadmissionpolicybindings.admissionregistration.k8s.io": PolicyBindings(mutating=False),
     "clusterroles.rbac.authorization.k8s.io": _with(create_on_update=True),
     "clusterrolebindings.rbac.authorization.k8s.io": _with(create_on_update=True),
     "roles.rbac.authorization.k8s.io": _with(create_on_update=True),
@@ -59,8 +61,6 @@ STRATEGIES: Final[dict[str, Strategy]] = {
         name: _with(generation=True)
         for name in (
             "replicationcontrollers",
-            "validatingadmissionpolicybindings.admissionregistration.k8s.io",
-            "mutatingadmissionpolicybindings.admissionregistration.k8s.io",
             "cronjobs.batch",
             "jobs.batch",
             "ingresses.networking.k8s.io",

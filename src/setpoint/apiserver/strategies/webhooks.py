@@ -10,20 +10,26 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from setpoint.apiserver.storage import Record
+from setpoint.apiserver.strategies.conditions import condition_errors
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta import LabelSelector, Selector, SelectorError, from_wire
 from setpoint.meta.names import dns1123_subdomain
 from setpoint.schema import FieldError
-from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required
+from setpoint.schema.errors import duplicate, invalid, not_supported, required
 
 if TYPE_CHECKING:
     from setpoint.apiserver.call import Call
 
-__all__ = ["WebhookConfigurations", "client_config_errors", "default_client_config", "review_version_errors"]
+__all__ = [
+    "WebhookConfigurations",
+    "client_config_errors",
+    "default_client_config",
+    "review_version_errors",
+    "rule_errors",
+]
 
 _FORM: Final = "; desired format: https://host[/path]"
-_OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE", "CONNECT")
-NO_CEL: Final = "this server does not evaluate CEL expressions; use rules, namespaceSelector and objectSelector"
+_OPERATIONS: Final = ("CONNECT", "CREATE", "DELETE", "UPDATE")
 
 
 class WebhookConfigurations(Strategy):
@@ -90,7 +96,7 @@ def _webhook_errors(webhook: JsonObject, path: str) -> list[FieldError]:
             errors.append(invalid(f"{path}.name", name, text))
     errors += review_version_errors(webhook.get("admissionReviewVersions"), f"{path}.admissionReviewVersions")
     for index, rule in enumerate(webhook.get("rules") or ()):
-        errors += _rule_errors(rule, f"{path}.rules[{index}]")
+        errors += rule_errors(rule, f"{path}.rules[{index}]")
     for key, allowed in (
         ("failurePolicy", ("Fail", "Ignore")),
         ("matchPolicy", ("Equivalent", "Exact")),
@@ -113,9 +119,7 @@ def _webhook_errors(webhook: JsonObject, path: str) -> list[FieldError]:
         except (SelectorError, ValueError) as problem:
             errors.append(invalid(f"{path}.{key}", webhook[key], str(problem)))
     errors += client_config_errors(webhook.get("clientConfig"), f"{path}.clientConfig")
-    if webhook.get("matchConditions"):
-        errors.append(forbidden(f"{path}.matchConditions", NO_CEL))
-    return errors
+    return errors + condition_errors(webhook.get("matchConditions") or (), f"{path}.matchConditions")
 
 
 def review_version_errors(versions: Any, path: str) -> list[FieldError]:
@@ -127,7 +131,8 @@ def review_version_errors(versions: Any, path: str) -> list[FieldError]:
     return []
 
 
-def _rule_errors(rule: JsonObject, path: str) -> list[FieldError]:
+def rule_errors(rule: JsonObject, path: str) -> list[FieldError]:
+    """Of an entry of ``rules`` or ``resourceRules``."""
     errors: list[FieldError] = []
     operations = rule.get("operations") or []
     if not operations:

@@ -1,0 +1,54 @@
+"""Expressions of admission in configurations: they compile, and give what is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from setpoint.apiserver.strategies.strategy import JsonObject
+from setpoint.cel import Environment
+from setpoint.cel.admission import Expression, admission_environment, compile_admission
+from setpoint.cel.types import BOOL, Type
+from setpoint.meta.names import qualified_name
+from setpoint.schema import FieldError
+from setpoint.schema.errors import duplicate, internal_error, invalid, required, too_many
+
+__all__ = ["condition_errors", "expression_errors"]
+
+_MOST = 64
+
+
+def condition_errors(conditions: Sequence[JsonObject], path: str, *, params: bool = False) -> list[FieldError]:
+    """Of ``matchConditions``."""
+    errors: list[FieldError] = []
+    if len(conditions) > _MOST:
+        errors.append(too_many(path, len(conditions), _MOST))
+    environment = admission_environment(params=params)
+    seen: set[str] = set()
+    for index, condition in enumerate(conditions):
+        where = f"{path}[{index}]"
+        text = (condition.get("expression") or "").strip()
+        if not text:
+            errors.append(required(f"{where}.expression"))
+        else:
+            errors += expression_errors(text, environment, (BOOL,), f"{where}.expression")[0]
+        name = condition.get("name") or ""
+        if not name:
+            errors.append(required(f"{where}.name"))
+            continue
+        errors += [invalid(f"{where}.name", name, problem) for problem in qualified_name(name)]
+        if name in seen:
+            errors.append(duplicate(f"{where}.name", name))
+        seen.add(name)
+    return errors
+
+
+def expression_errors(
+    text: str, environment: Environment, types: Sequence[Type], path: str
+) -> tuple[list[FieldError], Expression]:
+    """What is wrong with an expression, and the expression."""
+    expression = compile_admission(text, environment, types)
+    if not expression.error:
+        return [], expression
+    if expression.internal:
+        return [internal_error(path, expression.error)], expression
+    return [invalid(path, text, expression.error)], expression

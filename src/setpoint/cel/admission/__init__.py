@@ -1,0 +1,20 @@
+"""Expressions of admission: match conditions of webhooks, admission policies, and the variables they see."""
+
+from __future__ import annotations
+
+from setpoint.cel.admission.environment import admission_environment
+from setpoint.cel.admission.expression import BudgetSpent, Evaluation, Expression, Variables, compile_admission
+from setpoint.cel.admission.patches import JsonPatchOperation, PatchObject, PatchTypes, patch_value
+
+__all__ = [
+    "BudgetSpent",
+    "Evaluation",
+    "Expression",
+    "JsonPatchOperation",
+    "PatchObject",
+    "PatchTypes",
+    "Variables",
+    "admission_environment",
+    "compile_admission",
+    "patch_value",
+]

@@ -1,0 +1,126 @@
+"""One expression of admission: compiled once, evaluated for every request it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from setpoint.cel.admission.patches import PatchTypes
+from setpoint.cel.declarations import Environment
+from setpoint.cel.errors import CompileError, CostExceeded, EvaluationError
+from setpoint.cel.expression import compile_expression
+from setpoint.cel.program import Program
+from setpoint.cel.types import ANY, Type
+from setpoint.cel.values import MISSING, MapValue, Value
+
+__all__ = ["CALL_LIMIT", "BudgetSpent", "Evaluation", "Expression", "Variables", "compile_admission"]
+
+CALL_LIMIT: Final = 1_000_000
+"""What one evaluation may cost."""
+_SPENT: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
+
+
+class BudgetSpent(Exception):
+    """What all evaluations together may cost is used up."""
+
+    def __init__(self) -> None:
+        super().__init__(_SPENT)
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """``program`` or ``error``: what is wrong with the text."""
+
+    text: str
+    program: Program | None
+    error: str
+    type: Type | None
+    internal: bool = False
+    """The error is one of making the program, not of the text's form."""
+
+
+def compile_admission(text: str, environment: Environment, types: Sequence[Type]) -> Expression:
+    """The expression, whose value must be of one of ``types`` (ANY for any)."""
+    try:
+        checked = compile_expression(text, environment)
+    except CompileError as problem:
+        return Expression(text, None, f"compilation failed: {problem}", None)
+    if ANY not in types and checked.type not in types:
+        wanted = str(types[0]) if len(types) == 1 else f"one of [{' '.join(map(_shown, types))}]"
+        return Expression(text, None, f"must evaluate to {wanted} but got {_shown(checked.type)}", None)
+    try:
+        program = Program(checked, PatchTypes().make)
+    except EvaluationError as problem:
+        return Expression(text, None, f"program instantiation failed: {problem}", None, internal=True)
+    return Expression(text, program, "", checked.type)
+
+
+def _shown(kind: Type) -> str:
+    return kind.runtime_name if not kind.parameters else str(kind)
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """Evaluations for one request: its variables, and what they may still cost."""
+
+    values: Mapping[str, Value]
+    budget: int
+    variables: Variables | None = None
+
+    def evaluate(self, expression: Expression) -> tuple[Value, str]:
+        """The value, or what went wrong. Raises BudgetSpent."""
+        if expression.program is None:
+            return None, f"compilation error: {expression.error}"
+        values = self.values if self.variables is None else {**self.values, "variables": self.variables}
+        result = expression.program.evaluate(values, CALL_LIMIT)
+        self._pay(result.cost + (self.variables.cost() if self.variables is not None else 0))
+        if result.error is not None:
+            return None, f"expression '{expression.text}' resulted in error: {result.error}"
+        return result.value, ""
+
+    def _pay(self, cost: int) -> None:
+        if cost > self.budget:
+            raise BudgetSpent
+        self.budget -= cost
+
+
+@dataclass(slots=True, eq=False)
+class Variables(MapValue):
+    """``variables``: each is evaluated when it is first read."""
+
+    expressions: Mapping[str, Expression]
+    values: Mapping[str, Value]
+    _made: dict[str, Value | EvaluationError] = field(default_factory=dict)
+    _cost: int = 0
+
+    def cost(self) -> int:
+        """What evaluations have cost since this was last asked."""
+        found, self._cost = self._cost, 0
+        return found
+
+    def __len__(self) -> int:
+        return len(self.expressions)
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(self.expressions)
+
+    def find(self, key: Value) -> Value:
+        if not isinstance(key, str) or key not in self.expressions:
+            return MISSING
+        if key not in self._made:
+            self._made[key] = self._evaluate(key)
+        found = self._made[key]
+        if isinstance(found, EvaluationError):
+            raise found
+        return found
+
+    def _evaluate(self, name: str) -> Any:
+        expression = self.expressions[name]
+        if expression.program is None:
+            return EvaluationError(f'composited variable "{name}" fails to compile: {expression.error}')
+        result = expression.program.evaluate({**self.values, "variables": self}, CALL_LIMIT)
+        self._cost += result.cost
+        if isinstance(result.error, (EvaluationError, CostExceeded)):
+            return EvaluationError(f'composited variable "{name}" fails to evaluate: {result.error}')
+        return result.value

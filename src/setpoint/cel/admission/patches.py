@@ -1,0 +1,103 @@
+"""What mutating policies are made of: ``Object{spec: Object.spec{...}}`` and ``JSONPatch{op: "add", ...}``."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from typing import Any, Final
+
+from setpoint.cel.errors import EvaluationError
+from setpoint.cel.schema_values import plain_of
+from setpoint.cel.types import DYN, STRING, Type, struct
+from setpoint.cel.values import LISTS, MISSING, MapValue, Value
+
+__all__ = ["JsonPatchOperation", "PatchObject", "PatchTypes", "patch_value"]
+
+_OPERATION: Final = {"op": STRING, "path": STRING, "from": STRING, "value": DYN}
+
+
+class PatchTypes:
+    """The types ``Object``, ``Object.any.field`` and ``JSONPatch``."""
+
+    def field(self, struct: str, name: str) -> Type | None:
+        if struct == "JSONPatch":
+            return _OPERATION.get(name)
+        if struct == "Object" or struct.startswith("Object."):
+            return DYN
+        raise KeyError(struct)
+
+    def named(self, name: str) -> Type | None:
+        known = name in ("JSONPatch", "Object") or name.startswith("Object.")
+        return struct(name) if known else None
+
+    def make(self, name: str, fields: dict[str, Value]) -> Value:
+        """The value of a literal."""
+        return JsonPatchOperation(fields) if name == "JSONPatch" else PatchObject(name, fields)
+
+
+class _Record(MapValue):
+    """Fields that an expression gave."""
+
+    __slots__ = ("fields",)
+
+    def __init__(self, fields: dict[str, Value]) -> None:
+        self.fields = fields
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(self.fields)
+
+    def find(self, key: Value) -> Value:
+        return self.fields.get(key, MISSING) if isinstance(key, str) else MISSING
+
+
+class PatchObject(_Record):
+    """A part of an object, as it is to be."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str, fields: dict[str, Value]) -> None:
+        super().__init__(fields)
+        self.name = name
+
+
+class JsonPatchOperation(_Record):
+    """One operation."""
+
+    __slots__ = ()
+
+    def document(self) -> dict[str, Any]:
+        """As JSON. Raises EvaluationError for a value that has no JSON, or an Object of another type than its place
+        says."""
+        made = {key: value for key, value in self.fields.items() if key != "value"}
+        if "value" in self.fields:
+            value = self.fields["value"]
+            made["value"] = patch_value(value, value.name if isinstance(value, PatchObject) else "")
+        return made
+
+
+def patch_value(value: Value, name: str) -> Any:
+    """The value as JSON. Raises EvaluationError where an Object is named for another place than ``name``."""
+    if isinstance(value, PatchObject):
+        if name and value.name != name:
+            raise EvaluationError(
+                f'type mismatch: unexpected type name "{value.name}", expected "{name}", which matches field name path '
+                "from root Object type"
+            )
+        return {key: patch_value(item, f"{value.name}.{key}") for key, item in value.fields.items()}
+    if isinstance(value, LISTS):
+        return [patch_value(item, name) for item in value]
+    if isinstance(value, _Record):
+        raise EvaluationError("a JSONPatch can't be part of an object")
+    if isinstance(value, MapValue):
+        made: dict[str, Any] = {}
+        for key in value:
+            if not isinstance(key, str):
+                raise EvaluationError(f'map key "{key}" is not a string')
+            made[key] = patch_value(value.find(key), name)
+        return made
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return plain_of(value)
