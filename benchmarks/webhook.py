@@ -1,11 +1,11 @@
 """Webhook servers compared: requests per second, latency, and how long a list takes to convert.
 
-    python benchmarks/webhook.py [--seconds 4] [--systems setpoint controller-runtime kopf]
+    python benchmarks/webhook.py [--seconds 1] [--rounds 7] [--systems setpoint controller-runtime kopf]
 
-One machine, one system after the other, all asked by the same client over TLS with connections that are kept open, as
+One machine, the systems in turns, all asked by the same client over TLS with connections that are kept open, as
 API servers do: a defaulting and a validating webhook on an object of 5 KB at concurrency 1 and 16, and a
-ConversionReview of 1,000 such objects. Client and server are two processes; CPU seconds are the server's own. Prints a
-table and writes benchmarks/results/webhook.json.
+ConversionReview of 1,000 such objects. Figures are medians of all rounds. Client and server are two processes; CPU
+seconds are the server's own. Prints a table and writes benchmarks/results/webhook.json.
 """
 
 from __future__ import annotations
@@ -251,7 +251,7 @@ def load(server: Server, context: ssl.SSLContext, path: str, body: bytes, many: 
     }
 
 
-def convert(server: Server, context: ssl.SSLContext, body: bytes, rounds: int = 7) -> Any:
+def convert(server: Server, context: ssl.SSLContext, body: bytes, rounds: int = 2) -> Any:
     connection = Connection(server.port, context)
     times = []
     cpu = server.cpu()
@@ -269,7 +269,8 @@ def convert(server: Server, context: ssl.SSLContext, body: bytes, rounds: int = 
     }
 
 
-def measure(system: str, server: Server, context: ssl.SSLContext, seconds: float) -> dict[str, Any]:
+def checked(system: str, server: Server, context: ssl.SSLContext) -> dict[str, str]:
+    """The paths of a server that answers as it should."""
     review = admission_review()
     paths = KOPF_PATHS if system == "kopf" else PATHS
     connection = Connection(server.port, context)
@@ -278,19 +279,35 @@ def measure(system: str, server: Server, context: ssl.SSLContext, seconds: float
     assert defaulted["patchType"] == "JSONPatch", defaulted
     assert json.loads(connection.post(paths["validate"], review))["response"]["allowed"]
     connection.close()
-    found: dict[str, Any] = {}
-    for what in ("default", "validate"):
-        for many in (1, 16):
-            found[f"{what}_{many}"] = load(server, context, paths[what], review, many, seconds)
-    if "convert" in paths:
-        found["convert_1000"] = convert(server, context, conversion_review(1000))
-    found["peak_mib"] = round(server.memory(), 1)
+    return paths
+
+
+def measure(servers: dict[str, Server], context: ssl.SSLContext, seconds: float, rounds: int) -> dict[str, Any]:
+    """The median of all rounds of each figure. Systems take turns, so that what else the machine does hits them all."""
+    review, many_objects = admission_review(), conversion_review(1000)
+    paths = {system: checked(system, server, context) for system, server in servers.items()}
+    found: dict[str, Any] = {system: {} for system in servers}
+    for what, many in (("default", 1), ("default", 16), ("validate", 1), ("validate", 16), ("convert", 1000)):
+        taken: dict[str, list[dict[str, float]]] = {system: [] for system in servers if what in paths[system]}
+        for _ in range(rounds):
+            for system, rows in taken.items():
+                if what == "convert":
+                    rows.append(convert(servers[system], context, many_objects))
+                else:
+                    rows.append(load(servers[system], context, paths[system][what], review, many, seconds))
+        for system, rows in taken.items():
+            found[system][f"{what}_{many}"] = {
+                figure: statistics.median(row[figure] for row in rows) for figure in rows[0]
+            }
+    for system, server in servers.items():
+        found[system]["peak_mib"] = round(server.memory(), 1)
     return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=4.0, help="of each load")
+    parser.add_argument("--seconds", type=float, default=1.0, help="of each load in each round")
+    parser.add_argument("--rounds", type=int, default=7, help="in which the systems take turns")
     parser.add_argument("--systems", nargs="+", default=SYSTEMS, choices=SYSTEMS)
     parser.add_argument("--output", type=Path, default=HERE / "results" / "webhook.json")
     options = parser.parse_args()
@@ -299,25 +316,27 @@ def main() -> None:
     pair = issue(authority, [HOST, "localhost"], now=now, lifetime=timedelta(hours=12))
     context = ssl.create_default_context(cadata=authority.certificate.decode())
     context.set_alpn_protocols(["http/1.1"])
-    systems: dict[str, Any] = {}
+    servers: dict[str, Server] = {}
     with tempfile.TemporaryDirectory() as directory:
         certificates = Path(directory)
         (certificates / "tls.crt").write_bytes(pair.certificate)
         (certificates / "tls.key").write_bytes(pair.key)
-        for system in options.systems:
-            how = command(system, certificates)
-            if isinstance(how, str):
-                print(f"{system}: left out: {how}")
-                continue
-            server = Server(how)
-            try:
-                systems[system] = measure(system, server, context, options.seconds)
-            finally:
+        try:
+            for system in options.systems:
+                how = command(system, certificates)
+                if isinstance(how, str):
+                    print(f"{system}: left out: {how}")
+                else:
+                    servers[system] = Server(how)
+            systems = measure(servers, context, options.seconds, options.rounds)
+        finally:
+            for server in servers.values():
                 server.stop()
     show(systems)
     result = {
         "object_bytes": len(json.dumps(mykind("v1alpha2"), separators=(",", ":"))),
         "machine": {"cores": os.cpu_count(), "python": platform.python_version(), "system": platform.platform()},
+        "rounds": options.rounds,
         "systems": systems,
     }
     options.output.parent.mkdir(exist_ok=True)

@@ -5,14 +5,22 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
-from typing import Any
 
 from protocol import say
 
-from setpoint.crd import CustomResource
-from setpoint.meta import GroupKind, Model
+from setpoint.crd import Conversion, CustomResource, Versions
+from setpoint.meta import Model
 from setpoint.models.core_v1 import PodTemplateSpec
 from setpoint.webhook import Admission, CertificateFiles, Review, Webhooks, WebhookServer
+
+
+class OldSpec(Model):
+    numpods: int = 1
+    template: PodTemplateSpec | None = None
+
+
+class OldMykind(CustomResource, group="bench.example.com", version="v1alpha1", kind="Mykind", storage=False):
+    spec: OldSpec = OldSpec()
 
 
 class MykindSpec(Model):
@@ -20,7 +28,12 @@ class MykindSpec(Model):
     template: PodTemplateSpec | None = None
 
 
-class Mykind(CustomResource, group="bench.example.com", version="v1alpha2"):
+class Mykind(
+    CustomResource,
+    group="bench.example.com",
+    version="v1alpha2",
+    conversions=(Conversion(OldMykind).rename("spec.numpods", "spec.replicas"),),
+):
     spec: MykindSpec = MykindSpec()
 
 
@@ -40,20 +53,8 @@ def check(mykind: Mykind, review: Review[Mykind]) -> None:
         review.required("spec.template.spec.containers")
 
 
-class Conversion:
-    group_kind = GroupKind("bench.example.com", "Mykind")
-    classes = (Mykind,)
-    versions = ("v1alpha1", "v1alpha2")
-
-    def convert(self, document: dict[str, Any], to_version: str) -> dict[str, Any]:
-        source, target = ("numpods", "replicas") if to_version == "v1alpha2" else ("replicas", "numpods")
-        document["apiVersion"] = f"bench.example.com/{to_version}"
-        document["spec"][target] = document["spec"].pop(source)
-        return document
-
-
 async def main() -> None:
-    webhooks = Webhooks(Admission(Mykind).defaults(default).validates(check), Conversion())
+    webhooks = Webhooks(Admission(Mykind).defaults(default).validates(check), Versions.of(Mykind))
     server = WebhookServer(webhooks, CertificateFiles(Path(sys.argv[1])), host="127.0.0.1", port=0)
     task = asyncio.create_task(server.run())
     await server.ready.wait()

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from setpoint.testing import advance, virtual_time
 from setpoint.testing.clock import run
-from setpoint.webhook.http import HttpConnection, HttpReply, HttpRequest, HttpService, Refused
+from setpoint.webhook.http import HttpConnection, HttpReply, HttpService, Refused
+from setpoint.webhook.http_head import HttpRequest
 
 READ, IDLE = 10.0, 120.0
 
@@ -227,12 +228,28 @@ async def test_a_request_may_take_as_long_as_it_takes_and_the_next_one_waits() -
     await advance(1000)
     assert not peer.wire.closed
     assert [request.target for request in peer.seen] == ["/1"]
-    await peer.send(b"x" * 70_000)
+    await peer.send(b"GET /3 HTTP/1.1\r\n\r\n" * 4000)
     assert not peer.wire.reading  # what comes early is not piled up
     peer.held.set()
-    await advance(0)
-    assert [request.target for request in peer.seen] == ["/1", "/2"]
+    await advance(1)
+    assert [request.target for request in peer.seen] == ["/1", "/2", *["/3"] * 4000]
     assert peer.wire.reading
+
+
+@virtual_time
+async def test_who_does_not_read_its_answers_gets_no_more() -> None:
+    peer = Peer()
+    peer.connection.pause_writing()
+    await peer.send(b"GET /1 HTTP/1.1\r\n\r\n" * 4000)
+    assert peer.seen == []
+    assert not peer.wire.reading
+    peer.connection.resume_writing()
+    await advance(1)
+    assert len(peer.seen) == 4000
+    assert peer.wire.reading
+    peer.connection.pause_writing()
+    await advance(READ + 1)
+    assert peer.wire.closed
 
 
 @virtual_time

@@ -17,7 +17,7 @@ from setpoint.models.autoscaling_v1 import Scale
 from setpoint.models.core_v1 import Pod
 from setpoint.patch import json_patch
 from setpoint.testing import virtual_time
-from setpoint.webhook import Admission, Review, WebhookMetrics, Webhooks
+from setpoint.webhook import Admission, Reply, Review, WebhookMetrics, Webhooks
 from setpoint.webhook.connect import PodExecOptions
 
 from .mykind import MUTATE, VALIDATE, Mykind, document, encoded, mykind_admission, review
@@ -244,6 +244,39 @@ async def test_an_object_that_does_not_fit_any_more_may_go() -> None:
         assert (response["allowed"], response.get("patch")) == (True, None)
     new["spec"]["replicas"] = -2
     assert (await answer(webhooks, VALIDATE, review(new, old, operation="UPDATE")))["allowed"] is False
+
+
+@virtual_time
+async def test_a_function_that_turns_out_to_wait_is_waited_for() -> None:
+    async def slowly(mykind: Mykind, review: Review[Mykind]) -> None:
+        async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+            group.create_task(asyncio.sleep(1))
+        review.invalid("spec.pool", mykind.spec.pool, "is full")
+
+    admission = Admission(Mykind).validates(lambda mykind, review: slowly(mykind, review))
+    webhooks = Webhooks(admission)
+    asked = encoded(review(document(pool="a")))
+    replies = [await webhooks.handle_review(VALIDATE, asked)]
+    loop = asyncio.get_running_loop()
+    started = loop.create_future()  # as the server does it: outside of any task
+    loop.call_soon(lambda: started.set_result(webhooks.start_review(VALIDATE, asked)))
+    begun = await started
+    assert not isinstance(begun, Reply)
+    replies.append(await begun)
+    for reply in replies:
+        assert json.loads(reply.body)["response"]["status"]["details"]["causes"][0]["field"] == "spec.pool"
+    late = await webhooks.handle_review(VALIDATE, asked, timeout=0.5)
+    assert late.status == 504
+    counts = webhooks.metrics.at(VALIDATE)
+    assert (counts.in_flight, counts.codes) == (0, {200: 2, 504: 1})
+
+
+async def test_functions_that_do_not_wait_are_answered_at_once() -> None:
+    webhooks = Webhooks(Admission(Mykind).validates(lambda mykind: None))
+    reply = webhooks.start_review(VALIDATE, encoded(review(document())))
+    assert isinstance(reply, Reply)
+    assert json.loads(reply.body)["response"]["allowed"] is True
+    assert webhooks.metrics.at(VALIDATE).codes == {200: 1}
 
 
 ADMISSION = "AdmissionReview of admission.k8s.io/v1"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ class Function:
     call: Callable[..., Any]
     takes_review: bool
     on: frozenset[Operation]
+    waits: bool
+    """Whether it is declared ``async``."""
 
     async def __call__(self, obj: Object, review: Review[Any]) -> None:
         if review.operation not in self.on:
@@ -41,6 +44,8 @@ class Function:
         result = self.call(obj, review) if self.takes_review else self.call(obj)
         if result is not None:
             if inspect.isawaitable(result):
+                if not self.waits:
+                    await asyncio.sleep(0)  # it was begun without a task, as one that does not wait
                 result = await result
             if result is not None:
                 # Whoever returns a list of errors, or a changed copy, would otherwise believe that it counts.
@@ -187,7 +192,9 @@ class Admission(Generic[K]):
                 f"{self!r}: {_name(function)}{inspect.signature(function)} must take the object, or the object and the "
                 "review"
             )
-        return Function(_name(function), function, len(places) >= 2, on)
+        call = getattr(function, "__call__", None)  # noqa: B004 - the method of an instance
+        waits = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
+        return Function(_name(function), function, len(places) >= 2, on, waits)
 
     def _operations(self, function: Callable[..., Any], on: Iterable[Operation]) -> frozenset[Operation]:
         if isinstance(on, str):

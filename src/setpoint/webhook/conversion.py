@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
+
+import msgspec
 
 from setpoint.crd import ConversionError
 from setpoint.meta import GroupKind, Object, Status
@@ -18,6 +20,10 @@ _TURN = 64
 """Objects after which others get their turn: a list of thousands must not stop admission and health checks."""
 _FIXED = ("name", "namespace", "uid", "generateName", "creationTimestamp", "deletionTimestamp", "resourceVersion",
           "generation", "finalizers", "ownerReferences", "managedFields")  # fmt: skip
+
+
+_decode: Final = msgspec.json.Decoder().decode
+_encode: Final = msgspec.json.Encoder().encode
 
 
 class Converter(Protocol):
@@ -72,17 +78,27 @@ class Conversions:
             raise ValueError(f"there are two converters for {converter.group_kind}")
         self._converters[converter.group_kind] = converter
 
-    async def convert_all(self, objects: list[Any], desired: str) -> list[dict[str, Any]]:
-        """Every object in the API version ``desired``.
+    async def convert_all(self, objects: Sequence[msgspec.Raw], desired: str) -> list[msgspec.Raw]:
+        """Every object in the API version ``desired``. One at a time is decoded: lists may be large.
 
         Raises:
             ConversionFailed: one of them can't be converted.
         """
-        converted: list[dict[str, Any]] = []
-        for index, document in enumerate(objects):
+        converted: list[msgspec.Raw] = []
+        for index, raw in enumerate(objects):
             if index % _TURN == _TURN - 1:
                 await asyncio.sleep(0)
-            converted.append(self._convert(document, index, desired))
+            try:
+                document = _decode(raw)
+                made = self._convert(document, index, desired)
+                converted.append(msgspec.Raw(_encode(made)))
+            except RecursionError:
+                raise ConversionFailed(f"object {index} of the request is nested too deeply") from None
+            except TypeError as problem:
+                why = f"its conversion gave what is no JSON: {problem}"
+                raise ConversionFailed(f"object {index} of the request: {why}", defect=True) from problem
+            except msgspec.DecodeError as problem:
+                raise ConversionFailed(f"object {index} of the request can't be read: {problem}") from None
         return converted
 
     def _convert(self, document: Any, index: int, desired: str) -> dict[str, Any]:
@@ -142,7 +158,7 @@ def _describe(kind: str, metadata: Mapping[str, Any]) -> str:
     return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
 
 
-def review_of(uid: str, objects: list[dict[str, Any]]) -> dict[str, Any]:
+def review_of(uid: str, objects: list[msgspec.Raw]) -> dict[str, Any]:
     return _review({"uid": uid, "convertedObjects": objects, "result": {"status": "Success"}})
 
 

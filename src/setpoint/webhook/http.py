@@ -9,34 +9,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-import sys
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, cast
+
+from setpoint.webhook.http_head import MAX_HEAD, HttpRequest, Malformed, framing, parsed
 
 __all__ = ["HttpConnection", "HttpReply", "HttpRequest", "HttpService", "Refused"]
 
 logger = logging.getLogger("setpoint.webhook")
 
-MAX_HEAD: Final = 16 * 1024
-MAX_HEADERS: Final = 100
 _MAX_AHEAD: Final = 64 * 1024
 """Bytes of later requests that are taken while one is being answered."""
-_REQUEST: Final = re.compile(r"([A-Z][A-Z-]{0,19}) (/[!-~]{0,2000}) HTTP/1\.([01])")
-_VERSION: Final = re.compile(r"\S+ \S+ HTTP/[02-9]\.[0-9]")
-_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_VALUE: Final = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
 _CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(;[^\r\n]*)?")
-_SINGLE: Final = ("content-length", "transfer-encoding", "content-type", "host")
-
-
-class HttpRequest(NamedTuple):
-    """``target`` is path and query as they came; header names are in lower case."""
-
-    method: str
-    target: str
-    headers: dict[str, str]
-    body: bytes = b""
 
 
 class HttpReply(NamedTuple):
@@ -56,25 +41,19 @@ class Refused(Exception):
 class HttpService(NamedTuple):
     """What connections share.
 
-    ``admit`` looks at a head and gives the most bytes that its body may have, or raises `Refused`; ``answer`` must not
-    raise. Times are in seconds: ``read_timeout`` for a first head, and for the rest of a request that has begun;
-    ``idle_timeout`` between two requests. ``complain(status, text)`` makes the answer to what is not HTTP.
-    ``deserted`` is set when the last connection goes.
+    ``admit`` looks at a head and gives the most bytes that its body may have, or raises `Refused`; ``answer`` gives the
+    reply, or something to wait for, and must not raise. Times are in seconds: ``read_timeout`` for a first head and for
+    the rest of a request that has begun; ``idle_timeout`` between two requests. ``complain(status, text)`` makes the
+    answer to what is not HTTP. ``deserted`` is set when the last connection goes.
     """
 
     admit: Callable[[HttpRequest], int]
-    answer: Callable[[HttpRequest], Awaitable[HttpReply]]
+    answer: Callable[[HttpRequest], HttpReply | Awaitable[HttpReply]]
     complain: Callable[[int, str], HttpReply]
     read_timeout: float
     idle_timeout: float
     connections: set[HttpConnection]
     deserted: asyncio.Event
-
-
-class _Malformed(Exception):
-    def __init__(self, status: int, text: str) -> None:
-        super().__init__(text)
-        self.status = status
 
 
 class HttpConnection(asyncio.Protocol):
@@ -83,6 +62,7 @@ class HttpConnection(asyncio.Protocol):
     __slots__ = (
         "_body",
         "_buffer",
+        "_choked",
         "_closing",
         "_deadline",
         "_last",
@@ -115,6 +95,7 @@ class HttpConnection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._closing = False
         self._paused = False
+        self._choked = False
         self.task: asyncio.Task[None] | None = None
         """What answers the request at hand."""
 
@@ -127,8 +108,7 @@ class HttpConnection(asyncio.Protocol):
     # -- called by asyncio ---------------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)  # by its methods: uvloop's is of no class of asyncio's
         self._service.connections.add(self)
         self._service.deserted.clear()
         self._expire_in(self._service.read_timeout)
@@ -147,16 +127,19 @@ class HttpConnection(asyncio.Protocol):
             self._service.deserted.set()
 
     def pause_writing(self) -> None:
+        self._choked = True
         self._expire_in(self._service.read_timeout)  # whoever doesn't read its answer is slow, too
 
     def resume_writing(self) -> None:
+        self._choked = False
         self._expire_in(self._service.idle_timeout)
+        self._advance()
 
     def data_received(self, data: bytes) -> None:
         if self._closing and self.task is None:
             return
         self._buffer += data
-        if self.task is None:
+        if self.task is None and not self._choked:
             self._advance()
         elif len(self._buffer) > _MAX_AHEAD and not self._paused and self._transport is not None:
             self._paused = True
@@ -165,64 +148,71 @@ class HttpConnection(asyncio.Protocol):
     # -- one request ---------------------------------------------------------------------------------------------------
 
     def _advance(self) -> None:
-        """Goes as far as what has come allows."""
-        while self.task is None and not self._closing:
+        """Goes as far as what has come, and who reads the answers, allows."""
+        while self.task is None and not self._closing and not self._choked:
             try:
                 if self._request is None and not self._read_head():
                     if self._buffer:
                         self._hurry()
-                    return
+                    break
                 body = self._read_body()
             except Refused as refused:
                 self._refuse(refused.reply)
                 return
-            except _Malformed as problem:
+            except Malformed as problem:
                 self._refuse(self._service.complain(problem.status, str(problem)))
                 return
             if body is None:
-                return
+                break
             assert self._request is not None
-            request = self._request._replace(body=body)
+            method, target, headers, _ = self._request
             self._request = None
             self._deadline = None
-            task = _started(self._answer(request), self._loop)
-            if task.done():
-                if not self._buffer:
-                    return
+            try:
+                answer = self._service.answer(HttpRequest(method, target, headers, body))
+            except Exception:  # noqa: BLE001 - logged, and told to the client
+                self._reply(self._failed(), method)
+                return
+            if isinstance(answer, HttpReply):
+                self._reply(answer, method)
             else:
-                self.task = task
+                self.task = self._loop.create_task(self._wait_for(answer, method))
+        if self._paused and self.task is None and not self._choked and self._transport is not None:
+            self._paused = False
+            self._transport.resume_reading()
 
-    async def _answer(self, request: HttpRequest) -> None:
+    async def _wait_for(self, answer: Awaitable[HttpReply], method: str) -> None:
         try:
-            reply = await self._service.answer(request)
+            reply = await answer
         except asyncio.CancelledError:
             self._closing = True
             if self._transport is not None:
                 self._transport.abort()
             raise
-        except Exception:
-            logger.exception("a request could not be answered")
-            reply = self._service.complain(500, "the server failed")
-            self._closing = True
+        except Exception:  # noqa: BLE001 - logged, and told to the client
+            reply = self._failed()
         finally:
-            waited = self.task is not None
             self.task = None
             if self._transport is None:
                 self._gone()
+        self._reply(reply, method)
+        self._advance()
+
+    def _failed(self) -> HttpReply:
+        logger.exception("a request could not be answered")
+        self._closing = True
+        return self._service.complain(500, "the server failed")
+
+    def _reply(self, reply: HttpReply, method: str) -> None:
         if self._last or reply.headers.get("connection") == "close":
             self._closing = True
-        self._write(reply, bodiless=request.method == "HEAD")
+        self._write(reply, bodiless=method == "HEAD")
         if self._transport is None:
             return
         if self._closing:
             self._transport.close()
-            return
-        self._expire_in(self._service.idle_timeout)
-        if self._paused:
-            self._paused = False
-            self._transport.resume_reading()
-        if waited and self._buffer:
-            self._advance()
+        elif not self._choked:
+            self._expire_in(self._service.idle_timeout)
 
     def _read_head(self) -> bool:
         """Whether a whole head was there."""
@@ -231,19 +221,19 @@ class HttpConnection(asyncio.Protocol):
             del buffer[:2]
         end = buffer.find(b"\r\n\r\n", max(0, self._scanned - 3))
         if end > MAX_HEAD or (end < 0 and len(buffer) > MAX_HEAD):
-            raise _Malformed(431, f"the head is larger than {MAX_HEAD} bytes")
+            raise Malformed(431, f"the head is larger than {MAX_HEAD} bytes")
         if end < 0:
             self._scanned = len(buffer)
             return False
         self._scanned = 0
-        lines = buffer[:end].decode("latin-1").split("\r\n")
+        head = buffer[: end + 2].decode("latin-1")
         del buffer[: end + 4]
-        request, last = _parsed(lines)
+        request, last = parsed(head)
         self._last = last or request.headers.get("connection", "").lower() == "close"
-        self._left = _framing(request.headers)
+        self._left = framing(request.headers)
         self._limit = self._service.admit(request)
         if self._left > self._limit:
-            raise _Malformed(413, f"the body is larger than {self._limit} bytes")
+            raise Malformed(413, f"the body is larger than {self._limit} bytes")
         self._size = 0
         self._body = []
         self._request = request
@@ -251,7 +241,7 @@ class HttpConnection(asyncio.Protocol):
         expectation = request.headers.get("expect", "").lower()
         if expectation:
             if expectation != "100-continue":
-                raise _Malformed(417, "only 100-continue can be expected")
+                raise Malformed(417, "only 100-continue can be expected")
             if self._transport is not None and not buffer:
                 self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         return True
@@ -262,29 +252,30 @@ class HttpConnection(asyncio.Protocol):
             if len(buffer) < self._left:
                 self._hurry()
                 return None
-            body = bytes(buffer[: self._left])
+            with memoryview(buffer) as view:
+                body = bytes(view[: self._left])
             del buffer[: self._left]
             return body
         while True:
             line = buffer.find(b"\r\n", 0, 256)
             if line < 0:
                 if len(buffer) >= 256:
-                    raise _Malformed(400, "malformed chunk")
+                    raise Malformed(400, "malformed chunk")
                 self._hurry()
                 return None
             head = _CHUNK.fullmatch(buffer[:line])
             if head is None:
-                raise _Malformed(400, "malformed chunk")
+                raise Malformed(400, "malformed chunk")
             size = int(head[1], 16)
             if self._size + size > self._limit:
-                raise _Malformed(413, f"the body is larger than {self._limit} bytes")
+                raise Malformed(413, f"the body is larger than {self._limit} bytes")
             if size == 0:
                 return self._read_trailers(line + 2)
             if len(buffer) < line + 2 + size + 2:
                 self._hurry()
                 return None
             if buffer[line + 2 + size : line + 4 + size] != b"\r\n":
-                raise _Malformed(400, "malformed chunk")
+                raise Malformed(400, "malformed chunk")
             self._body.append(bytes(buffer[line + 2 : line + 2 + size]))
             self._size += size
             del buffer[: line + 4 + size]
@@ -295,7 +286,7 @@ class HttpConnection(asyncio.Protocol):
         end = start if buffer.startswith(b"\r\n", start) else buffer.find(b"\r\n\r\n", start)
         if end < 0:
             if len(buffer) > MAX_HEAD:
-                raise _Malformed(431, "the trailers are too large")
+                raise Malformed(431, "the trailers are too large")
             self._hurry()
             return None
         del buffer[: end + (2 if end == start else 4)]
@@ -347,52 +338,6 @@ class HttpConnection(asyncio.Protocol):
             self._refuse(self._service.complain(408, text))
         else:
             self._transport.abort()
-
-
-def _started(work: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop) -> asyncio.Task[None]:
-    """A task that has begun, where Python can do that: most answers need no second turn of the loop."""
-    if sys.version_info >= (3, 12):
-        return asyncio.Task(work, loop=loop, eager_start=True)
-    return loop.create_task(work)
-
-
-def _parsed(lines: list[str]) -> tuple[HttpRequest, bool]:
-    """The request, without its body, and whether the connection ends with it."""
-    first = _REQUEST.fullmatch(lines[0])
-    if first is None:
-        if _VERSION.fullmatch(lines[0]):
-            raise _Malformed(505, "HTTP/1.1 is spoken here")
-        raise _Malformed(400, "malformed request line")
-    if len(lines) > MAX_HEADERS:
-        raise _Malformed(431, f"there are more than {MAX_HEADERS} headers")
-    headers: dict[str, str] = {}
-    for line in lines[1:]:
-        name, colon, value = line.partition(":")
-        if not colon or not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
-            raise _Malformed(400, "malformed header")
-        name, value = name.lower(), value.strip(" \t")
-        if name in headers:
-            if name in _SINGLE:
-                raise _Malformed(400, f"{name} is there twice")
-            value = f"{headers[name]}, {value}"
-        headers[name] = value
-    return HttpRequest(first[1], first[2], headers), first[3] == "0"
-
-
-def _framing(headers: dict[str, str]) -> int:
-    """How long the body is; -1 if it comes in chunks."""
-    length, coding = headers.get("content-length"), headers.get("transfer-encoding")
-    if coding is not None:
-        if length is not None:
-            raise _Malformed(400, "there are both content-length and transfer-encoding")
-        if coding.lower() != "chunked":
-            raise _Malformed(501, "no transfer-encoding but chunked is understood")
-        return -1
-    if length is None:
-        return 0
-    if not (length.isascii() and length.isdigit() and len(length) <= 18):
-        raise _Malformed(400, "malformed content-length")
-    return int(length)
 
 
 def _phrase(status: int) -> str:

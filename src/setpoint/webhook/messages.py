@@ -5,8 +5,6 @@ https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-con
 
 from __future__ import annotations
 
-from typing import Any
-
 from msgspec import Raw, Struct, field
 
 from setpoint.meta import Status
@@ -92,7 +90,7 @@ class AdmissionReviewAnswer(Struct, kw_only=True, rename="camel"):
 class ConversionRequest(Struct, kw_only=True):
     uid: str
     desired_api_version: str = field(name="desiredAPIVersion")
-    objects: list[Any] = []
+    objects: list[Raw] = []
 
 
 class ConversionReview(Envelope, rename="camel"):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+from collections.abc import Awaitable
 from typing import Any, Final
 
 from setpoint.webhook.certificates import CertificateSource
 from setpoint.webhook.conversion import CONVERT_PATH
-from setpoint.webhook.http import HttpConnection, HttpReply, HttpRequest, HttpService, Refused
+from setpoint.webhook.http import HttpConnection, HttpReply, HttpService, Refused
+from setpoint.webhook.http_head import HttpRequest
 from setpoint.webhook.tls import ServerTls
 from setpoint.webhook.webhooks import Reply, Webhooks, failed
 
@@ -221,13 +223,19 @@ class WebhookServer:
             raise Refused(_reply(failed(415, "UnsupportedMediaType", what)))
         return self.max_conversion_body if path == CONVERT_PATH else self.max_body
 
-    async def _answer(self, request: HttpRequest) -> HttpReply:
+    def _answer(self, request: HttpRequest) -> HttpReply | Awaitable[HttpReply]:
         path = request.target.partition("?")[0]
         if path in (HEALTH, READINESS):
             problem = self.problem() if path == READINESS else ""
-            reply = HttpReply(503 if problem else 200, _TEXT, problem.encode() or b"ok")
-        else:
-            reply = _reply(await self.webhooks.handle_review(request.target, request.body))
+            return self._last(HttpReply(503 if problem else 200, _TEXT, problem.encode() or b"ok"))
+        started = self.webhooks.start_review(request.target, request.body)
+        return self._last(_reply(started)) if isinstance(started, Reply) else self._awaited(started)
+
+    async def _awaited(self, started: Awaitable[Reply]) -> HttpReply:
+        return self._last(_reply(await started))
+
+    def _last(self, reply: HttpReply) -> HttpReply:
+        """While the server is stopping, answers close their connections."""
         if self._stopping.is_set():
             return HttpReply(reply.status, {**reply.headers, "connection": "close"}, reply.body)
         return reply

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Iterator, Sequence
 from functools import lru_cache
+from types import coroutine
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 import msgspec
@@ -58,7 +59,9 @@ class Reply(NamedTuple):
 
 
 class _Route(NamedTuple):
-    answer: Callable[[bytes], Awaitable[Reply]]
+    answer: Callable[[bytes], Coroutine[Any, Any, Reply]]
+    at_once: bool
+    """Whether nothing has to be waited for, as a rule."""
     reads: DeclaredReads | None = None
 
 
@@ -112,7 +115,7 @@ class Webhooks:
                 self.conversions.add(each)
                 if isinstance(each, Versions):
                     verify(each, [sample for sample in samples if isinstance(sample, tuple(each.classes))])
-                self._routes[CONVERT_PATH] = _Route(self._convert)
+                self._routes[CONVERT_PATH] = _Route(self._convert, at_once=True)
         for path in self._routes:
             self.metrics.at(path)
 
@@ -137,7 +140,11 @@ class Webhooks:
             path = admission.path(role)
             if path in self._routes:
                 raise ValueError(f"there are two {admission!r} at {path}: give one of them a name=")
-            self._routes[path] = _Route(self._admitter(admission, role, reads), reads)
+            self._routes[path] = _Route(
+                self._admitter(admission, role, reads),
+                at_once=not any(function.waits for function in admission.functions(role)),
+                reads=reads,
+            )
 
     # -- one request ---------------------------------------------------------------------------------------------------
 
@@ -146,21 +153,43 @@ class Webhooks:
 
         ``timeout`` in seconds overrules it.
         """
+        started = self.start_review(path, body, timeout=timeout)
+        return started if isinstance(started, Reply) else await started
+
+    def start_review(
+        self, path: str, body: bytes, *, timeout: float | None = None
+    ) -> Reply | Coroutine[Any, Any, Reply]:
+        """As `handle_review`; the answer itself where nobody has to be waited for, which costs no task and no timer."""
         place, _, query = path.partition("?")
         route = self._routes.get(place)
         if route is None:
             return failed(404, "NotFound", f"there is no webhook at {place[:200]}")
+        start = asyncio.get_running_loop().time()
+        limit = _timeout_of(query, self.timeout) if timeout is None else timeout
+        work = route.answer(body)
+        if not route.at_once:
+            return self._within(place, work, start, limit)
+        try:
+            work.send(None)
+        except StopIteration as done:
+            reply: Reply = done.value
+        except Exception as problem:  # noqa: BLE001 - logged, counted, and told to the caller
+            reply = self._defect(place, problem)
+        else:  # it has let others go first
+            return self._within(place, _rest_of(work), start, limit)
+        self.metrics.at(place).finished(reply.status, asyncio.get_running_loop().time() - start)
+        return reply
+
+    async def _within(self, place: str, work: Awaitable[Reply], start: float, limit: float) -> Reply:
         counts = self.metrics.at(place)
         loop = asyncio.get_running_loop()
-        start = loop.time()
         counts.in_flight += 1
         code = 500
-        limit = _timeout_of(query, self.timeout) if timeout is None else timeout
         try:
             deadline = asyncio.timeout_at(start + limit * _MARGIN)
             try:
                 async with deadline:
-                    reply = await route.answer(body)
+                    reply = await work
             except TimeoutError:
                 if not deadline.expired():
                     raise
@@ -168,17 +197,21 @@ class Webhooks:
                 reply = failed(504, "Timeout", f"the webhook found no answer within {limit:g} s{self._unsynced(place)}")
             code = reply.status
             return reply
-        except Exception as problem:  # a function's defect fails its own request and no other
-            self.metrics.panics += 1
-            logger.exception("a function failed", extra={"fields": {"webhook": place}})
-            return failed(500, "InternalError", f"the webhook failed: {type(problem).__name__}: {problem}")
+        except Exception as problem:  # noqa: BLE001 - logged, counted, and told to the caller
+            return self._defect(place, problem)
         finally:
             counts.in_flight -= 1
             counts.finished(code, loop.time() - start)
 
+    def _defect(self, place: str, problem: Exception) -> Reply:
+        """A function's defect fails its own request and no other."""
+        self.metrics.panics += 1
+        logger.error("a function failed", exc_info=problem, extra={"fields": {"webhook": place}})
+        return failed(500, "InternalError", f"the webhook failed: {type(problem).__name__}: {problem}")
+
     def _admitter(
         self, admission: Admission[Any], role: Role, reads: DeclaredReads
-    ) -> Callable[[bytes], Awaitable[Reply]]:
+    ) -> Callable[[bytes], Coroutine[Any, Any, Reply]]:
         async def admit(body: bytes) -> Reply:
             request = _request(_admission_reviews, body, "AdmissionReview", ADMISSION_V1)
             if isinstance(request, Reply):
@@ -238,6 +271,13 @@ def failed(code: int, reason: str, message: str) -> Reply:
     """An answer that is an HTTP error: a ``Status``, of which API servers show the message."""
     status = Status(status="Failure", code=code, reason=reason, message=message)
     return Reply(code, _JSON, _encode({"kind": "Status", "apiVersion": "v1", **to_wire(status)}))
+
+
+@coroutine
+def _rest_of(work: Coroutine[Any, Any, Reply]) -> Generator[Any, Any, Reply]:
+    """What is left of ``work``, which was begun without a task."""
+    reply: Reply = yield from work
+    return reply
 
 
 def _request(decoder: msgspec.json.Decoder[Any], body: bytes, kind: str, api_version: str) -> Any:

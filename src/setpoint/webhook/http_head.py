@@ -1,0 +1,75 @@
+"""The heads of HTTP/1.1 requests: what is taken, and what is refused (RFC 9112)."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+__all__ = ["MAX_HEAD", "MAX_HEADERS", "HttpRequest", "Malformed", "framing", "parsed"]
+
+MAX_HEAD: Final = 16 * 1024
+MAX_HEADERS: Final = 100
+_REQUEST: Final = re.compile(r"([A-Z][A-Z-]{0,19}) (/[!-~]{0,2000}) HTTP/1\.([01])")
+_VERSION: Final = re.compile(r"\S+ \S+ HTTP/[02-9]\.[0-9]")
+_HEADERS: Final = re.compile(r"(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\x00-\x08\x0a-\x1f\x7f]*\r\n)*")
+_HEADER: Final = re.compile(r"([^:]+):([^\r]*)\r\n")
+_SINGLE: Final = ("content-length", "transfer-encoding", "content-type", "host")
+
+
+class HttpRequest(NamedTuple):
+    """``target`` is path and query as they came; header names are in lower case."""
+
+    method: str
+    target: str
+    headers: dict[str, str]
+    body: bytes = b""
+
+
+class Malformed(Exception):
+    """This is no HTTP that is understood here; ``status`` is how to answer."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+def parsed(head: str) -> tuple[HttpRequest, bool]:
+    """The request, without its body, and whether the connection ends with it.
+
+    Raises `Malformed`.
+    """
+    line, _, rest = head.partition("\r\n")
+    first = _REQUEST.fullmatch(line)
+    if first is None:
+        if _VERSION.fullmatch(line):
+            raise Malformed(505, "HTTP/1.1 is spoken here")
+        raise Malformed(400, "malformed request line")
+    if rest.count("\n") > MAX_HEADERS:
+        raise Malformed(431, f"there are more than {MAX_HEADERS} headers")
+    if not _HEADERS.fullmatch(rest):
+        raise Malformed(400, "malformed header")
+    headers: dict[str, str] = {}
+    for name, value in _HEADER.findall(rest):
+        name, value = name.lower(), value.strip(" \t")
+        if name in headers:
+            if name in _SINGLE:
+                raise Malformed(400, f"{name} is there twice")
+            value = f"{headers[name]}, {value}"
+        headers[name] = value
+    return HttpRequest(first[1], first[2], headers), first[3] == "0"
+
+
+def framing(headers: dict[str, str]) -> int:
+    """How long the body is; -1 if it comes in chunks. Raises `Malformed`."""
+    length, coding = headers.get("content-length"), headers.get("transfer-encoding")
+    if coding is not None:
+        if length is not None:
+            raise Malformed(400, "there are both content-length and transfer-encoding")
+        if coding.lower() != "chunked":
+            raise Malformed(501, "no transfer-encoding but chunked is understood")
+        return -1
+    if length is None:
+        return 0
+    if not (length.isascii() and length.isdigit() and len(length) <= 18):
+        raise Malformed(400, "malformed content-length")
+    return int(length)
