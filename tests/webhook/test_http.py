@@ -50,7 +50,10 @@ class Peer:
         self.wire = Wire()
         self.held = asyncio.Event()
         self.held.set()
-        service = HttpService(self.admit, answer or self.answer, self.complain, READ, IDLE, set(), asyncio.Event())
+        self.scratch = memoryview(bytearray(1000))
+        service = HttpService(
+            self.admit, answer or self.answer, self.complain, READ, IDLE, set(), asyncio.Event(), self.scratch
+        )
         self.connections = service.connections
         self.connection = HttpConnection(service)
         self.connection.connection_made(self.wire)
@@ -70,8 +73,11 @@ class Peer:
         return HttpReply(status, {}, text.encode())
 
     async def send(self, data: bytes) -> None:
-        if not self.wire.closed:
-            self.connection.data_received(data)
+        for start in range(0, len(data), len(self.scratch)):
+            if not self.wire.closed:
+                part = data[start : start + len(self.scratch)]
+                self.connection.get_buffer(-1)[: len(part)] = part
+                self.connection.buffer_updated(len(part))
         for _ in range(8):
             await asyncio.sleep(0)
 

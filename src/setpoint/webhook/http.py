@@ -45,6 +45,7 @@ class HttpService(NamedTuple):
     reply, or something to wait for, and must not raise. Times are in seconds: ``read_timeout`` for a first head and for
     the rest of a request that has begun; ``idle_timeout`` between two requests. ``complain(status, text)`` makes the
     answer to what is not HTTP. ``deserted`` is set when the last connection goes.
+    ``scratch`` is what comes is put into at first: some ten thousand bytes.
     """
 
     admit: Callable[[HttpRequest], int]
@@ -54,9 +55,10 @@ class HttpService(NamedTuple):
     idle_timeout: float
     connections: set[HttpConnection]
     deserted: asyncio.Event
+    scratch: memoryview
 
 
-class HttpConnection(asyncio.Protocol):
+class HttpConnection(asyncio.BufferedProtocol):
     """One connection: requests one after the other, each answered before the next is looked at."""
 
     __slots__ = (
@@ -135,10 +137,15 @@ class HttpConnection(asyncio.Protocol):
         self._expire_in(self._service.idle_timeout)
         self._advance()
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:
+        # The loop fills it and calls buffer_updated before it does anything else, so that all connections can share one.
+        # A protocol without it costs a quarter of a megabyte that comes from the system and goes back, twice a request.
+        return self._service.scratch
+
+    def buffer_updated(self, nbytes: int) -> None:
         if self._closing and self.task is None:
             return
-        self._buffer += data
+        self._buffer += self._service.scratch[:nbytes]
         if self.task is None and not self._choked:
             self._advance()
         elif len(self._buffer) > _MAX_AHEAD and not self._paused and self._transport is not None:

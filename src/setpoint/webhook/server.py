@@ -23,6 +23,8 @@ MAX_BODY: Final = 7 * 1024 * 1024
 """Bytes; controller-runtime's. A request may hold an object twice, each up to 3 MiB."""
 MAX_CONVERSION_BODY: Final = 256 * 1024 * 1024
 _FLUSH: Final = 1.5
+_READ: Final = 64 * 1024
+"""Bytes that are read at once."""
 HEALTH: Final = "/healthz"
 READINESS: Final = "/readyz"
 _TEXT: Final = {"content-type": "text/plain; charset=utf-8"}
@@ -94,7 +96,14 @@ class WebhookServer:
         self._certified = asyncio.Event()
         self._paths = frozenset(webhooks.paths)
         self._service = HttpService(
-            self._admit, self._answer, _complain, read_timeout, idle_timeout, set(), asyncio.Event()
+            self._admit,
+            self._answer,
+            _complain,
+            read_timeout,
+            idle_timeout,
+            set(),
+            asyncio.Event(),
+            memoryview(bytearray(_READ)),
         )
 
     def stop(self) -> None:
