@@ -336,3 +336,21 @@ def test_a_bound_that_its_type_can_not_have_is_found_before_the_first_object() -
 
     with pytest.raises(DefinitionError, match="Strange"):
         crd_for(Strange)
+
+
+@pytest.mark.parametrize(
+    ("base", "words", "says"),
+    [
+        (
+            CustomResource,
+            {"group": "a.b", "verison": "v1"},
+            "class X: there is no class keyword verison=; did you mean version=",
+        ),
+        (CustomResource, {"gruop": "a.b"}, "class X: there is no class keyword gruop=; did you mean group="),
+        (Model, {"rulez": ()}, "class X: there is no class keyword rulez=; did you mean rules="),
+        (Model, {"qqq": 1}, "class X: there is no class keyword qqq="),
+    ],
+)
+def test_a_misspelt_class_keyword_is_named(base: Any, words: dict[str, Any], says: str) -> None:
+    with pytest.raises(TypeError, match=says):
+        type(base)("X", (base,), {"__annotations__": {}}, **words)

@@ -14,7 +14,7 @@ from setpoint.crd.rule import Rule, rules_of
 from setpoint.crd.schema import check_fields
 from setpoint.crd.versions import check_conversions
 from setpoint.meta import GroupVersionKind, Object, Resource
-from setpoint.meta.model import ModelMeta
+from setpoint.meta.model import ModelMeta, made_by
 from setpoint.meta.names import dns1035_label, dns1123_subdomain
 
 Scope = Literal["Namespaced", "Cluster"]
@@ -59,22 +59,76 @@ class Definition(Struct, frozen=True, kw_only=True):
     conversions: tuple[Conversion, ...] = ()
 
 
+_RESOURCE_KEYWORDS = frozenset(
+    ("version", "kind", "plural", "singular", "list_kind", "scope", "short_names", "categories", "scale")
+)
+_DEFINITION_KEYWORDS = frozenset(
+    (
+        *("served", "storage", "columns", "scale", "rules", "selectable_fields", "deprecated"),
+        *("labels", "annotations", "conversions"),
+    )
+)
+_KEYWORDS = _RESOURCE_KEYWORDS | _DEFINITION_KEYWORDS
+
+
 class CustomResourceMeta(ModelMeta):
     """Reads the class keywords of a `CustomResource`."""
 
-    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> Any:
-        group = options.pop("group", None)
-        taken = {word: options.pop(word) for word in list(options) if word in _KEYWORDS}
-        made = super().__new__(cls, name, bases, namespace, **options)
-        if group is None:
-            if taken:
-                raise DefinitionError(f"class {name}: {', '.join(sorted(taken))}= without group=")
-            return made
-        made.resource = _resource(made, group, **{word: taken[word] for word in taken if word in _RESOURCE_KEYWORDS})
-        made.definition = _definition(made, **{word: taken[word] for word in taken if word in _DEFINITION_KEYWORDS})
-        check_fields(made)
-        check_conversions(made)
+    if TYPE_CHECKING:
+        # So that type checkers find misspelt class keywords. mypy does not look at those of classes with a metaclass.
+        def __new__(
+            cls,
+            name: str,
+            bases: tuple[type, ...],
+            namespace: dict[str, Any],
+            /,
+            *,
+            group: str = ...,
+            version: str = ...,
+            kind: str = ...,
+            plural: str = ...,
+            singular: str = ...,
+            list_kind: str = ...,
+            scope: Scope = ...,
+            short_names: Sequence[str] = ...,
+            categories: Sequence[str] = ...,
+            served: bool = ...,
+            storage: bool = ...,
+            columns: Sequence[Column] = ...,
+            scale: Scale | None = ...,
+            rules: Sequence[Rule | str] = ...,
+            selectable_fields: Sequence[str] = ...,
+            deprecated: str | bool = ...,
+            labels: Mapping[str, str] = ...,
+            annotations: Mapping[str, str] = ...,
+            conversions: Sequence[Conversion] = ...,
+        ) -> Any: ...
+
+    else:
+
+        def __new__(cls, name, bases, namespace, **options):
+            return _made(cls, name, bases, namespace, options)
+
+
+def _made(
+    metaclass: type[CustomResourceMeta],
+    name: str,
+    bases: tuple[type, ...],
+    namespace: dict[str, Any],
+    options: dict[str, Any],
+) -> Any:
+    group = options.pop("group", None)
+    taken = {word: options.pop(word) for word in list(options) if word in _KEYWORDS}
+    made = made_by(metaclass, name, bases, namespace, options, also=(*_KEYWORDS, "group"))
+    if group is None:
+        if taken:
+            raise DefinitionError(f"class {name}: {', '.join(sorted(taken))}= without group=")
         return made
+    made.resource = _resource(made, group, **{word: taken[word] for word in taken if word in _RESOURCE_KEYWORDS})
+    made.definition = _definition(made, **{word: taken[word] for word in taken if word in _DEFINITION_KEYWORDS})
+    check_fields(made)
+    check_conversions(made)
+    return made
 
 
 class CustomResource(Object, metaclass=CustomResourceMeta):
@@ -99,44 +153,6 @@ class CustomResource(Object, metaclass=CustomResourceMeta):
     """
 
     definition: ClassVar[Definition]
-
-    if TYPE_CHECKING:
-
-        def __init_subclass__(
-            cls,
-            *,
-            group: str = ...,
-            version: str = ...,
-            kind: str = ...,
-            plural: str = ...,
-            singular: str = ...,
-            list_kind: str = ...,
-            scope: Scope = ...,
-            short_names: Sequence[str] = ...,
-            categories: Sequence[str] = ...,
-            served: bool = ...,
-            storage: bool = ...,
-            columns: Sequence[Column] = ...,
-            scale: Scale | None = ...,
-            rules: Sequence[Rule | str] = ...,
-            selectable_fields: Sequence[str] = ...,
-            deprecated: str | bool = ...,
-            labels: Mapping[str, str] = ...,
-            annotations: Mapping[str, str] = ...,
-            conversions: Sequence[Conversion] = ...,
-        ) -> None: ...
-
-
-_RESOURCE_KEYWORDS = frozenset(
-    ("version", "kind", "plural", "singular", "list_kind", "scope", "short_names", "categories", "scale")
-)
-_DEFINITION_KEYWORDS = frozenset(
-    (
-        *("served", "storage", "columns", "scale", "rules", "selectable_fields", "deprecated"),
-        *("labels", "annotations", "conversions"),
-    )
-)
-_KEYWORDS = _RESOURCE_KEYWORDS | _DEFINITION_KEYWORDS
 
 
 def plural_of(kind: str) -> str:

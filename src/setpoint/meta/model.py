@@ -16,7 +16,8 @@ Three rules hold for every model:
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Protocol, TypeVar, cast, dataclass_transform
 
 import msgspec
@@ -32,22 +33,78 @@ T_co = TypeVar("T_co", covariant=True)
 _UNRESOURCED = "this class names no resource: give it group=, version= and kind= or use a generated kind"
 
 
+_KEYWORDS = frozenset(
+    (
+        *("rules", "rename", "omit_defaults", "forbid_unknown_fields", "frozen", "eq", "order", "kw_only"),
+        *("tag", "tag_field", "dict", "weakref", "gc", "repr_omit_defaults", "array_like", "cache_hash"),
+    )
+)
+
+
 class ModelMeta(msgspec.StructMeta):
     """Makes keyword-only structs and gives each instance its own copy of a struct that is a default.
 
     The class keyword ``rules`` (CEL rules, see `setpoint.crd.Rule`) is kept as ``__rules__``, for who makes schemas.
     """
 
-    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> Any:
-        options.setdefault("kw_only", True)
-        if "rules" in options:
-            namespace["__rules__"] = options.pop("rules")
-        annotated = namespace.get("__annotations__", {})
-        for attribute, default in list(namespace.items()):
-            record = isinstance(default, Struct) or is_foreign(type(default))
-            if record and "ClassVar" not in str(annotated.get(attribute, "ClassVar")):
-                namespace[attribute] = field(default_factory=_copier(default))
-        return super().__new__(cls, name, bases, namespace, **options)
+    if TYPE_CHECKING:
+        # So that type checkers find misspelt class keywords. mypy does not look at those of classes with a metaclass.
+        def __new__(
+            cls,
+            name: str,
+            bases: tuple[type, ...],
+            namespace: dict[str, Any],
+            /,
+            *,
+            rules: Sequence[Any] = ...,
+            rename: str | Callable[[str], str | None] | Mapping[str, str] | None = ...,
+            omit_defaults: bool = ...,
+            forbid_unknown_fields: bool = ...,
+            frozen: bool = ...,
+            eq: bool = ...,
+            order: bool = ...,
+            kw_only: bool = ...,
+            tag: bool | str | int | Callable[[str], str | int] | None = ...,
+            tag_field: str | None = ...,
+            dict: bool = ...,
+            weakref: bool = ...,
+            gc: bool = ...,
+        ) -> Any: ...
+
+    else:
+
+        def __new__(cls, name, bases, namespace, **options):
+            return made_by(cls, name, bases, namespace, options)
+
+
+def made_by(
+    metaclass: type[ModelMeta],
+    name: str,
+    bases: tuple[type, ...],
+    namespace: dict[str, Any],
+    options: dict[str, Any],
+    *,
+    also: Iterable[str] = (),
+) -> Any:
+    """What `ModelMeta` makes of a class statement. ``also`` are keywords of a metaclass that has taken its own out.
+
+    Raises:
+        TypeError: a class keyword that there is not; the message names the class, and what may have been meant.
+    """
+    for word in options:
+        if word not in _KEYWORDS:
+            near = get_close_matches(word, (*_KEYWORDS, *also), n=1)
+            meant = f"; did you mean {near[0]}=?" if near else ""
+            raise TypeError(f"class {name}: there is no class keyword {word}={meant}")
+    options.setdefault("kw_only", True)
+    if "rules" in options:
+        namespace["__rules__"] = options.pop("rules")
+    annotated = namespace.get("__annotations__", {})
+    for attribute, default in list(namespace.items()):
+        record = isinstance(default, Struct) or is_foreign(type(default))
+        if record and "ClassVar" not in str(annotated.get(attribute, "ClassVar")):
+            namespace[attribute] = field(default_factory=_copier(default))
+    return msgspec.StructMeta.__new__(metaclass, name, bases, namespace, **options)
 
 
 def _copier(default: Any) -> Callable[[], Any]:

@@ -23,6 +23,18 @@ async def takes_a_pod(pod: Pod, ctx: sp.Context) -> sp.Outcome:
     return sp.after("soon")  # E:
 
 
+class Misspelt(sp.CustomResource, group="grp.example.com", verison="v1"):  # E: basedpyright
+    spec: MykindSpec
+
+
+class NoVersion(sp.CustomResource, group="grp.example.com", version=1):  # E: basedpyright
+    spec: MykindSpec
+
+
+class NoRules(sp.Model, rulez=()):  # E: basedpyright
+    size: int = 1
+
+
 Mykind(spec=MykindSpec(numpod=1))  # E:
 Mykind(status=MykindStatus())  # E:
 sp.Controller(Mykind, takes_a_pod)  # E:
