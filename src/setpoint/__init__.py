@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from setpoint.manager import Fleet as Fleet
     from setpoint.manager import Manager as Manager
     from setpoint.meta import Condition as Condition
+    from setpoint.meta import Duration as Duration
     from setpoint.meta import Model as Model
     from setpoint.meta import Object as Object
     from setpoint.meta import ObjectKey as ObjectKey
@@ -55,6 +56,7 @@ _HOMES = {
     "Controller": "controller",
     "Conversion": "crd",
     "CustomResource": "crd",
+    "Duration": "meta",
     "Field": "crd",
     "Fleet": "manager",
     "Head": "cache",
@@ -90,6 +92,7 @@ __all__ = [
     "Context",
     "Controller",
     "CustomResource",
+    "Duration",
     "Field",
     "Head",
     "InformerFactory",

@@ -27,7 +27,7 @@ from setpoint.crd.keywords import JSONSchema, apply, metas_of, options_of
 from setpoint.crd.paths import path_problems
 from setpoint.crd.rule import document_of, rules_of
 from setpoint.crd.soundness import default_problem, schema_problems
-from setpoint.meta import MicroTime, Object, ObjectMeta, Quantity, to_wire
+from setpoint.meta import Duration, MicroTime, Object, ObjectMeta, Quantity, to_wire
 from setpoint.meta.fields import alternatives, bare, fields_of, is_record
 from setpoint.schema import copy_json
 
@@ -43,10 +43,11 @@ _SCALARS: dict[Any, JSONSchema] = {
     MicroTime: {"type": "string", "format": "date-time"},
     date: {"type": "string", "format": "date"},
     uuid.UUID: {"type": "string", "format": "uuid"},
+    Duration: {"type": "string", "format": "duration"},
     Quantity: QUANTITY,
 }
 _INSTEAD: dict[Any, str] = {
-    timedelta: 'Annotated[str, Field(format="duration")], which is 1h30m, or a number of seconds',
+    timedelta: "Duration, a timedelta that is 1h30m on the wire, or a number of seconds",
     Decimal: "Quantity",
     time: "str with a pattern",
 }

@@ -2,6 +2,7 @@
 
 from setpoint.meta.codec import DecodeError, decode, encode, from_wire, raw_of, remember_raw, to_wire
 from setpoint.meta.condition import Condition, find_condition, is_condition_true, remove_condition, set_condition
+from setpoint.meta.duration import Duration
 from setpoint.meta.fields import wire_name
 from setpoint.meta.head import Head, head_of
 from setpoint.meta.key import ObjectKey
@@ -33,6 +34,7 @@ __all__ = [
     "ApiModel",
     "Condition",
     "DecodeError",
+    "Duration",
     "FieldSelector",
     "GroupKind",
     "GroupResource",

@@ -16,6 +16,7 @@ from typing import Any, TypeVar, cast, get_args, get_origin
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from setpoint.meta.duration import Duration
 from setpoint.meta.fields import alternatives, bare, fields_of, has_foreign, is_foreign, is_pydantic, is_record
 from setpoint.meta.foreign import make_pydantic, prepare
 from setpoint.meta.model import ApiModel, Object, resource_of
@@ -140,7 +141,7 @@ def _zeros(kind: type[Object]) -> dict[str, Any]:
 def _encode_hook(value: Any) -> Any:
     if isinstance(value, MicroTime):
         return format_micro_time(value)
-    if isinstance(value, Quantity):
+    if isinstance(value, Quantity | Duration):
         return str(value)
     if isinstance(value, str):  # an ObjectKey, or any other kind of str, which msgspec doesn't take for one
         return str.__str__(value)
@@ -156,6 +157,8 @@ def _decode_hook(kind: type, value: Any) -> Any:
         return MicroTime.of(parse_time(value))
     if kind is Quantity:
         return Quantity(value)
+    if kind is Duration:
+        return Duration.parse(value)
     if is_pydantic(kind):
         return make_pydantic(kind, value, _convert)
     raise NotImplementedError(f"{kind.__name__} has no JSON form")

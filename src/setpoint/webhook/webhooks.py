@@ -296,7 +296,10 @@ def _request(decoder: msgspec.json.Decoder[Any], body: bytes, kind: str, api_ver
         review = None
     if envelope.kind != kind or envelope.api_version != api_version:
         found = f"{envelope.kind[:100]!r} of {envelope.api_version[:100]!r}"
-        return failed(400, "BadRequest", f"the body is {found}; this path takes {kind} of {api_version} only")
+        hint = ""
+        if envelope.kind == kind and envelope.api_version.startswith(f"{api_version.partition('/')[0]}/"):
+            hint = f": {'admission' if kind == 'AdmissionReview' else 'conversion'}ReviewVersions must be [v1]"
+        return failed(400, "BadRequest", f"the body is {found}; this path takes {kind} of {api_version} only{hint}")
     if review is None:
         return failed(400, "BadRequest", f"the body is no {kind} of {api_version}: {problem}")
     if review.request is None:
