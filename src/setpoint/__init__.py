@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from setpoint.controller import Context as Context
     from setpoint.controller import Controller as Controller
     from setpoint.controller import Outcome as Outcome
+    from setpoint.controller import SyncContext as SyncContext
     from setpoint.controller import TerminalError as TerminalError
     from setpoint.controller import after as after
     from setpoint.controller import done as done
@@ -73,6 +74,7 @@ _HOMES = {
     "Rule": "crd",
     "Scale": "crd",
     "Status": "crd",
+    "SyncContext": "controller",
     "TerminalError": "controller",
     "WebhookServer": "webhook",
     "Webhooks": "webhook",
@@ -108,6 +110,7 @@ __all__ = [
     "Rule",
     "Scale",
     "Status",
+    "SyncContext",
     "TerminalError",
     "WebhookServer",
     "Webhooks",

@@ -936,46 +936,6 @@ async def test_crash_between_creates_heals() -> None:
 # -- hot loops ---------------------------------------------------------------------------------------------------------
 
 
-@virtual_time
-async def test_a_hot_loop_is_slowed_down_and_explained(caplog: pytest.LogCaptureFixture) -> None:
-    calls = 0
-
-    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
-        nonlocal calls
-        calls += 1
-        await ctx.apply(config("child", turn=str(calls)))
-
-    with caplog.at_level(logging.WARNING):
-        async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)) as world:
-            await world.create(widget())
-            await advance(600)
-            assert world.running("widget").metrics.hot_loops == 1
-            assert calls < 60, "without the detector this would be thousands"
-    told = [record for record in caplog.records if "to and fro" in record.getMessage()]
-    assert told[0].fields["fields"] == ["data.turn"]  # type: ignore[attr-defined]
-    assert told[0].fields["managers"] == ["widget (Apply)"]  # type: ignore[attr-defined]
-
-
-@virtual_time
-async def test_a_new_generation_frees_a_hot_key() -> None:
-    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
-        nonlocal calls
-        calls += 1
-        if obj.spec.size == 1:
-            await ctx.apply(config("child", turn=str(calls)))
-
-    calls = 0
-    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)) as world:
-        await world.create(widget())
-        await advance(300)
-        before = calls
-        found = await world.get(Widget, "a")
-        found.spec.size = 2
-        await world.update(found)
-        await advance(1)
-        assert calls == before + 1
-
-
 # -- the rest ----------------------------------------------------------------------------------------------------------
 
 

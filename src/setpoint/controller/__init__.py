@@ -5,6 +5,7 @@ from setpoint.controller.cause import Cause
 from setpoint.controller.context import Context, UndeclaredRead
 from setpoint.controller.controller import Controller, watched_kinds
 from setpoint.controller.failures import Outdated, ReconcileTimeout
+from setpoint.controller.hotloop import HotLoopLimits
 from setpoint.controller.log import BoundLogger
 from setpoint.controller.metrics import ControllerMetrics, LoopMetrics
 from setpoint.controller.outcome import After, Done, Outcome, Retry, TerminalError, after, done, retry
@@ -34,6 +35,7 @@ __all__ = [
     "ControllerMetrics",
     "Done",
     "End",
+    "HotLoopLimits",
     "LoopMetrics",
     "Outcome",
     "Outdated",

@@ -13,6 +13,7 @@ from setpoint.controller import handlers
 from setpoint.controller.context import Context
 from setpoint.controller.finalizer import checked_name, finalizer_name
 from setpoint.controller.handlers import Handler, MapFunction
+from setpoint.controller.hotloop import HotLoopLimits
 from setpoint.controller.outcome import Outcome
 from setpoint.controller.predicates import Test
 from setpoint.controller.tracing import find_tracer, traced
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from setpoint.controller.running import RunningController
 
 K = TypeVar("K", bound=Object)
+_HOT_LOOP = HotLoopLimits()
 AnySelector: TypeAlias = str | Mapping[str, str] | LabelSelector | Selector | None
 AnyFieldSelector: TypeAlias = str | Mapping[str, str] | FieldSelector | None
 
@@ -88,6 +90,8 @@ class Controller(Generic[K]):
             failures there. By default true for custom resources with a status, false for built-in kinds.
         leader_only: whether only the elected leader may run it.
         sync_timeout: seconds that the caches may take to sync at the start.
+        hot_loop: when a key that goes in circles is slowed down: by default after 30 changes of one object in 30 s, or
+            10 repetitions of the same change in 10 minutes, without anything new being asked for. None for never.
 
     Raises:
         TypeError: ``kind`` has no resource.
@@ -112,6 +116,7 @@ class Controller(Generic[K]):
         owns_status: bool | None = None,
         leader_only: bool = True,
         sync_timeout: float = 120.0,
+        hot_loop: HotLoopLimits | None = _HOT_LOOP,
     ) -> None:
         self.kind = kind
         self.resource = resource_of(kind)
@@ -131,6 +136,7 @@ class Controller(Generic[K]):
         self.owns_status = has_status and not issubclass(kind, ApiModel) if owns_status is None else owns_status
         self.leader_only = leader_only
         self.sync_timeout = sync_timeout
+        self.hot_loop = hot_loop
         self.watched: list[Watch] = [
             Watch(kind, "for", handlers.itself, tuple(predicates), namespace, selector, field_selector, metadata_only)
         ]

@@ -1,9 +1,10 @@
 """Hot loops: a key that keeps changing the same object although nobody asked for anything new.
 
 Two controllers that fight over a field, a value that the server writes differently from how it was sent, a timestamp
-in a status: each looks like honest work, write by write. What gives them away is the rate of *changing* writes to one
-object while the generation of the reconciled object stays the same. Such a key is slowed down, not stopped, and the
-log says which fields went to and fro and who manages them.
+in a status: each looks like honest work, write by write. Two things give them away, while the generation of the
+reconciled object stays the same: the rate of *changing* writes to one object, however different they are; and, at any
+pace, the *same* write of an object again and again, each time because that very object was changed. Such a key is
+slowed down, not stopped, and the log says which fields went to and fro and who manages them.
 """
 
 from __future__ import annotations
@@ -13,68 +14,131 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from setpoint.controller.changes import changed_fields
+import msgspec
+from msgspec import Struct
+
+from setpoint.client import PatchType, Sent
+from setpoint.controller.changes import changed_fields, sent_fields
 from setpoint.controller.log import BoundLogger
 from setpoint.meta import ObjectKey, Resource
+from setpoint.patch import merge_patch
 
-LIMIT: Final = 30
-WINDOW: Final = 30.0
 FIRST_DELAY: Final = 1.0
 MAX_DELAY: Final = 60.0
 MAX_KEYS: Final = 4096
+_REMEMBERED: Final = 4
+_LOOKS: Final = 8
+_NOTHING: Final = Sent()
 
 Read = Callable[[Resource, ObjectKey], Awaitable[dict[str, Any] | None]]
 """The object as it is on the server, with managed fields; None if it can't be read."""
 
 
+class HotLoopLimits(Struct, frozen=True, kw_only=True):
+    """When a key counts as hot. All of it is about writes to one object that changed it, made for one generation of
+    the reconciled object.
+
+    ``writes`` of any sort in ``seconds``; or ``repeats`` of writes that were made in the same words before, and follow
+    a change of just the written object, in ``within`` seconds. More than that is hot.
+
+    Raises:
+        ValueError: a number is not positive.
+    """
+
+    writes: int = 30
+    seconds: float = 30.0
+    repeats: int = 10
+    within: float = 600.0
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            if not getattr(self, name) > 0:
+                raise ValueError(f"HotLoopLimits({name}={getattr(self, name)!r}): must be more than 0")
+
+
 class _Count:
     """The changing writes of one key to one object."""
 
-    __slots__ = ("count", "generation", "since", "version")
+    __slots__ = ("count", "generation", "repeats", "repeats_since", "said", "since", "version")
 
-    def __init__(self, generation: int, since: float) -> None:
+    def __init__(self, generation: int, now: float) -> None:
         self.generation = generation
-        self.since = since
         self.version = ""
+        self.since = now
         self.count = 0
+        self.said: tuple[int, ...] = ()
+        """Hashes of the last different bodies."""
+        self.repeats_since = now
+        self.repeats = 0
+
+    def repeat(self, body: bytes, now: float, within: float) -> int:
+        """Counts a body, if it was sent before; how many such there were."""
+        if now - self.repeats_since > within:
+            self.repeats_since, self.repeats = now, 0
+        said = hash(body)
+        if said in self.said:
+            self.repeats += 1
+        else:
+            self.said = (*self.said[1 - _REMEMBERED :], said)
+        return self.repeats
 
 
 class _Slow:
     """A key that is slowed down."""
 
-    __slots__ = ("before", "delay", "generation", "resource", "told", "until", "written")
+    __slots__ = ("before", "delay", "ends_after", "generation", "looks", "resource", "sent", "told", "until", "written")
 
-    def __init__(self, resource: Resource, written: ObjectKey, generation: int, until: float) -> None:
+    def __init__(
+        self, resource: Resource, written: ObjectKey, generation: int, until: float, ends_after: float, sent: Sent
+    ) -> None:
+        self.ends_after = ends_after
+        """Seconds without a change after which it is over."""
+        self.sent = sent
+        """What was written again and again; nothing if it was something else every time."""
         self.resource = resource
         self.written = written
         self.generation = generation
         self.until = until
         self.delay = FIRST_DELAY
+        self.looks = _LOOKS if sent.body else 0
+        """How often it may be found as it was written before something else is tried."""
         self.before: dict[str, Any] | None = None
         self.told = False
 
 
 class HotLoopDetector:
-    """Counts changing writes per key and written object.
+    """Counts changing writes per key and written object; see `HotLoopLimits`.
 
-    More than ``limit`` of them in ``window`` seconds, at one generation of the reconciled object, make the key hot: its
-    reconciles are then held back, for 1 second first and twice as long after every further change, 60 s at most. A
-    new generation, or a ``window`` without a change, ends that.
+    The reconciles of a hot key are held back, for 1 second first and twice as long after every further change, 60 s at
+    most. A new generation, or some time without a change, ends that. Without ``limits`` no key is ever hot.
 
     Bounded: the 4096 keys that wrote last.
     """
 
-    def __init__(self, log: BoundLogger, read: Read, *, limit: int = LIMIT, window: float = WINDOW) -> None:
+    def __init__(self, log: BoundLogger, read: Read, limits: HotLoopLimits | None) -> None:
         self.slowed: dict[ObjectKey, _Slow] = {}
         self._log = log
         self._read = read
-        self._limit = limit
-        self._window = window
+        self._limits = limits
         self._counts: dict[ObjectKey, dict[tuple[str, ObjectKey], _Count]] = {}
 
-    def wrote(self, key: ObjectKey, generation: int, resource: Resource, written: ObjectKey, version: str) -> bool:
-        """Counts a write of ``key`` that led to ``version`` of ``written``; True if that made the key hot."""
-        if not version:
+    def wrote(
+        self,
+        key: ObjectKey,
+        generation: int,
+        resource: Resource,
+        written: ObjectKey,
+        version: str,
+        sent: Sent = _NOTHING,
+        *,
+        answering: bool = False,
+    ) -> bool:
+        """Counts a write of ``key`` that led to ``version`` of ``written``; True if that made the key hot.
+
+        ``answering`` says that the reconcile was caused by a change of ``written``.
+        """
+        limits = self._limits
+        if not version or limits is None:
             return False
         now = asyncio.get_running_loop().time()
         counts = self._counts.pop(key, None) or {}
@@ -83,27 +147,39 @@ class HotLoopDetector:
             del self._counts[next(iter(self._counts))]
         place = (resource.plural, written)
         count = counts.get(place)
-        if count is None or count.generation != generation or now - count.since > self._window:
+        if count is None or count.generation != generation:
             version_before = count.version if count is not None else ""
             count = counts[place] = _Count(generation, now)
             count.version = version_before
         if count.version == version:
             return False  # a write that changed nothing
         count.version = version
+        if now - count.since > limits.seconds:
+            count.since, count.count = now, 0
         count.count += 1
+        repeats = count.repeat(sent.body, now, limits.within) if sent.body and answering else 0
         slow = self.slowed.get(key)
         if slow is not None:
             slow.until = now + slow.delay
             slow.delay = min(slow.delay * 2, MAX_DELAY)
             return False
-        if count.count <= self._limit:
-            return False
-        self.slowed[key] = _Slow(resource, written, generation, now + FIRST_DELAY)
-        self._log.warning(
-            "hot loop: the same object is changed again and again although nothing new was asked for; slowing down",
-            extra={"key": key, "changed": f"{resource.kind} {written}", "times": count.count, "seconds": self._window},
-        )
-        return True
+        extra = {"key": key, "changed": f"{resource.kind} {written}"}
+        until = now + FIRST_DELAY
+        if repeats > limits.repeats:
+            self.slowed[key] = _Slow(resource, written, generation, until, limits.within, sent)
+            self._log.warning(
+                "hot loop: the same change of the same object is made again and again; slowing down",
+                extra={**extra, "times": repeats, "seconds": limits.within},
+            )
+            return True
+        if count.count > limits.writes:
+            self.slowed[key] = _Slow(resource, written, generation, until, limits.seconds, _NOTHING)
+            self._log.warning(
+                "hot loop: the same object is changed again and again although nothing new was asked for; slowing down",
+                extra={**extra, "times": count.count, "seconds": limits.seconds},
+            )
+            return True
+        return False
 
     async def hold(self, key: ObjectKey, generation: int | None = None) -> float:
         """For how many seconds the key must not be reconciled; 0.0 if it may."""
@@ -111,13 +187,15 @@ class HotLoopDetector:
         if slow is None:
             return 0.0
         now = asyncio.get_running_loop().time()
-        if now > slow.until + self._window or (generation is not None and generation != slow.generation):
+        if now > slow.until + slow.ends_after or (generation is not None and generation != slow.generation):
             self.forget(key)
             return 0.0
-        if now >= slow.until:
-            return 0.0
-        if not slow.told:
+        held = now < slow.until
+        # What undoes a write that is known shows best just before it is made again.
+        if not slow.told and (held or slow.sent.body):
             await self._investigate(key, slow)
+        if not held:
+            return 0.0
         return max(slow.until - asyncio.get_running_loop().time(), 0.0)
 
     def forget(self, key: ObjectKey) -> None:
@@ -125,28 +203,43 @@ class HotLoopDetector:
         self._counts.pop(key, None)
 
     async def _investigate(self, key: ObjectKey, slow: _Slow) -> None:
-        """Looks at the object after one round and after the next: what differs goes to and fro."""
+        """Compares the object with what is always written to it. Where that tells nothing: looks at it after one round
+        and after the next, what differs goes to and fro."""
         found = await self._read(slow.resource, slow.written)
         if found is None:
             return
-        if slow.before is None:
-            slow.before = found
-            return
-        if slow.before["metadata"].get("resourceVersion") == found["metadata"].get("resourceVersion"):
-            return
-        fields = changed_fields(slow.before, found)
+        fields = _undone(found, slow.sent)
+        if not fields:
+            slow.looks -= 1
+            if slow.looks > 0:
+                return
+            before, slow.before = slow.before, found
+            if before is None:
+                return
+            if before["metadata"].get("resourceVersion") == found["metadata"].get("resourceVersion"):
+                return
+            fields = changed_fields(before, found) or ["(back to the same after every round)"]
         slow.told = True
+        slow.before = None
         self._log.log(
             logging.WARNING,
             "hot loop: these fields go to and fro",
             extra={
                 "key": key,
                 "object": f"{slow.resource.kind} {slow.written}",
-                "fields": fields or ["(back to the same after every round)"],
+                "fields": fields,
                 "managers": _managers(found),
             },
         )
-        slow.before = None
+
+
+def _undone(found: dict[str, Any], sent: Sent) -> list[str]:
+    """The fields of what was sent that the object does not hold."""
+    if not sent.body:
+        return []
+    if sent.content_type in (PatchType.MERGE.value, PatchType.APPLY.value):
+        return changed_fields(found, merge_patch.apply(found, msgspec.json.decode(sent.body)))
+    return list(sent_fields(*sent))
 
 
 def _managers(document: dict[str, Any]) -> list[str]:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from setpoint.controller.events import EventRecorder
 
 K = TypeVar("K", bound=Object)
+_NOTHING: Final = Sent()
 REFUSED_GRACE: Final = 10.0
 """Seconds that a server may go on refusing a list (Forbidden, no such resource) before the start is given up."""
 
@@ -92,7 +93,7 @@ class RunningController(Generic[K]):
         self.seen = Seen()
         self.barriers = Barriers(self.informers)
         self.applied = AppliedChildren()
-        self.hot = HotLoopDetector(self.log, self._read_document)
+        self.hot = HotLoopDetector(self.log, self._read_document, controller.hot_loop)
         self.echoes: dict[ObjectKey, tuple[str, ...]] = {}
         self.running: dict[ObjectKey, Context] = {}
         self.metrics = LoopMetrics(self.name, controller.workers)
@@ -327,7 +328,7 @@ class RunningController(Generic[K]):
         if context is not None and self.running.get(context.key) is context:
             fields = sent_fields(*sent) if verb == "patch" and len(context.writes) < MAX_WRITES else ()
             told = "apply" if sent.content_type == PatchType.APPLY.value else verb
-            self.wrote(context, resource, key, uid, resource_version, told, fields)
+            self.wrote(context, resource, key, uid, resource_version, told, fields, sent)
 
     def wrote(
         self,
@@ -338,12 +339,17 @@ class RunningController(Generic[K]):
         resource_version: str,
         verb: str,
         fields: tuple[str, ...] = (),
+        sent: Sent = _NOTHING,
     ) -> None:
         """A reconcile wrote an object."""
         context.writes.append(Write(verb, resource.kind, key, resource_version, fields))
         if self.covers(resource, key, None):
             self.barriers.wrote(context.key, resource, key, uid, resource_version, deletion=verb == "delete")
-        if self.hot.wrote(context.key, context.object.metadata.generation, resource, key, resource_version):
+        kind, generation = resource.kind, context.object.metadata.generation
+        answering = any(
+            cause.change == "update" and cause.key == key and cause.kind == kind for cause in context.causes
+        )
+        if self.hot.wrote(context.key, generation, resource, key, resource_version, sent, answering=answering):
             self.metrics.hot_loops += 1
 
     def answered(self, context: Context, answer: Object, *, before: bytes | None = None) -> None:

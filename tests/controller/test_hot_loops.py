@@ -1,0 +1,184 @@
+"""Keys that go in circles are slowed down, and told why."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+
+import setpoint as sp
+from setpoint.controller import HotLoopLimits
+from setpoint.models.core_v1 import ConfigMap
+from setpoint.testing import advance, cluster, virtual_time
+
+from .world import Widget, config, widget
+
+
+def bare(*controllers: sp.Controller[Any]) -> Any:
+    return cluster(*controllers, control_plane=False)
+
+
+async def rival(world: Any, pause: float, data: dict[str, str]) -> None:
+    """Another manager that has its own idea of the child, and comes now and then."""
+    while True:
+        await asyncio.sleep(pause)
+        if await world.find(ConfigMap, "child") is not None:
+            await world.client.patch(ConfigMap, "child", {"data": data}, field_manager="rival")
+
+
+async def fought(controller: sp.Controller[Any], *, pause: float, seconds: float) -> Any:
+    """The metrics of a controller that has had a `rival` for so long."""
+    async with bare(controller) as world:
+        await world.create(widget())
+        fight = asyncio.ensure_future(rival(world, pause, {"x": "theirs"}))
+        await advance(seconds)
+        fight.cancel()
+        await asyncio.gather(fight, return_exceptions=True)
+        return world.running("widget").metrics
+
+
+async def by_apply(obj: Widget, ctx: sp.Context) -> None:
+    await ctx.apply(config("child", x="ours", y="same"))
+
+
+async def by_keep(obj: Widget, ctx: sp.Context) -> None:
+    await ctx.keep(ConfigMap, [config("child", x="ours", y="same")])
+
+
+async def by_patch(obj: Widget, ctx: sp.Context) -> None:
+    child = await ctx.get(ConfigMap, "child")
+    if child is None:
+        await ctx.create(config("child", x="ours", y="same"))
+    elif child.data["x"] != "ours":
+        await ctx.patch(child, {"data": {"x": "ours"}})
+
+
+@pytest.mark.parametrize("reconcile", [by_apply, by_keep, by_patch])
+@virtual_time
+async def test_a_field_that_alternates_is_noticed_at_any_pace_and_both_managers_are_named(
+    reconcile: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        metrics = await fought(sp.Controller(Widget, reconcile).owns(ConfigMap), pause=20, seconds=590)
+    assert metrics.hot_loops == 1
+    told = [record.fields for record in caplog.records if "to and fro" in record.getMessage()]  # type: ignore[attr-defined]
+    assert len(told) == 1
+    assert told[0]["fields"] == ["data.x"]
+    assert any(manager.startswith("widget ") for manager in told[0]["managers"])
+    assert "rival (Update)" in told[0]["managers"]
+
+
+@virtual_time
+async def test_own_write_own_event_equal_write_is_noticed_at_any_pace() -> None:
+    calls = 0
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        nonlocal calls
+        calls += 1
+        child = await ctx.apply(config("child"))
+        await asyncio.sleep(5)
+        for answer in ("no", "yes"):  # both change it, and both are as they were the last time
+            child = await ctx.patch(child, {"data": {"sure": answer}})
+
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)) as world:
+        await world.create(widget())
+        await advance(60)
+        assert calls < 13
+        assert world.running("widget").metrics.hot_loops == 1
+        calls = 0
+        await advance(600)
+        assert calls < 20
+
+
+@virtual_time
+async def test_what_others_lead_to_is_no_circle() -> None:
+    """A status that follows something that flickers is written in the same words many times."""
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        child = await ctx.get(ConfigMap, "sensor")
+        obj.status.ready = int(child.data["on"]) if child is not None else 0
+
+    controller = sp.Controller(Widget, reconcile).watches(ConfigMap, lambda head: [f"{head.namespace}/a"])
+    async with bare(controller) as world:
+        await world.create(widget())
+        sensor = await world.create(config("sensor", on="0"))
+        for turn in range(100):
+            sensor.data["on"] = str(turn % 2)
+            sensor = await world.update(sensor)
+            await advance(5)
+            assert (await world.get(Widget, "a")).status.ready == turn % 2
+        assert world.running("widget").metrics.hot_loops == 0
+
+
+@virtual_time
+async def test_the_limits_are_a_controllers_own() -> None:
+    calls = 0
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        nonlocal calls
+        calls += 1
+        if calls < 500:
+            await ctx.apply(config("child", turn=str(calls)))
+
+    async def made_in(seconds: float, limits: HotLoopLimits | None) -> int:
+        nonlocal calls
+        calls = 0
+        async with bare(sp.Controller(Widget, reconcile, hot_loop=limits).owns(ConfigMap)) as world:
+            await world.create(widget())
+            await advance(seconds)
+        return calls
+
+    assert await made_in(0.5, HotLoopLimits(writes=5)) == 6
+    assert await made_in(0.5, HotLoopLimits()) == 31
+    assert await made_in(0.5, None) == 500
+    sparse = HotLoopLimits(repeats=2)
+    assert (
+        await fought(sp.Controller(Widget, by_apply, hot_loop=sparse).owns(ConfigMap), pause=20, seconds=90)
+    ).hot_loops
+    wide = HotLoopLimits(repeats=100)
+    controller = sp.Controller(Widget, by_apply, hot_loop=wide).owns(ConfigMap)
+    assert not (await fought(controller, pause=20, seconds=590)).hot_loops
+    with pytest.raises(ValueError, match=r"HotLoopLimits\(writes=0\): must be more than 0"):
+        HotLoopLimits(writes=0)
+
+
+@virtual_time
+async def test_a_hot_loop_is_slowed_down_and_explained(caplog: pytest.LogCaptureFixture) -> None:
+    calls = 0
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        nonlocal calls
+        calls += 1
+        await ctx.apply(config("child", turn=str(calls)))
+
+    with caplog.at_level(logging.WARNING):
+        async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)) as world:
+            await world.create(widget())
+            await advance(600)
+            assert world.running("widget").metrics.hot_loops == 1
+            assert calls < 60, "without the detector this would be thousands"
+    told = [record for record in caplog.records if "to and fro" in record.getMessage()]
+    assert told[0].fields["fields"] == ["data.turn"]  # type: ignore[attr-defined]
+    assert told[0].fields["managers"] == ["widget (Apply)"]  # type: ignore[attr-defined]
+
+
+@virtual_time
+async def test_a_new_generation_frees_a_hot_key() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        nonlocal calls
+        calls += 1
+        if obj.spec.size == 1:
+            await ctx.apply(config("child", turn=str(calls)))
+
+    calls = 0
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)) as world:
+        await world.create(widget())
+        await advance(300)
+        before = calls
+        found = await world.get(Widget, "a")
+        found.spec.size = 2
+        await world.update(found)
+        await advance(1)
+        assert calls == before + 1
