@@ -10,9 +10,12 @@ Two kinds of work, eight workers each:
   seconds until every pod was reconciled, the peak of resident memory, CPU microseconds an event from the wire to the
   end of its reconcile. The server only replays prepared bytes (replay.py).
 * ``create`` and ``apply``: M objects of a custom kind, each with five pods to be created (or applied, server-side), on
-  ``setpoint server`` over HTTP; until the status of every object says that its five pods were seen.
+  ``setpoint server`` over HTTP; until the status of every object says that its five pods were seen. ``keep`` is the
+  same with `Context.keep`, which counts what it has applied as seen; it is compared with the others' ``apply``.
 
-Python's other frameworks have no reconcile by key; their handlers of events are in informer.py.
+Of Python's other frameworks kopf takes part in the second kind: its handlers of events do what the reconcilers do. It
+can't in the first, since it has no reconcile by key and no cache to read from, and needs a server with discovery.
+cloudcoil (0.8) has informers, but neither queue nor reconcilers.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ import sys
 import tempfile
 import time
 import urllib.request
+import venv
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -38,8 +42,9 @@ from urllib.parse import urlsplit
 import informer
 from informer import BUILD, HERE, Process, Row
 
-SYSTEMS = ("setpoint", "controller-runtime")
-WORKS = ("pods", "create", "apply")
+SYSTEMS = ("setpoint", "controller-runtime", "kopf")
+WORKS = ("pods", "create", "apply", "keep")
+DONE_BY = {"setpoint": WORKS, "controller-runtime": ("pods", "create", "apply"), "kopf": ("create", "apply")}
 CHILDREN = 5
 QUIET = 60.0
 """Seconds without any news after which nothing more is expected."""
@@ -51,8 +56,22 @@ class Systems(informer.Systems):
     def command(self, name: str) -> list[str] | None:
         if name == "setpoint":
             return [sys.executable, str(HERE / "peers" / "setpoint_controller.py"), "{server}", "{count}", "{work}"]
+        if name == "kopf":
+            python = self._kopf_python()
+            script = str(HERE / "peers" / "kopf_controller.py")
+            if python is None:
+                return self._none(name, "it can't be installed")
+            return [str(python), script, "{server}", "{count}", "{work}"]
         binary = self._go_binary()
         return [str(binary), "{server}", "{count}", "{work}"] if binary else self._none(name, "Go is not installed")
+
+    def _kopf_python(self) -> Path | None:
+        place = BUILD / "kopf"
+        python = place / "bin" / "python"
+        if not python.exists():
+            venv.create(place, with_pip=True)
+        install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "kopf"]
+        return python if subprocess.run(install, check=False).returncode == 0 else None
 
     def _go_binary(self) -> Path | None:
         if self._go is False:
@@ -229,7 +248,11 @@ def table(rows: Iterable[Row], base: str = "controller-runtime") -> str:
 
 
 def _same_work(one: Row, other: Row) -> bool:
-    return all(one[name] == other[name] for name in ("work", "objects", "lists"))
+    return all(one[name] == other[name] for name in ("objects", "lists")) and _asked(one) == _asked(other)
+
+
+def _asked(row: Row) -> str:
+    return "apply" if row["work"] == "keep" else str(row["work"])
 
 
 def best(run: Callable[[], Row], repeat: int) -> Row:
@@ -253,6 +276,8 @@ def main() -> None:
     systems, rows, limit = Systems(), [], arguments.limit
     for work in arguments.work:
         for name in arguments.systems:
+            if work not in DONE_BY[name]:
+                continue
             command = systems.command(name)
             if command is None:
                 continue

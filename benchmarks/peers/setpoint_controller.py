@@ -74,7 +74,12 @@ async def children(server: str, how: str) -> None:
                 await (ctx.apply(pod) if how == "apply" else ctx.create(pod))
         ctx.status.pods = len(owned)
 
-    controller = sp.Controller(Mykind, reconcile, workers=WORKERS).owns(Pod)
+    async def keep(mykind: Mykind, ctx: sp.Context) -> None:
+        spec = PodSpec(containers=[Container(name="main", image="busybox")])
+        wanted = [Pod.named(f"{mykind.name}-{number}", spec=spec) for number in range(mykind.spec.numpods)]
+        ctx.status.pods = len(await ctx.keep(Pod, wanted))
+
+    controller = sp.Controller(Mykind, keep if how == "keep" else reconcile, workers=WORKERS).owns(Pod)
     async with sp.Client.from_config(ClientConfig(server=server)) as client:
         manager = sp.Manager(client, controllers=[controller], metrics=ProcessMetrics())
         say("ready")
