@@ -14,7 +14,8 @@ import msgspec
 import pytest
 
 from setpoint.cache import Backoff, Reflector
-from setpoint.cache.reflector import EventType, is_too_large
+from setpoint.cache.errors import is_too_large
+from setpoint.cache.sink import EventType
 from setpoint.client import CredentialsError
 from setpoint.testing import advance, settle, virtual_time
 

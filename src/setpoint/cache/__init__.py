@@ -8,10 +8,11 @@ from setpoint.cache.informer import Informer
 from setpoint.cache.intake import Intake, Transform
 from setpoint.cache.lister import Lister
 from setpoint.cache.metrics import InformerMetrics
-from setpoint.cache.reflector import Reflector, Sink
+from setpoint.cache.reflector import Reflector
 from setpoint.cache.registration import HandlerRegistration, Heads
 from setpoint.cache.scope import Scope
 from setpoint.cache.shared import SharedInformer
+from setpoint.cache.sink import Sink
 from setpoint.cache.snapshot import Snapshot
 from setpoint.cache.source import Source
 from setpoint.cache.store import Store

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from setpoint.client.errors import ApiError, Gone
+from setpoint.client.transport import TransportError
 from setpoint.meta import ObjectKey, Resource
 
 
@@ -40,3 +42,26 @@ class NotFoundInCache(KeyError):
 
 class WatchBroken(CacheError):
     """The server's stream is not what a watch or a list looks like; the reflector starts anew."""
+
+
+def is_expired(problem: Exception) -> bool:
+    """Whether the server has forgotten the version or token that was asked for (410)."""
+    return isinstance(problem, Gone)
+
+
+def is_too_large(problem: Exception) -> bool:
+    """Whether the server has not come to the version that was asked for, and gave up waiting.
+
+    Servers of different age say it by a cause's reason, by a cause's message, or in the message alone.
+    """
+    if not isinstance(problem, ApiError):
+        return False
+    for cause in problem.causes:
+        if cause.reason == "ResourceVersionTooLarge" or "Too large resource version" in cause.message:
+            return True
+    return "Too large resource version" in problem.message
+
+
+def is_refused(problem: Exception) -> bool:
+    """Whether the request surely did not get to the server."""
+    return isinstance(problem, TransportError) and not problem.sent

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Generic, Protocol, TypeVar, overload
 
 from setpoint.cache.errors import NotFoundInCache
+from setpoint.cache.indexes import OWNER
 from setpoint.cache.record import Record
-from setpoint.cache.store import OWNER
 from setpoint.meta import LabelSelector, Object, ObjectKey, Resource, Selector, decode
 from setpoint.meta.head import Head
 

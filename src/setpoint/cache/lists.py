@@ -163,3 +163,9 @@ def _start_of_items(data: bytes) -> int:
             if bracket is not None:
                 return bracket.end()
     return -1
+
+
+def check_list(envelope: Envelope) -> None:
+    """Raises `WatchBroken` for what is no list."""
+    if envelope.kind and not envelope.kind.endswith("List"):
+        raise WatchBroken(f"the server answered with a {envelope.kind} where a list was asked for")

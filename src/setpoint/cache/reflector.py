@@ -9,18 +9,17 @@ import asyncio
 import logging
 from collections.abc import Callable
 from random import Random
-from typing import Literal, Protocol
-
-import msgspec
-from msgspec import Struct
 
 from setpoint.cache.backoff import Backoff
-from setpoint.cache.errors import WatchBroken
-from setpoint.cache.lists import Envelope, ListSplitter
+from setpoint.cache.counters import Counters
+from setpoint.cache.errors import WatchBroken, is_expired, is_refused, is_too_large
+from setpoint.cache.frames import TYPES, ends_list, mark_of, split_event, status_of
+from setpoint.cache.lists import ListSplitter, check_list
+from setpoint.cache.sink import Sink
 from setpoint.cache.source import Source
 from setpoint.client.errors import ApiError, Gone, TooManyRequests, error_from_status
 from setpoint.client.transport import Response, TransportError
-from setpoint.meta import ListMeta, Status
+from setpoint.meta import ListMeta
 
 logger = logging.getLogger("setpoint.cache")
 
@@ -29,80 +28,7 @@ MIN_WATCH_TIMEOUT = 300.0
 IDLE_TIMEOUT = 330.0
 INITIAL_EVENTS_TIMEOUT = 30.0
 VERY_SHORT = 1.0
-INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 _YIELD_BYTES = 1 << 20
-
-EventType = Literal["ADDED", "MODIFIED", "DELETED"]
-Cause = Literal["closed", "idle", "broken", "expired", "throttled", "refused", "very-short", "error"]
-
-
-class Sink(Protocol):
-    """What a reflector feeds."""
-
-    def begin(self) -> None:
-        """A list begins; what an earlier one left unfinished is void."""
-
-    def item(self, raw: bytes) -> None:
-        """An object of the list."""
-
-    def unlisted(self, raw: bytes) -> None:
-        """An object that was listed a moment ago was deleted before the list ended (streaming lists only)."""
-
-    def finish(self, resource_version: str) -> None:
-        """The list is complete: what it did not name is gone."""
-
-    def event(self, type: EventType, raw: bytes, ordered: bool) -> str:
-        """A change; the answer is the object's resource version.
-
-        ``ordered``: all changes up to this one have been given. It is false only for the objects with which a watch
-        from version ``0`` begins.
-        """
-        ...
-
-    def bookmark(self, resource_version: str) -> None:
-        """All changes up to this version have been given."""
-
-    def flush(self) -> None:
-        """All that came at once has been given: a good moment for what is not urgent."""
-
-
-class Counters(Struct):
-    """What a reflector has done, for metrics. Durations are in seconds."""
-
-    lists: int = 0
-    streamed_lists: int = 0
-    list_seconds: float = 0.0
-    listed_items: int = 0
-    watches: int = 0
-    short_watches: int = 0
-    watch_seconds: float = 0.0
-    watched_events: int = 0
-    bookmarks: int = 0
-    bytes: int = 0
-    skipped: int = 0
-    ends: dict[str, int] = {}
-    relists: dict[str, int] = {}
-    last_byte_at: float | None = None
-    """Of a watch."""
-    heard_at: float | None = None
-    """When the server last said anything, in a watch or with a complete list."""
-
-    def count_end(self, cause: Cause) -> None:
-        self.ends[cause] = self.ends.get(cause, 0) + 1
-
-
-class _Frame(Struct):
-    type: str
-    object: msgspec.Raw
-
-
-class _MarkMeta(Struct):
-    resource_version: str = msgspec.field(name="resourceVersion", default="")
-    annotations: dict[str, str] | None = None
-
-
-class _Mark(Struct):
-    metadata: _MarkMeta = msgspec.field(default_factory=_MarkMeta)
 
 
 class _Initial:
@@ -126,12 +52,6 @@ class _StreamBroke(WatchBroken):
 
 class _VeryShortWatch(WatchBroken):
     pass
-
-
-_decode_frame = msgspec.json.Decoder(_Frame).decode
-_decode_mark = msgspec.json.Decoder(_Mark).decode
-_decode_status = msgspec.json.Decoder(Status).decode
-_TYPES: dict[bytes, EventType] = {b"ADDED": "ADDED", b"MODIFIED": "MODIFIED", b"DELETED": "DELETED"}
 
 
 class Reflector:
@@ -286,7 +206,7 @@ class Reflector:
                     self.counters.listed_items += 1
                 await self._breathe(len(chunk))
         items, envelope = splitter.finish()
-        _check_list(envelope)
+        check_list(envelope)
         for item in items:
             sink.item(item)
             self.counters.listed_items += 1
@@ -413,7 +333,7 @@ class Reflector:
             for line in lines:
                 size += len(line)
                 kind, raw = split_event(line)
-                type = _TYPES.get(kind)
+                type = TYPES.get(kind)
                 if type is not None:
                     if initial is not None:
                         initial.events += 1
@@ -430,14 +350,14 @@ class Reflector:
                         self.last_resource_version = seen
                 elif kind == b"BOOKMARK":
                     counters.bookmarks += 1
-                    metadata = _mark_of(raw)
+                    metadata = mark_of(raw)
                     seen = metadata.resource_version
                     if not seen:
                         continue
                     if initial is None:
                         self.last_resource_version = seen
                         sink.bookmark(seen)
-                    elif (metadata.annotations or {}).get(INITIAL_EVENTS_END) == "true":
+                    elif ends_list(metadata):
                         sink.finish(seen)
                         self.last_resource_version = seen
                         self._unavailable = False
@@ -446,7 +366,7 @@ class Reflector:
                         initial = None
                         deadline.reschedule(None)
                 elif kind == b"ERROR":
-                    raise error_from_status(_status_of(raw), verb="watch", resource=self._path)
+                    raise error_from_status(status_of(raw), verb="watch", resource=self._path)
                 else:
                     counters.skipped += 1
                     logger.warning("%s: an event of unknown type %r was skipped", self._path, kind[:40])
@@ -477,65 +397,3 @@ class Reflector:
     def _count_relist(self, problem: Exception) -> None:
         reason = "expired" if is_expired(problem) else type(problem).__name__.lstrip("_")
         self.counters.relists[reason] = self.counters.relists.get(reason, 0) + 1
-
-
-def split_event(line: bytes) -> tuple[bytes, bytes]:
-    """Type and object of one line of a watch stream.
-
-    Go writes ``{"type":"ADDED","object":{…}}``: there the object is what is left when both ends are cut off. Any other
-    form is parsed.
-
-    Raises:
-        WatchBroken: it is no event.
-    """
-    if line.startswith(b'{"type":"'):
-        end = line.find(b'"', 9)
-        if line.startswith(b'","object":{', end) and line.endswith(b"}}"):
-            return line[9:end], line[end + 11 : -1]
-    try:
-        frame = _decode_frame(line)
-    except msgspec.DecodeError as problem:
-        raise WatchBroken(f"not a watch event: {problem}; it begins with {line[:200]!r}") from None
-    return frame.type.encode(), bytes(frame.object)
-
-
-def is_expired(problem: Exception) -> bool:
-    """Whether the server has forgotten the version or token that was asked for (410)."""
-    return isinstance(problem, Gone)
-
-
-def is_too_large(problem: Exception) -> bool:
-    """Whether the server has not come to the version that was asked for, and gave up waiting.
-
-    Servers of different age say it by a cause's reason, by a cause's message, or in the message alone.
-    """
-    if not isinstance(problem, ApiError):
-        return False
-    for cause in problem.causes:
-        if cause.reason == "ResourceVersionTooLarge" or "Too large resource version" in cause.message:
-            return True
-    return "Too large resource version" in problem.message
-
-
-def is_refused(problem: Exception) -> bool:
-    """Whether the request surely did not get to the server."""
-    return isinstance(problem, TransportError) and not problem.sent
-
-
-def _check_list(envelope: Envelope) -> None:
-    if envelope.kind and not envelope.kind.endswith("List"):
-        raise WatchBroken(f"the server answered with a {envelope.kind} where a list was asked for")
-
-
-def _mark_of(raw: bytes) -> _MarkMeta:
-    try:
-        return _decode_mark(raw).metadata
-    except msgspec.DecodeError as problem:
-        raise WatchBroken(f"a bookmark that is none: {problem}; it begins with {raw[:200]!r}") from None
-
-
-def _status_of(raw: bytes) -> Status:
-    try:
-        return _decode_status(raw)
-    except msgspec.DecodeError:
-        return Status(code=500, reason="InternalError", message=f"an ERROR event without a Status: {raw[:200]!r}")

@@ -10,11 +10,13 @@ from setpoint.cache.barriers import Barriers
 from setpoint.cache.errors import InformerStopped
 from setpoint.cache.intake import Intake, Item, UnexpectedKind
 from setpoint.cache.record import version_number, version_of
-from setpoint.cache.reflector import EventType, Reflector
+from setpoint.cache.reflector import Reflector
 from setpoint.cache.registration import HandlerRegistration, Heads
+from setpoint.cache.replacement import Replacement
 from setpoint.cache.scope import Scope
+from setpoint.cache.sink import EventType
 from setpoint.cache.source import Source
-from setpoint.cache.store import Replacement, Stale, Store
+from setpoint.cache.store import Stale, Store
 from setpoint.meta import DecodeError
 from setpoint.meta.head import Head
 

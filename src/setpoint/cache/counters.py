@@ -1,0 +1,35 @@
+"""Counters: what a reflector has done."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+Cause = Literal["closed", "idle", "broken", "expired", "throttled", "refused", "very-short", "error"]
+"""How a watch ended."""
+
+
+class Counters(Struct):
+    """What a reflector has done, for metrics. Durations are in seconds."""
+
+    lists: int = 0
+    streamed_lists: int = 0
+    list_seconds: float = 0.0
+    listed_items: int = 0
+    watches: int = 0
+    short_watches: int = 0
+    watch_seconds: float = 0.0
+    watched_events: int = 0
+    bookmarks: int = 0
+    bytes: int = 0
+    skipped: int = 0
+    ends: dict[str, int] = {}
+    relists: dict[str, int] = {}
+    last_byte_at: float | None = None
+    """Of a watch."""
+    heard_at: float | None = None
+    """When the server last said anything, in a watch or with a complete list."""
+
+    def count_end(self, cause: Cause) -> None:
+        self.ends[cause] = self.ends.get(cause, 0) + 1

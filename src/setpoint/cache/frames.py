@@ -1,0 +1,79 @@
+"""Frames: the lines of a watch stream, taken apart no further than needed."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Struct
+
+from setpoint.cache.errors import WatchBroken
+from setpoint.cache.sink import EventType
+from setpoint.meta import Status
+
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+
+
+class _Frame(Struct):
+    type: str
+    object: msgspec.Raw
+
+
+class MarkMeta(Struct):
+    """The metadata of a bookmark."""
+
+    resource_version: str = msgspec.field(name="resourceVersion", default="")
+    annotations: dict[str, str] | None = None
+
+
+class _Mark(Struct):
+    metadata: MarkMeta = msgspec.field(default_factory=MarkMeta)
+
+
+_decode_frame = msgspec.json.Decoder(_Frame).decode
+_decode_mark = msgspec.json.Decoder(_Mark).decode
+_decode_status = msgspec.json.Decoder(Status).decode
+TYPES: dict[bytes, EventType] = {b"ADDED": "ADDED", b"MODIFIED": "MODIFIED", b"DELETED": "DELETED"}
+
+
+def split_event(line: bytes) -> tuple[bytes, bytes]:
+    """Type and object of one line of a watch stream.
+
+    Go writes ``{"type":"ADDED","object":{…}}``: there the object is what is left when both ends are cut off. Any other
+    form is parsed.
+
+    Raises:
+        WatchBroken: it is no event.
+    """
+    if line.startswith(b'{"type":"'):
+        end = line.find(b'"', 9)
+        if line.startswith(b'","object":{', end) and line.endswith(b"}}"):
+            return line[9:end], line[end + 11 : -1]
+    try:
+        frame = _decode_frame(line)
+    except msgspec.DecodeError as problem:
+        raise WatchBroken(f"not a watch event: {problem}; it begins with {line[:200]!r}") from None
+    return frame.type.encode(), bytes(frame.object)
+
+
+def ends_list(metadata: MarkMeta) -> bool:
+    """Whether a bookmark is the one that ends a streamed list."""
+    return (metadata.annotations or {}).get(INITIAL_EVENTS_END) == "true"
+
+
+def mark_of(raw: bytes) -> MarkMeta:
+    """The metadata of a bookmark.
+
+    Raises:
+        WatchBroken: it is none.
+    """
+    try:
+        return _decode_mark(raw).metadata
+    except msgspec.DecodeError as problem:
+        raise WatchBroken(f"a bookmark that is none: {problem}; it begins with {raw[:200]!r}") from None
+
+
+def status_of(raw: bytes) -> Status:
+    """What an ERROR event says; something of that sort, if it says nothing."""
+    try:
+        return _decode_status(raw)
+    except msgspec.DecodeError:
+        return Status(code=500, reason="InternalError", message=f"an ERROR event without a Status: {raw[:200]!r}")

@@ -1,0 +1,136 @@
+"""Indexes: all the indexes of one store, and what a change does to them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from setpoint.cache.index import Index, IndexFunction, by_label, by_owner
+from setpoint.cache.record import Record
+from setpoint.meta import Selector, decode
+from setpoint.meta.head import Head
+
+logger = logging.getLogger("setpoint.cache")
+
+OWNER = "owner"
+"""The name of the built-in index from an owner's uid to the objects that it owns."""
+
+Values = tuple[tuple[str, ...], ...]
+"""What each index has for one object."""
+
+_MASK = (1 << 64) - 1
+_LABEL_INDEXES = 32
+
+
+class Indexes:
+    """The named indexes of a store, and those of labels, which come when they are first asked for.
+
+    ``read`` gives head and document of a record. A function that fails for an object leaves it out of its index.
+    """
+
+    __slots__ = ("_all", "_labels", "_named", "_read", "_salt")
+
+    def __init__(self, read: Callable[[Record], tuple[Head, bytes]]) -> None:
+        self._read = read
+        self._named: dict[str, Index] = {OWNER: Index(by_owner)}
+        self._labels: dict[str, Index] = {}
+        self._all: tuple[Index, ...] = tuple(self._named.values())
+        self._salt = 0
+
+    # -- looking up ----------------------------------------------------------------------------------------------------
+
+    def named(self, name: str) -> Index:
+        """Raises `KeyError` where there is none."""
+        try:
+            return self._named[name]
+        except KeyError:
+            raise KeyError(f"no index {name!r}; there are: {', '.join(sorted(self._named))}") from None
+
+    def labelled(self, selector: Selector, records: Mapping[str, Record]) -> Iterable[str] | None:
+        """See `Store.labelled`."""
+        best: set[str] | list[str] | None = None
+        for requirement in selector.requirements:
+            if requirement.operator not in ("=", "in"):
+                continue
+            index = self._labels.get(requirement.key)
+            if index is None:
+                if len(self._labels) >= _LABEL_INDEXES:
+                    continue
+                index = self._labels[requirement.key] = Index(by_label(requirement.key))
+                self._build(index, records)
+            keys = [key for value in requirement.values for key in index.keys(value)]
+            if best is None or len(keys) < len(best):
+                best = keys
+        return best
+
+    # -- adding --------------------------------------------------------------------------------------------------------
+
+    def add(
+        self, name: str, function: IndexFunction, projection: type[Any] | None, records: Mapping[str, Record]
+    ) -> None:
+        """See `Store.add_index`."""
+        known = self._named.get(name)
+        if known is not None:
+            if known.function is function and known.projection is projection:
+                return
+            raise ValueError(f"there is another index {name!r} already")
+        index = Index(function, projection)
+        self._build(index, records, strict=True)
+        self._named[name] = index
+        self._all = (*self._named.values(), *self._labels.values())
+
+    def _build(self, index: Index, records: Mapping[str, Record], *, strict: bool = False) -> None:
+        for key, record in records.items():
+            for value in self._values(index, *self._read(record), strict=strict):
+                index.add(value, key)
+        # What records know of their index values is out of date now: the next change of each looks at the old state.
+        self._salt += 1
+        self._all = (*self._named.values(), *self._labels.values())
+
+    # -- changes -------------------------------------------------------------------------------------------------------
+
+    def values(self, head: Head, document: bytes) -> Values:
+        """What every index has for an object."""
+        return tuple([self._values(index, head, document) for index in self._all])
+
+    def values_of(self, index: Index, record: Record) -> tuple[str, ...]:
+        """What one index has for an object at the state that a record holds."""
+        return self._values(index, *self._read(record))
+
+    def fingerprint(self, head: Head, values: Values) -> int:
+        """What says, without decoding, that nothing changed of who an object is, whose it is, and how it is found."""
+        owners = head.owner_references
+        if owners:
+            refs = tuple([(each.uid, each.controller, each.kind, each.name, each.api_version) for each in owners])
+            return hash((self._salt, values, head.uid, refs)) & _MASK
+        return hash((self._salt, values, head.uid)) & _MASK
+
+    def change(self, key: str, old: Record | None, values: Values | None) -> None:
+        """The object at ``key`` was ``old`` and has ``values`` now; None is absence."""
+        if old is None:
+            for index, new_values in zip(self._all, values or (), strict=values is not None):
+                for value in new_values:
+                    index.add(value, key)
+            return
+        head, document = self._read(old)
+        for place, index in enumerate(self._all):
+            old_values, new_values = self._values(index, head, document), values[place] if values is not None else ()
+            if old_values != new_values:
+                for value in old_values:
+                    if value not in new_values:
+                        index.discard(value, key)
+                for value in new_values:
+                    index.add(value, key)
+
+    def _values(self, index: Index, head: Head, document: bytes, *, strict: bool = False) -> tuple[str, ...]:
+        try:
+            if index.projection is None:
+                found = index.function(head)
+                return tuple(found) if found else ()
+            return tuple(index.function(decode(index.projection, document)))
+        except Exception:
+            if strict:
+                raise
+            logger.exception("index function %r failed for %s: it is not indexed", index.function, head.key)
+            return ()

@@ -1,0 +1,75 @@
+"""Training: when a store's documents are worth a new dictionary, and whether it is any better."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from setpoint.cache.compression import UNTRAINED, Compressor, Dictionary
+
+_TRAIN_AT = (128, 2048, 32768)
+_WINDOW = 1024
+_DRIFT = 1.3
+_WORTH = 0.85
+
+SAMPLES = 160
+"""Documents that a dictionary is made and judged by."""
+SAMPLE_BYTES = 64 * 1024
+"""How long one of them may be."""
+
+
+class Training:
+    """Watches how well documents compress.
+
+    A dictionary is due when a store has grown to 128, 2048 and 32768 objects, and when the last 1024 documents compress
+    a third worse than those that the newest was judged by.
+    """
+
+    __slots__ = ("_at", "_compressor", "_next", "_puts", "_ratio", "_raw", "_small")
+
+    def __init__(self, compressor: Compressor) -> None:
+        self._compressor = compressor
+        self._at = iter(_TRAIN_AT)
+        self._next: int | None = next(self._at)
+        self._puts = 0
+        self._raw = 0
+        self._small = 0
+        self._ratio = 1.0
+
+    def put(self, length: int, small: int, count: int) -> bool:
+        """Notes a document of ``length`` bytes, ``small`` of them when compressed; whether it is time for `is_due`."""
+        self._puts += 1
+        self._raw += length
+        self._small += small
+        return self._puts >= _WINDOW or count == self._next
+
+    def is_due(self, count: int) -> bool:
+        """Whether a store of ``count`` objects should train now."""
+        full = self._puts >= _WINDOW
+        drifted = (
+            full
+            and count >= _TRAIN_AT[0]
+            and self._compressor.scheme != UNTRAINED
+            and self._small / max(self._raw, 1) > self._ratio * _DRIFT
+        )
+        if full:
+            self._puts = self._raw = self._small = 0
+        grown = self._next is not None and count >= self._next
+        if grown:
+            self._next = next(self._at, None)
+        return grown or drifted
+
+    def train(self, documents: Sequence[bytes]) -> bool:
+        """Makes a dictionary of the documents; whether it is so much better that it was adopted."""
+        # A quarter is held out to judge by: the samples themselves are in the dictionary.
+        judges = documents[3::4]
+        candidate = Dictionary.trained_on([each for place, each in enumerate(documents) if place % 4 != 3])
+        before = sum(len(self._compressor.compress(document)[1]) for document in judges)
+        after = before
+        adopted = False
+        if candidate is not None and judges:
+            after = sum(len(candidate.compress(document)) for document in judges)
+            if after < before * _WORTH:
+                self._compressor.adopt(candidate)
+                adopted = True
+        self._ratio = min(after, before) / max(sum(map(len, judges)), 1)
+        return adopted
