@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import socket
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import aiohttp
 import pytest
 import yaml
 from mykinds import Mykind, MykindSpec, MykindV1alpha1, MykindV1alpha1Spec, admission, controller, default_template
@@ -12,8 +15,11 @@ from tests.programs import program, server
 
 from setpoint.cli.program import program as controller_program
 from setpoint.client import ApiError, Client, Invalid, NotFound
+from setpoint.crd import crd_for
+from setpoint.meta import from_wire
 from setpoint.models.admissionregistration_v1 import MutatingWebhookConfiguration, ValidatingWebhookConfiguration
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
+from setpoint.webhook.authority import issue, make_authority
 
 APP = Path(__file__).parents[2] / "examples" / "mykind" / "mykinds.py"
 NAME = "mykinds.grp.example.com"
@@ -106,3 +112,40 @@ async def test_install_says_what_the_server_answered(tmp_path: Path) -> None:
         async with program("-m", "setpoint", "webhook", "install", APP, home=tmp_path) as ended:
             assert await ended.ended() == 1
             assert ended.err == ["setpoint webhook: give exactly one of --service and --url"]
+
+
+async def test_a_manager_serves_its_webhooks_when_it_has_a_certificate(tmp_path: Path) -> None:
+    now = datetime.now(UTC)
+    authority = make_authority("x", now=now, lifetime=timedelta(days=1))
+    pair = issue(authority, ["127.0.0.1"], now=now, lifetime=timedelta(hours=1))
+    for name, content in (("tls.crt", pair.certificate), ("tls.key", pair.key), ("ca.pem", authority.certificate)):
+        (tmp_path / name).write_bytes(content)
+    port, metrics = free_port(), free_port()
+    async with server(tmp_path) as (_, _, kubeconfig), Client.from_kubeconfig(kubeconfig) as client:
+        url = ("--url", f"https://127.0.0.1:{port}", "--ca-file", tmp_path / "ca.pem", "--kubeconfig", kubeconfig)
+        await client.create(from_wire(CustomResourceDefinition, crd_for(Mykind)))
+        options = (
+            "--webhook-cert-dir",
+            tmp_path,
+            "--webhook-port",
+            port,
+            "--metrics-bind-address",
+            f"127.0.0.1:{metrics}",
+        )
+        async with program(APP, "run", "--kubeconfig", kubeconfig, *options, home=tmp_path) as running:
+            await running.until(lambda p: any("controller started" in line for line in p.err), "controller")
+            async with program("-m", "setpoint", "webhook", "install", APP, *url, home=tmp_path) as ended:
+                assert await ended.ended() == 0, ended.printed()
+            made = await client.create(MykindV1alpha1.named("a", "default", spec=MykindV1alpha1Spec(numpods=1)))
+            assert made.spec.numpods == 1
+            assert (await client.get(Mykind, "a", namespace="default")).spec.template == default_template()
+            async with aiohttp.ClientSession() as session, session.get(f"http://127.0.0.1:{metrics}/metrics") as answer:
+                assert 'controller_runtime_webhook_requests_total{code="200",webhook="/mutate-' in await answer.text()
+            assert await running.signalled(signal.SIGTERM) == 0
+
+
+@pytest.mark.parametrize("more", [("--embedded",), ("--clusters", "/nowhere")])
+def test_webhooks_are_served_over_https_only_where_that_makes_sense(more: tuple[str, ...]) -> None:
+    app = controller_program("mykinds.py", [controller], [admission])
+    with pytest.raises(SystemExit, match="--webhook-cert-dir goes neither with --embedded nor with --clusters"):
+        app(["run", "--webhook-cert-dir", "/nowhere", *more])

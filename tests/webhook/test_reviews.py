@@ -279,6 +279,14 @@ async def test_functions_that_do_not_wait_are_answered_at_once() -> None:
     assert webhooks.metrics.at(VALIDATE).codes == {200: 1}
 
 
+@pytest.mark.parametrize("key", ["", "a b", "prefix.example.com/a", "x" * 64])
+async def test_an_audit_annotation_that_would_be_passed_over_is_a_defect(key: str) -> None:
+    admission = Admission(Mykind).validates(lambda mykind, review: review.audit(key, "x"))
+    reply = await Webhooks(admission).handle_review(VALIDATE, encoded(review(document())))
+    assert reply.status == 500
+    assert f"audit annotation {key!r}: " in json.loads(reply.body)["message"]
+
+
 ADMISSION = "AdmissionReview of admission.k8s.io/v1"
 
 

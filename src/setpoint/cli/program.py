@@ -22,7 +22,16 @@ from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.controller import Controller, watched_kinds
 from setpoint.manager import Fleet, KubeconfigFolder, LeaderElection, Manager, Sharding
 from setpoint.manager.logging import configure
-from setpoint.webhook import Admission, ServiceTarget, Webhooks, configurations
+from setpoint.webhook import (
+    Admission,
+    CertificateFiles,
+    Converter,
+    ServiceTarget,
+    WebhookMetrics,
+    Webhooks,
+    WebhookServer,
+    configurations,
+)
 from setpoint.webhook.registration import converters_of, definition_name
 
 FIELD_MANAGER = "setpoint"
@@ -66,6 +75,8 @@ def program(name: str, controllers: Sequence[Controller[Any]], admissions: Seque
         metrics_cert_dir: Path | None = None,
         profiling: Annotated[bool, Parameter(negative="")] = False,
         health_probe_bind_address: str = "0",
+        webhook_cert_dir: Path | None = None,
+        webhook_port: Annotated[int, Parameter(validator=Number(gte=0, lte=65535))] = 9443,
         log_format: Literal["text", "json"] = "text",
         log_level: Literal["debug", "info", "warning", "error"] = "info",
     ) -> None:
@@ -107,6 +118,11 @@ def program(name: str, controllers: Sequence[Controller[Any]], admissions: Seque
             Also serve profiles of CPU, heap and tasks below /debug/profile, beside the metrics.
         health_probe_bind_address
             Where to serve /healthz and /readyz, such as :8081; 0 is off.
+        webhook_cert_dir
+            Serve the webhooks, too, over HTTPS with tls.crt and tls.key from this directory, and follow their changes;
+            without it that is left to setpoint webhook.
+        webhook_port
+            With --webhook-cert-dir: the port to serve webhooks on.
         log_format
             text, or json for one JSON object a line.
         log_level
@@ -118,6 +134,11 @@ def program(name: str, controllers: Sequence[Controller[Any]], admissions: Seque
             raise SystemExit(f"{name}: --shards and --leader-elect exclude each other: with shards every process works")
         if clusters and (embedded or namespace):
             raise SystemExit(f"{name}: --clusters goes neither with --embedded nor with --namespace")
+        if webhook_cert_dir and (embedded or clusters):
+            raise SystemExit(f"{name}: --webhook-cert-dir goes neither with --embedded nor with --clusters")
+        served = with_conversions(admissions, watched_kinds(controllers))
+        if webhook_cert_dir and not served:
+            raise SystemExit(f"{name}: --webhook-cert-dir: there is no admission and no conversion to serve")
         if metrics_secure is (metrics_cert_dir is None):
             raise SystemExit(f"{name}: --metrics-secure and --metrics-cert-dir go together")
         configure(log_format, log_level.upper())
@@ -145,8 +166,10 @@ def program(name: str, controllers: Sequence[Controller[Any]], admissions: Seque
                     )
                 except ValueError as problem:
                     raise UsageError(str(problem)) from None
-                if cluster is not None and (served := with_conversions(admissions, watched_kinds(controllers))):
+                if cluster is not None and served:
                     await cluster.serve(Webhooks(*served, factory=manager.factory))
+                elif webhook_cert_dir is not None:
+                    _serve_webhooks(manager, served, webhook_cert_dir, webhook_port)
                 await manager.run()
 
         run(name, work())
@@ -183,6 +206,14 @@ def program(name: str, controllers: Sequence[Controller[Any]], admissions: Seque
         sys.stdout.write(to_yaml(documents))
 
     return app
+
+
+def _serve_webhooks(manager: Manager, served: Sequence[Admission[Any] | Converter], folder: Path, port: int) -> None:
+    metrics = WebhookMetrics(manager.metrics.registry if manager.metrics is not None else None)
+    webhooks = Webhooks(*served, factory=manager.factory, metrics=metrics)
+    server = WebhookServer(webhooks, CertificateFiles(folder, metrics=metrics), port=port)
+    manager.readyz.add("webhooks", server.problem)
+    manager.add(server)
 
 
 @asynccontextmanager

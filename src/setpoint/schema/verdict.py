@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from setpoint.meta.names import qualified_name
+
 from .errors import FieldError, duplicate, forbidden, invalid, not_found, not_supported, required, to_aggregate_message
 
 __all__ = ["Denial", "Verdict"]
@@ -71,7 +73,14 @@ class Verdict:
         self.warnings.append(text)
 
     def audit(self, key: str, value: str) -> None:
-        """Adds an annotation to the request's audit event; the server puts the webhook's name before ``key``."""
+        """Adds an annotation to the request's audit event; the server puts the webhook's name before ``key``.
+
+        Raises:
+            ValueError: ``key`` is no name without a prefix; servers would pass the annotation over without a word.
+        """
+        if "/" in key or (problems := qualified_name(key)):
+            why = "it must have no prefix" if "/" in key else problems[0]
+            raise ValueError(f"audit annotation {key!r}: {why}")
         self.audit_annotations[key] = value
 
     @property
