@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 
-import aiohttp  # noqa: F401 - imported by the first request: let it count as idle
 from protocol import collected, hear, say
 
 import setpoint as sp

@@ -15,8 +15,6 @@ from setpoint.models.core_v1 import Pod
 
 
 async def main(server: str, count: int) -> None:
-    import aiohttp  # noqa: F401 - imported by the first request: let it count as idle
-
     done = asyncio.Event()
     seen = 0
 
