@@ -89,6 +89,24 @@ def test_importing_the_client_does_not_import_aiohttp_or_yaml() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
+def test_requests_do_without_aiohttp() -> None:
+    code = """
+import asyncio, sys
+from setpoint.client import Client, ClientConfig, TransportError
+
+async def main():
+    async with Client.from_config(ClientConfig(server="http://127.0.0.1:1")) as client:
+        try:
+            await client.request("GET", "/x")
+        except TransportError as error:
+            print("can't be reached" in str(error), "aiohttp" in sys.modules)
+
+asyncio.run(main())
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout == "True False\n"
+
+
 # -- TLS --------------------------------------------------------------------------------------------------------------
 
 

@@ -56,26 +56,23 @@ async def open_socket(
         options["proxy"] = URL(config.proxy_url).with_user(None)
         if basic := basic_of(urlsplit(config.proxy_url)):
             options["proxy_headers"] = {"Proxy-Authorization": basic}
-    async with AsyncExitStack() as stack:
+    stack = AsyncExitStack()
+    try:
         connector = aiohttp.TCPConnector(ssl=True if context is None else context)
         session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
         await stack.enter_async_context(session)
-        try:
-            socket = await session.ws_connect(
-                URL(url, encoded=True),
-                protocols=protocols,
-                headers=headers,
-                heartbeat=HEARTBEAT,
-                max_msg_size=0,
-                **options,
-            )
-        except aiohttp.WSServerHandshakeError as problem:
+        socket = await session.ws_connect(
+            URL(url, encoded=True), protocols=protocols, headers=headers, heartbeat=HEARTBEAT, max_msg_size=0, **options
+        )
+    except BaseException as problem:
+        await stack.aclose()
+        if isinstance(problem, aiohttp.WSServerHandshakeError):
             raise Rejected(problem.status, problem.message) from None
-        except Exception as problem:
+        if isinstance(problem, Exception):
             raise _explained(problem, request, config) from problem
-        stack.push_async_callback(socket.close)
-        return HttpSocket(socket, request, config, waits, stack.pop_all())
-    raise AssertionError("not reached")
+        raise
+    stack.push_async_callback(socket.close)
+    return HttpSocket(socket, request, config, waits, stack)
 
 
 class HttpSocket:
