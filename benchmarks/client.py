@@ -135,13 +135,12 @@ def python_for(system: str) -> str:
 
 def measure(python: str, system: str, server: str, seconds: float) -> dict[str, Any] | str:
     command = [python, str(HERE / "peers" / "client_verbs.py"), system, server, str(seconds)]
-    ended = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        timeout=120 + 20 * seconds,
-        env={**os.environ, "KUBECONFIG": os.devnull},
-    )
+    limit = 240 + 20 * seconds
+    environ = {**os.environ, "KUBECONFIG": os.devnull}
+    try:
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=limit, env=environ)
+    except subprocess.TimeoutExpired:
+        return f"not done after {limit:g} s"
     if ended.returncode:
         return (ended.stderr.strip().splitlines() or ["no reason given"])[-1]
     result: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])

@@ -208,7 +208,10 @@ async def main(system: str, server: str, seconds: float) -> None:
         verbs = await SYSTEMS[system](server, stack)
         results = {}
         for name, concurrency in MEASURED:
-            await verbs[name]()
+            if (
+                " " not in name
+            ):  # the first call of a verb makes connections and imports; one list is as good as another
+                await verbs[name]()
             column = name if name.startswith("list") else f"{name} x{concurrency}"
             results[column] = await rate(verbs[name], concurrency, seconds)
         print(json.dumps(results))
