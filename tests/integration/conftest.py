@@ -7,13 +7,26 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator
+import shutil
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
-from setpoint.client import Client, ClientConfig, HttpTransport, InProcessTransport
+from setpoint.client import Client, ClientConfig, HttpTransport, InProcessTransport, Transport
+from setpoint.client.kubeconfig import load_kubeconfig
 from setpoint.meta import ObjectMeta
 from setpoint.models.core_v1 import Namespace
+
+KUBECONFIG = """
+apiVersion: v1
+kind: Config
+current-context: x
+contexts: [{name: x, context: {cluster: x, user: x}}]
+clusters: [{name: x, cluster: {server: "URL"}}]
+users: [{name: x, user: {}}]
+"""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -31,21 +44,55 @@ def transport(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+@dataclass(frozen=True)
+class Target:
+    """The server under test. ``kubeconfig`` is for programs; None where there is no socket."""
+
+    make_transport: Callable[[], Transport]
+    kubeconfig: Path | None
+    address: str = ""
+
+
 @pytest.fixture
-async def client(transport: str, request: pytest.FixtureRequest) -> AsyncIterator[Client]:
+async def target(transport: str, request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Target]:
     if transport == "cluster":
-        async with Client.from_kubeconfig(request.config.getoption("--kubeconfig")) as client:
-            yield client
+        path = Path(request.config.getoption("--kubeconfig"))
+        config = load_kubeconfig(path)
+        yield Target(lambda: HttpTransport(config), path, config.server)
         return
     from setpoint.apiserver import ApiServer, HttpFront
 
     async with ApiServer() as server:
         if transport == "in-process":
-            async with Client(InProcessTransport(server.handle)) as client:
-                yield client
+            yield Target(lambda: InProcessTransport(server.handle), None)
         else:
-            async with HttpFront(server) as front, Client(HttpTransport(ClientConfig(server=front.url))) as client:
-                yield client
+            async with HttpFront(server) as front:
+                path = tmp_path / "kubeconfig"
+                path.write_text(KUBECONFIG.replace("URL", front.url))
+                yield Target(lambda: HttpTransport(ClientConfig(server=front.url)), path, front.url)
+
+
+@pytest.fixture
+async def warnings() -> list[str]:
+    """Everything that the server warned `client` of."""
+    return []
+
+
+@pytest.fixture
+async def client(target: Target, warnings: list[str]) -> AsyncIterator[Client]:
+    async with Client(target.make_transport(), on_warning=warnings.append) as client:
+        yield client
+
+
+@pytest.fixture
+def kubectl(target: Target) -> Callable[..., list[str]]:
+    """``kubectl("get", "pods")`` is the command line. Skips where there is no kubectl, or no socket to talk to."""
+    found = shutil.which("kubectl")
+    if found is None:
+        pytest.skip("kubectl is not installed")
+    if target.kubeconfig is None:
+        pytest.skip("there is no socket")
+    return lambda *arguments: [found, "--kubeconfig", str(target.kubeconfig), *arguments]
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -71,12 +72,18 @@ def delete_collection(call: Call) -> Response:
 
 
 def remove(
-    call: Call, served: Served, record: Record, options: DeleteOptions, *, admit: bool = True
+    call: Call,
+    served: Served,
+    record: Record,
+    options: DeleteOptions,
+    *,
+    admit: bool = True,
+    check: Callable[[JsonObject], None] | None = None,
 ) -> tuple[bytes, bool]:
     """Deletes an object or makes it wait for its deletion: what is left of it (as it is stored) and whether it is gone.
     Raises ApiStatusError.
 
-    ``admit``: whether webhooks are asked about the deletion.
+    ``admit``: whether webhooks are asked about the deletion. ``check`` may refuse the object by raising.
     """
     given = options.copy()
     obj: JsonObject = decode(record.value)
@@ -84,6 +91,8 @@ def remove(
     metadata = obj["metadata"]
     _check_preconditions(served, record, metadata, options)
     strategy.check_delete(call, obj)
+    if check is not None:
+        check(obj)
     if options.grace_period_seconds is not None and options.grace_period_seconds < 0:
         options.grace_period_seconds = 1
     changed = False

@@ -1,6 +1,6 @@
 """Questions that are asked by creating an object: who am I, may I. Nothing is stored.
 
-Nobody is authenticated and everything is allowed here, and that is what these answer.
+Everybody is let in and everything is allowed here, and that is what these answer.
 """
 
 from __future__ import annotations
@@ -11,10 +11,14 @@ from typing import Any, Final
 import msgspec
 
 from setpoint.apiserver.call import Call
-from setpoint.apiserver.http_types import Response
+from setpoint.apiserver.errors import bad_request, invalid
+from setpoint.apiserver.http_types import Response, UserInfo
 from setpoint.apiserver.incoming import read_object
 from setpoint.apiserver.options import WriteOptions
 from setpoint.apiserver.representation import Representation
+from setpoint.apiserver.tokens import bearer
+from setpoint.meta import GroupKind
+from setpoint.schema.errors import invalid as invalid_field
 
 __all__ = ["REVIEWS"]
 
@@ -50,27 +54,49 @@ def _rules(call: Call, obj: JsonObject) -> JsonObject:
     return _EVERYTHING
 
 
-def _user(call: Call) -> JsonObject:
-    user: JsonObject = {"username": call.user.name, "groups": list(call.user.groups)}
-    if call.user.uid:
-        user["uid"] = call.user.uid
-    if call.user.extra:
-        user["extra"] = {key: list(values) for key, values in call.user.extra.items()}
+def _shown(who: UserInfo) -> JsonObject:
+    user: JsonObject = {"username": who.name, "groups": list(who.groups)}
+    if who.uid:
+        user["uid"] = who.uid
+    if who.extra:
+        user["extra"] = {key: list(values) for key, values in who.extra.items()}
     return user
 
 
 def _self(call: Call, obj: JsonObject) -> JsonObject:
-    return {"userInfo": _user(call)}
+    return {"userInfo": _shown(call.user)}
 
 
 def _token(call: Call, obj: JsonObject) -> JsonObject:
-    return {"authenticated": False, "user": {}, "error": "this server issues no tokens and knows none"}
+    spec = obj.get("spec") or {}
+    if not spec.get("token"):
+        raise bad_request("token is required for TokenReview in authentication")
+    known = bearer(call.server, spec["token"], spec.get("audiences"))
+    if known is None:
+        return {"user": {}, "error": "invalid bearer token"}
+    user, audiences = known
+    return {"authenticated": True, "user": _shown(user), "audiences": audiences}
+
+
+def _asked(call: Call, obj: JsonObject) -> JsonObject:
+    spec = obj.get("spec") or {}
+    resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    problems = []
+    if (resource is None) == (other is None):
+        text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        field = "spec.resourceAttributes" if resource is None else "spec.nonResourceAttributes"
+        problems.append(invalid_field(field, None, text))
+    if call.served.resource.kind != "SelfSubjectAccessReview" and not spec.get("user") and not spec.get("groups"):
+        problems.append(invalid_field("spec.user", "", "at least one of user or group must be specified"))
+    if problems:
+        raise invalid(GroupKind("authorization.k8s.io", ""), "", problems)
+    return _allowed(call, obj)
 
 
 REVIEWS: Final[dict[str, Callable[[Call], Response]]] = {
-    "selfsubjectaccessreviews.authorization.k8s.io": _review(_allowed),
-    "localsubjectaccessreviews.authorization.k8s.io": _review(_allowed),
-    "subjectaccessreviews.authorization.k8s.io": _review(_allowed),
+    "selfsubjectaccessreviews.authorization.k8s.io": _review(_asked),
+    "localsubjectaccessreviews.authorization.k8s.io": _review(_asked),
+    "subjectaccessreviews.authorization.k8s.io": _review(_asked),
     "selfsubjectrulesreviews.authorization.k8s.io": _review(_rules),
     "selfsubjectreviews.authentication.k8s.io": _review(_self),
     "tokenreviews.authentication.k8s.io": _review(_token),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 from collections.abc import Callable
 from datetime import UTC, datetime
 from random import Random
 from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
-from setpoint.apiserver import bootstrap, nonresource
+from setpoint.apiserver import bootstrap, nonresource, tokens
 from setpoint.apiserver.builtin import add_builtin
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.checking import PARTIAL
@@ -87,8 +88,9 @@ class ApiServer:
     is done in one go of the event loop, but for the streams of watches. A request about which webhooks have to be asked
     waits for them, and is then done in one go, on what is stored by then.
 
-    *Caveats*: nobody is authenticated and everything is allowed; bodies are JSON or YAML, not protobuf. There is
-    no audit log: what admission policies would write there is logged.
+    *Caveats*: everybody is let in and everything is allowed (the bearer of a service account's token is that account,
+    everybody else ``admin``); bodies are JSON or YAML, not protobuf. There is no audit log: what admission policies
+    would write there is logged.
     """
 
     def __init__(
@@ -103,6 +105,7 @@ class ApiServer:
         self.storage: Storage = storage if storage is not None else MemoryStorage()
         self.now = now or _utc_now
         self.random = random or Random()
+        self.token_secret = self.random.randbytes(32) if random is not None else secrets.token_bytes(32)
         self.admin = admin
         self.webhook_caller: WebhookCaller = webhook_caller if webhook_caller is not None else HttpCaller()
         self.hooks = Hooks(self.storage)
@@ -227,6 +230,10 @@ class ApiServer:
             group = request.headers.get("impersonate-group")
             groups = (group, "system:authenticated") if group else ("system:authenticated",)
             return UserInfo(name, request.headers.get("impersonate-uid", ""), groups)
+        kind, _, token = request.headers.get("authorization", "").partition(" ")
+        known = tokens.bearer(self, token) if kind.lower() == "bearer" and token else None
+        if known is not None:
+            return known[0]
         return getattr(request, "user", None) or self.admin
 
     def _collection(self, call: Call) -> Response:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from setpoint.apiserver.budgets import spend
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.checking import fit_namespace
 from setpoint.apiserver.delete import remove
@@ -16,6 +17,7 @@ from setpoint.apiserver.options import DeleteOptions, WriteOptions
 from setpoint.apiserver.representation import Representation, respond
 from setpoint.apiserver.reviews import REVIEWS
 from setpoint.apiserver.storage import Record
+from setpoint.apiserver.tokens import create_token
 from setpoint.apiserver.update import check_name, live_object, modify, store
 from setpoint.meta import GroupKind
 from setpoint.schema import copy_json
@@ -84,13 +86,10 @@ def _bind(call: Call, name: str) -> Response:
 
 
 def evict_pod(call: Call) -> Response:
-    """POST pods/NAME/eviction: a deletion that disruption budgets could refuse. Raises ApiStatusError.
-
-    Budgets are kept by a controller that counts pods; without one nothing is refused.
-    """
+    """POST pods/NAME/eviction: a deletion that disruption budgets may refuse. Raises ApiStatusError."""
     eviction, _ = read_document(call, "Eviction")
+    written = WriteOptions.parse(call.query, "CreateOptions")
     if call.admission is not None:
-        written = WriteOptions.parse(call.query, "CreateOptions")
         kind = ("policy", "v1", "Eviction")
         eviction = call.admission.document(call.served, eviction, written, subresource="eviction", kind=kind)
     metadata = eviction.get("metadata") or {}
@@ -104,7 +103,8 @@ def evict_pod(call: Call) -> Response:
     parsed = DeleteOptions.parse(
         {**options, "kind": "DeleteOptions"} if isinstance(options, dict) else None, call.query
     )
-    remove(call, call.served, record, parsed, admit=False)
+    parsed.dry_run = parsed.dry_run or written.dry_run
+    remove(call, call.served, record, parsed, admit=False, check=lambda pod: spend(call, pod, dry_run=parsed.dry_run))
     success = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
     return respond(success, 201, warnings=call.warnings)
 
@@ -139,5 +139,6 @@ CREATORS: Final[dict[tuple[str, str], Callable[[Call], Response]]] = {
     ("bindings", ""): bind,
     ("pods", "eviction"): evict_pod,
     ("namespaces", "finalize"): finalize_namespace,
+    ("serviceaccounts", "token"): create_token,
     **{(name, ""): handler for name, handler in REVIEWS.items()},
 }

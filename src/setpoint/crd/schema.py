@@ -190,7 +190,7 @@ def _field(item: FieldInfo, described: str, walk: _Walk) -> JSONSchema:
             "it is required and may be None, but None is left out on the wire; give it the default None, or say that "
             "null is a value: X | UnsetType | None, or Field(nullable=True)"
         )
-    default = _default(item, walk)
+    default = _acceptable(schema, _default(item, walk))
     if default is not UNSET:
         schema["default"] = default
         if problem := default_problem(schema):
@@ -220,6 +220,17 @@ def _default(item: FieldInfo, walk: _Walk) -> Any:
     if made is None or isinstance(made, Object | ObjectMeta | UnsetType | type(msgspec.NODEFAULT)):
         return UNSET
     return UNSET if made in ([], {}, set()) else to_wire(made)
+
+
+def _acceptable(schema: JSONSchema, default: Any) -> Any:
+    """``default`` without empty bytes, which the format ``byte`` does not allow; absent they are read as the same."""
+    if schema.get("format") == "byte" and default == "":
+        return UNSET
+    if isinstance(default, dict):
+        parts = schema.get("properties", {})
+        made = {name: _acceptable(parts.get(name, {}), value) for name, value in default.items()}
+        return {name: value for name, value in made.items() if value is not UNSET}
+    return default
 
 
 def _type(annotation: Any, walk: _Walk, described: str = "") -> JSONSchema:

@@ -88,6 +88,9 @@ def _is_uri(text: str) -> bool:
 
 
 def _is_byte(text: str) -> bool:
+    """As the real server's pattern has it, nothing at all is no base64."""
+    if not text:
+        return False
     try:
         base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):

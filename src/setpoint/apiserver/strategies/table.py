@@ -8,6 +8,7 @@ from setpoint.apiserver.strategies import apps, core
 from setpoint.apiserver.strategies.autoscaling import Autoscalers
 from setpoint.apiserver.strategies.certificates import SigningRequests
 from setpoint.apiserver.strategies.definitions import Definitions
+from setpoint.apiserver.strategies.disruption_budgets import DisruptionBudgets
 from setpoint.apiserver.strategies.namespaces import Namespaces
 from setpoint.apiserver.strategies.pods import Pods
 from setpoint.apiserver.strategies.policies import AdmissionPolicies, PolicyBindings
@@ -46,6 +47,7 @@ STRATEGIES: Final[dict[str, Strategy]] = {
     "endpoints": _with(create_on_update=True),
     "limitranges": _with(create_on_update=True),
     "services": Services(),
+    "poddisruptionbudgets.policy": DisruptionBudgets(),
     "mutatingwebhookconfigurations.admissionregistration.k8s.io": WebhookConfigurations(mutating=True),
     "validatingwebhookconfigurations.admissionregistration.k8s.io": WebhookConfigurations(mutating=False),
     "mutatingadmissionpolicies.admissionregistration.k8s.io": AdmissionPolicies(mutating=True),
@@ -66,7 +68,6 @@ STRATEGIES: Final[dict[str, Strategy]] = {
             "ingresses.networking.k8s.io",
             "ingressclasses.networking.k8s.io",
             "networkpolicies.networking.k8s.io",
-            "poddisruptionbudgets.policy",
             "priorityclasses.scheduling.k8s.io",
             "endpointslices.discovery.k8s.io",
             "flowschemas.flowcontrol.apiserver.k8s.io",

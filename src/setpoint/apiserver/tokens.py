@@ -1,0 +1,153 @@
+"""Tokens of service accounts: JSON web tokens, given out on ``serviceaccounts/NAME/token`` and known again.
+
+They are signed with a secret that lives as long as the server's process, so nobody else can check them but by a
+TokenReview. Nothing is forbidden to anybody here; a token says only who its bearer is.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from setpoint.apiserver.call import Call
+from setpoint.apiserver.errors import bad_request, invalid, not_found
+from setpoint.apiserver.http_types import Response, UserInfo
+from setpoint.apiserver.incoming import read_document
+from setpoint.apiserver.metadata import new_uid
+from setpoint.apiserver.objects import metadata_of
+from setpoint.apiserver.options import WriteOptions
+from setpoint.apiserver.representation import Representation, respond
+from setpoint.meta import GroupKind, format_time
+from setpoint.schema.errors import invalid as invalid_field
+
+if TYPE_CHECKING:
+    from setpoint.apiserver.server import ApiServer
+
+__all__ = ["AUDIENCE", "bearer", "create_token"]
+
+JsonObject = dict[str, Any]
+AUDIENCE: Final = "https://kubernetes.default.svc.cluster.local"
+_SHORTEST: Final = 600
+_LONGEST: Final = 1 << 32
+_DEFAULT: Final = 3600
+_KIND: Final = GroupKind("authentication.k8s.io", "TokenRequest")
+_HEADER: Final = b'{"alg":"HS256","typ":"JWT"}'
+
+
+def create_token(call: Call) -> Response:
+    """POST serviceaccounts/NAME/token. Raises ApiStatusError."""
+    shape = Representation.negotiate(call)
+    options = WriteOptions.parse(call.query, "CreateOptions")
+    request, _ = read_document(call, "TokenRequest")
+    if call.admission is not None:
+        kind = ("authentication.k8s.io", "v1", "TokenRequest")
+        request = call.admission.document(call.served, request, options, subresource="token", kind=kind)
+    spec = request.get("spec") or {}
+    if not isinstance(spec, dict):
+        raise bad_request("the spec of a TokenRequest must be an object")
+    path = call.path
+    record = call.storage.get(call.served.collection, path.namespace, path.name)
+    if record is None:
+        raise not_found(call.served.group_resource, path.name)
+    seconds = spec.get("expirationSeconds")
+    seconds = _DEFAULT if seconds is None else seconds
+    if not isinstance(seconds, int) or seconds < _SHORTEST:
+        raise _refused(seconds, "may not specify a duration less than 10 minutes")
+    if seconds > _LONGEST:
+        raise _refused(seconds, "may not specify a duration larger than 2^32 seconds")
+    account = metadata_of(record.value)
+    audiences = [text for text in spec.get("audiences") or () if isinstance(text, str)] or [AUDIENCE]
+    now = call.server.now()
+    claims = {
+        "aud": audiences,
+        "exp": int(now.timestamp()) + seconds,
+        "iat": int(now.timestamp()),
+        "iss": AUDIENCE,
+        "jti": new_uid(call.random),
+        "kubernetes.io": {
+            "namespace": path.namespace,
+            "serviceaccount": {"name": path.name, "uid": account.uid},
+        },
+        "nbf": int(now.timestamp()),
+        "sub": f"system:serviceaccount:{path.namespace}:{path.name}",
+    }
+    answer = {
+        "kind": "TokenRequest",
+        "apiVersion": "authentication.k8s.io/v1",
+        "metadata": {
+            "name": path.name,
+            "namespace": path.namespace,
+            "uid": account.uid,
+            "creationTimestamp": call.timestamp(),
+        },
+        "spec": {
+            "audiences": audiences,
+            "expirationSeconds": seconds,
+            "boundObjectRef": spec.get("boundObjectRef"),
+        },
+        "status": {
+            "token": _signed(call.server, claims),
+            "expirationTimestamp": format_time(_seconds(now) + timedelta(seconds=seconds)),
+        },
+    }
+    return respond(answer, 201, warnings=call.warnings, yaml=shape.yaml)
+
+
+def _seconds(moment: datetime) -> datetime:
+    return moment.replace(microsecond=0)
+
+
+def _refused(seconds: Any, why: str) -> Exception:
+    return invalid(_KIND, "", [invalid_field("spec.expirationSeconds", seconds, why)])
+
+
+def bearer(server: ApiServer, token: str, audiences: list[str] | None = None) -> tuple[UserInfo, list[str]] | None:
+    """Whose token it is, and which of ``audiences`` (default: the server's own) it is for; None if it is not valid.
+
+    It is not when it was signed elsewhere, has run out, is for others, or its account is gone.
+    """
+    claims = _checked(server, token)
+    if claims is None or not claims["nbf"] <= server.now().timestamp() < claims["exp"]:
+        return None
+    wanted = [text for text in audiences or [AUDIENCE] if text in claims["aud"]]
+    private = claims["kubernetes.io"]
+    namespace, account = private["namespace"], private["serviceaccount"]
+    record = server.storage.get("serviceaccounts", namespace, account["name"])
+    if not wanted or record is None or metadata_of(record.value).uid != account["uid"]:
+        return None
+    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
+    extra = {"authentication.kubernetes.io/credential-id": (f"JTI={claims['jti']}",)}
+    return UserInfo(claims["sub"], account["uid"], groups, extra), wanted
+
+
+def _signed(server: ApiServer, claims: JsonObject) -> str:
+    text = f"{_encoded(_HEADER)}.{_encoded(msgspec.json.encode(claims))}"
+    return f"{text}.{_encoded(_signature(server, text))}"
+
+
+def _checked(server: ApiServer, token: str) -> Any:
+    """The claims of a token that was signed here, else None."""
+    text, _, signature = token.rpartition(".")
+    try:
+        good = hmac.compare_digest(_signature(server, text), _decoded(signature))
+        return msgspec.json.decode(_decoded(text.partition(".")[2])) if good else None
+    except (ValueError, binascii.Error):
+        return None
+
+
+def _signature(server: ApiServer, text: str) -> bytes:
+    return hmac.digest(server.token_secret, text.encode(), hashlib.sha256)
+
+
+def _encoded(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def _decoded(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))

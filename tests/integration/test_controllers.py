@@ -1,0 +1,128 @@
+"""Controllers against a whole API server: the loop, clean-up, events, and one leader at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import AsyncIterator
+
+import pytest
+
+import setpoint as sp
+from setpoint.client import Client, NotFound
+from setpoint.manager import LeaderElection, Manager
+from setpoint.meta import Object
+from setpoint.models.coordination_v1 import Lease
+from setpoint.models.core_v1 import ConfigMap
+from setpoint.models.events_v1 import Event
+
+from .kinds import Gizmos, GizmoSpec, gizmos_in, installed, until
+
+
+@pytest.fixture
+async def gizmo(client: Client, namespace: str) -> AsyncIterator[type[Gizmos]]:
+    kind = gizmos_in(f"{namespace}.example.com")
+    async with installed(client, kind):
+        yield kind
+        # A definition goes when its objects do, which the test's controllers may not be there to let go of.
+        for each in await client.list(kind, namespace=namespace):
+            await client.patch(kind, each.name, {"metadata": {"finalizers": None}}, namespace=namespace)
+
+
+def maps_for(kind: type[Gizmos], cleaned: list[str], name: str = "gizmo") -> sp.Controller[Gizmos]:
+    """A controller that keeps as many config maps as a gizmo's size says."""
+
+    async def reconcile(gizmo: Gizmos, ctx: sp.Context) -> None:
+        wanted = [
+            ConfigMap.named(f"{gizmo.name}-{number}", data={"n": str(number)}) for number in range(gizmo.spec.size)
+        ]
+        kept = await ctx.keep(ConfigMap, wanted)
+        gizmo.status.ready = len(kept)
+        ctx.event("Normal", "Kept", f"{len(kept)} config maps are there")
+
+    async def clean(gizmo: Gizmos, ctx: sp.Context) -> None:
+        cleaned.append(gizmo.name)
+
+    return sp.Controller(kind, reconcile, name=name).owns(ConfigMap).finalize(clean)
+
+
+async def test_a_controller_does_its_work_from_the_first_object_to_the_last(
+    client: Client, namespace: str, gizmo: type[Gizmos]
+) -> None:
+    cleaned: list[str] = []
+    async with Manager(client, controllers=[maps_for(gizmo, cleaned)], namespace=namespace):
+        made = await client.create(gizmo.named("g", namespace, spec=GizmoSpec(size=3)))
+        await until(lambda: _ready(client, gizmo, namespace, 3))
+        assert await _maps(client, namespace) == ["g-0", "g-1", "g-2"]
+        (child,) = [each for each in await client.list(ConfigMap, namespace=namespace) if each.name == "g-0"]
+        assert [(owner.uid, owner.controller) for owner in child.metadata.owner_references] == [(made.uid, True)]
+        await client.delete(ConfigMap, "g-1", namespace=namespace)
+        await client.patch(ConfigMap, "g-2", {"data": {"n": "wrong"}}, namespace=namespace)
+
+        async def healed() -> bool:
+            try:
+                wrong = await client.get(ConfigMap, "g-2", namespace=namespace)
+            except NotFound:
+                return False
+            return wrong.data == {"n": "2"} and await _maps(client, namespace) == ["g-0", "g-1", "g-2"]
+
+        await until(healed)
+        await client.patch_scale(gizmo, "g", 1, namespace=namespace)
+        await until(lambda: _ready(client, gizmo, namespace, 1))
+        assert await _maps(client, namespace) == ["g-0"]
+        await until(lambda: _events(client, namespace))
+        await client.delete(gizmo, "g", namespace=namespace)
+        await until(lambda: _gone(client, gizmo, "g", namespace))
+    assert cleaned == ["g"]
+
+
+async def _ready(client: Client, kind: type[Gizmos], namespace: str, count: int) -> bool:
+    found = await client.get(kind, "g", namespace=namespace)
+    return found.status.ready == count and found.status.observed_generation == found.metadata.generation
+
+
+async def _maps(client: Client, namespace: str) -> list[str]:
+    return sorted(each.name for each in await client.list(ConfigMap, namespace=namespace) if each.name.startswith("g-"))
+
+
+async def _events(client: Client, namespace: str) -> bool:
+    return "Kept" in [each.reason for each in await client.list(Event, namespace=namespace)]
+
+
+async def _gone(client: Client, kind: type[Object], name: str, namespace: str) -> bool:
+    try:
+        await client.get(kind, name, namespace=namespace)
+    except NotFound:
+        return True
+    return False
+
+
+async def test_one_leads_at_a_time_and_the_next_takes_over(client: Client, namespace: str, gizmo: type[Gizmos]) -> None:
+    election = LeaderElection(
+        name="gizmos",
+        identity="one",
+        namespace=namespace,
+        lease_duration=4,
+        renew_deadline=3,
+        retry_period=0.5,
+    )
+
+    def candidate(identity: str) -> Manager:
+        mine = dataclasses.replace(election, identity=identity)
+        controller = maps_for(gizmo, [], name=f"gizmo-{identity}")
+        return Manager(client, controllers=[controller], namespace=namespace, leader_election=mine)
+
+    await client.create(gizmo.named("g", namespace, spec=GizmoSpec(size=1)))
+    one, two = candidate("one"), candidate("two")
+    async with asyncio.timeout(60):
+        async with one:
+            await one.elected.wait()
+            assert (await client.get(Lease, "gizmos", namespace=namespace)).spec.holder_identity == "one"
+            async with two:
+                await until(lambda: _ready(client, gizmo, namespace, 1))
+                assert not two.elected.is_set()
+                one.stop()
+                await two.elected.wait()
+                assert (await client.get(Lease, "gizmos", namespace=namespace)).spec.holder_identity == "two"
+                await client.patch_scale(gizmo, "g", 2, namespace=namespace)
+                await until(lambda: _ready(client, gizmo, namespace, 2))
