@@ -56,7 +56,7 @@ class Target:
 @pytest.fixture
 async def target(transport: str, request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Target]:
     if transport == "cluster":
-        path = Path(request.config.getoption("--kubeconfig"))
+        path = Path(str(request.config.getoption("--kubeconfig")))
         config = load_kubeconfig(path)
         yield Target(lambda: HttpTransport(config), path, config.server)
         return

@@ -113,11 +113,7 @@ async def test_a_class_with_fields_of_every_sort_is_served_as_it_was_meant(
         assert warnings == []
 
 
-async def test_rules_are_checked_by_the_server(
-    client: Client, namespace: str, version: tuple[int, int], embedded: bool
-) -> None:
-    if embedded:
-        pytest.skip("the embedded server does not evaluate rules")
+async def test_rules_are_checked_by_the_server(client: Client, namespace: str, version: tuple[int, int]) -> None:
     if version < (1, 25):
         pytest.skip(f"rules in schemas are on by default since 1.25, this is {version[0]}.{version[1]}")
 

@@ -98,7 +98,7 @@ async def test_a_certificate_request_is_approved(client: Client, namespace: str)
 
 async def test_a_token_says_who_its_bearer_is(client: Client, namespace: str) -> None:
     await client.create(ServiceAccount(metadata=ObjectMeta(name="robot", namespace=namespace)))
-    token = (await client.create_token("robot", namespace=namespace, expiration_seconds=600)).status.token
+    token = (await client.create_token("robot", namespace=namespace, expiration_seconds=600)).status.token or ""
     reviewed = await client.create(TokenReview(spec=TokenReviewSpec(token=token)))
     assert reviewed.status.authenticated
     assert reviewed.status.user is not None

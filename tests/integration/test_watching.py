@@ -9,7 +9,7 @@ import pytest
 
 from setpoint.cache import InformerFactory
 from setpoint.client import ApiError, Client, metadata_only
-from setpoint.meta import ObjectMeta
+from setpoint.meta import ObjectMeta, Status
 from setpoint.models.core_v1 import ConfigMap
 
 from .kinds import gizmos_in, installed, until
@@ -67,11 +67,15 @@ async def test_a_watch_ends_with_a_bookmark(client: Client, namespace: str) -> N
     async with asyncio.timeout(40):
         async with client.watch(ConfigMap, namespace=namespace, resource_version=start, timeout_seconds=5) as events:
             async for event in events:
-                seen.append((event.type, event.object.metadata.resource_version))
+                seen.append((event.type, _version(event.object)))
     assert "ADDED" in [kind for kind, _ in seen]
     marks = [int(version) for kind, version in seen if kind == "BOOKMARK"]
     assert marks
     assert marks[-1] >= int(start)
+
+
+def _version(obj: ConfigMap | Status) -> str:
+    return obj.metadata.resource_version if obj.metadata is not None else ""
 
 
 async def test_the_initial_events_end_with_a_bookmark_that_says_so(
@@ -84,6 +88,7 @@ async def test_the_initial_events_end_with_a_bookmark_that_says_so(
     async with asyncio.timeout(20):
         async with client.watch(ConfigMap, namespace=namespace, send_initial_events=True) as events:
             async for event in events:
+                assert isinstance(event.object, ConfigMap)
                 seen.append((event.type, event.object.name))
                 if event.type == "BOOKMARK":
                     assert event.object.metadata.annotations == {"k8s.io/initial-events-end": "true"}

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from setpoint.client import ApiError, Client, Invalid, dynamic
+from setpoint.client import ApiError, Client, DynamicObject, Invalid, dynamic
 from setpoint.crd import crd_for
 from setpoint.meta import GroupVersionKind, Resource, from_wire
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
@@ -116,8 +116,8 @@ async def test_a_webhook_program_defaults_validates_and_converts(
     assert program.returncode == 0, errors.decode()
 
 
-def _gadget(kind: type, name: str, namespace: str, **spec: int) -> object:
-    return kind.of({"metadata": {"name": name, "namespace": namespace}, "spec": spec})  # type: ignore[attr-defined]
+def _gadget(kind: type[DynamicObject], name: str, namespace: str, **spec: int) -> DynamicObject:
+    return kind.of({"metadata": {"name": name, "namespace": namespace}, "spec": spec})
 
 
 def _resource(group: str, version: str) -> Resource:

@@ -117,7 +117,7 @@ def _parse_yaml(body: bytes) -> tuple[Any, list[str]]:
     except yaml.MarkedYAMLError as problem:
         # As Go's reader counts: the first line is none, and where the grammar fails, it counts from 0.
         line = problem.problem_mark.line if problem.problem_mark else 0
-        if line and not isinstance(problem, yaml.parser.ParserError):
+        if line and type(problem).__name__ != "ParserError":
             line += 1
         where = f"line {line}: " if line else ""
         raise ValueError(f"yaml: {where}{problem.problem}") from None

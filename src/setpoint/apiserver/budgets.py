@@ -54,7 +54,7 @@ def _selects(budget: JsonObject, labels: dict[str, str]) -> bool:
     if selector is None:
         return False
     try:
-        return Selector.from_label_selector(from_wire(LabelSelector, selector)).matches(labels)
+        return Selector.of(from_wire(LabelSelector, selector)).matches(labels)
     except SelectorError:
         return False
 
@@ -67,8 +67,8 @@ def _may_go_unhealthy(budget: JsonObject, pod: JsonObject) -> bool:
     if budget["spec"].get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
         return True
     status = budget["status"]
-    desired: int = status.get("desiredHealthy", 0)
-    return 0 < desired <= status.get("currentHealthy", 0)
+    desired, current = int(status.get("desiredHealthy", 0)), int(status.get("currentHealthy", 0))
+    return 0 < desired <= current
 
 
 def _check(name: str, budget: JsonObject, resource: Any) -> None:
