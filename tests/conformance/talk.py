@@ -31,6 +31,7 @@ _GO_ONLY: Final = (
     (re.compile(r"\n@@ .*", re.DOTALL), ""),
     (re.compile(r'Invalid value: "(map\[|\{\\"apiVersion\\").*": ', re.DOTALL), "Invalid value: "),
 )
+_GENERATED: Final = re.compile(r"\b(Bad_|x{58})[bcdfghjklmnpqrstvwxz2456789]{5}\b")
 _VOLATILE: Final = {
     "continue": "<continue>",
     "clusterIP": "<ip>",
@@ -38,6 +39,7 @@ _VOLATILE: Final = {
     "nodePort": "<port>",
     "token": "<token>",
     "retryAfterSeconds": "<seconds>",
+    "storageVersionHash": "<hash>",
 }
 
 
@@ -180,7 +182,7 @@ class Talk:
     def _note(
         self, method: str, path: str, query: Mapping[str, Any], status: int, warnings: list[str], document: Any
     ) -> None:
-        said = ", ".join(f"{name}={value}" for name, value in query.items())
+        said = ", ".join(f"{name}={self._said(name, value)}" for name, value in query.items())
         request = f"{method} {path}" + (f" ({said})" if said else "")
         self._collect(document)
         self.log.append(
@@ -191,6 +193,14 @@ class Talk:
                 "body": self._normal(document),
             }
         )
+
+    def _said(self, name: str, value: Any) -> Any:
+        """A parameter; revisions and tokens are each server's own."""
+        if name == "resourceVersion" and str(value) in self._revisions:
+            return self._revisions[str(value)]
+        if name == "resourceVersion" and str(value).isdecimal() and value not in ("0", "1") and len(str(value)) < 15:
+            return "<rv>"
+        return "<continue>" if name == "continue_" and len(str(value)) > 20 else value
 
     def _collect(self, value: Any) -> None:
         """Learns the uids, revisions and generated names in a document, in the order in which they turn up."""
@@ -235,6 +245,7 @@ class Talk:
         text = _UID.sub(lambda found: self._uids.get(found[0], "<uid>"), text)
         for name, short in self._names.items():
             text = text.replace(name, short)
+        text = _GENERATED.sub(r"\1<5>", text)
         for pattern in _REVISIONS:
             text = pattern.sub(r"\1<rv>", text)
         return _TIME.sub("<time>", text)

@@ -32,6 +32,8 @@ def delete(call: Call) -> Response:
     shape = Representation.negotiate(call)
     served, path = call.served, call.path
     options = DeleteOptions.parse(_body(call), call.query)
+    if options.propagation_policy is None and options.orphan_dependents is None and served.strategy.propagation_warning:
+        call.warn(served.strategy.propagation_warning)
     record = call.storage.get(served.collection, path.namespace, path.name)
     if record is None:
         raise not_found(served.group_resource, path.name)
@@ -205,7 +207,8 @@ def _finalizers(served: Served, metadata: JsonObject, options: DeleteOptions) ->
         policy = "Orphan" if options.orphan_dependents else "Background"
     elif policy is None:
         found = next((name for name in current if name in (FINALIZER_ORPHAN, FINALIZER_FOREGROUND)), "")
-        policy = {FINALIZER_ORPHAN: "Orphan", FINALIZER_FOREGROUND: "Foreground"}.get(found, "Background")
+        known = {FINALIZER_ORPHAN: "Orphan", FINALIZER_FOREGROUND: "Foreground"}
+        policy = known.get(found, served.strategy.propagation)
     if policy == "Orphan":
         kept.append(FINALIZER_ORPHAN)
     elif policy == "Foreground":

@@ -41,6 +41,11 @@ def dns1123_label(value: str) -> list[str]:
     return problems
 
 
+def plain_label(value: str) -> list[str]:
+    """As `dns1123_label`, in the words for names that are checked by declaration: namespaces, services."""
+    return ["must not contain dots"] if "." in value else dns1123_label(value)
+
+
 def dns1123_subdomain(value: str, unit: str = "characters") -> list[str]:
     """A DNS subdomain of RFC 1123: labels with dots between, at most 253 characters."""
     problems = [_too_long(253, unit)] if len(value) > 253 else []

@@ -10,9 +10,9 @@ from setpoint.apiserver.strategies.pod_template import default_template, templat
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta import LabelSelector, Selector, SelectorError, from_wire
 from setpoint.schema import FieldError
-from setpoint.schema.errors import forbidden, invalid, not_supported
+from setpoint.schema.errors import forbidden, invalid, not_supported, required
 
-__all__ = ["DaemonSets", "Deployments", "ReplicaSets", "StatefulSets"]
+__all__ = ["DaemonSets", "Deployments", "ReplicaSets", "ReplicationControllers", "StatefulSets"]
 
 
 class _Workload(Strategy):
@@ -139,6 +139,46 @@ class ReplicaSets(_Workload):
 
     def prepare_create(self, call: Any, obj: JsonObject) -> None:
         obj["status"] = {"replicas": 0}
+
+
+class ReplicationControllers(_Workload):
+    """The elder of replica sets: its selector is a plain map, by default its template's labels."""
+
+    zero: JsonObject = {"spec": {}, "status": {"replicas": 0}}
+    propagation = "Orphan"
+
+    def default(self, obj: JsonObject) -> None:
+        spec = obj.get("spec")
+        if not isinstance(spec, dict):
+            return
+        if spec.get("replicas") is None:
+            spec["replicas"] = 1
+        template = spec.get("template")
+        default_template(template)
+        labels = ((template or {}).get("metadata") or {}).get("labels") if isinstance(template, dict) else None
+        if labels:
+            if not spec.get("selector"):
+                spec["selector"] = dict(labels)
+            if not obj["metadata"].get("labels"):
+                obj["metadata"]["labels"] = dict(labels)
+
+    def prepare_create(self, call: Any, obj: JsonObject) -> None:
+        obj["status"] = {"replicas": 0}
+
+    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
+        spec = obj.get("spec") or {}
+        errors = _nonnegative(spec, "spec", ("minReadySeconds",))
+        selector, template = spec.get("selector") or {}, spec.get("template")
+        if not selector:
+            errors.append(required("spec.selector"))
+        errors += _nonnegative(spec, "spec", ("replicas",))
+        if template is None:
+            return [*errors, required("spec.template")]
+        labels = (template.get("metadata") or {}).get("labels") or {}
+        if selector and not selector.items() <= labels.items():
+            text = "`selector` does not match template `labels`"
+            errors.append(invalid("spec.template.metadata.labels", labels, text))
+        return errors + template_errors(template, "spec.template")
 
 
 class StatefulSets(_Workload):

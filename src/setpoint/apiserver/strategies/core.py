@@ -7,6 +7,7 @@ import binascii
 import re
 from typing import TYPE_CHECKING, Final
 
+from setpoint.apiserver.strategies.pod_template import default_template
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, required, too_long
@@ -14,7 +15,7 @@ from setpoint.schema.errors import forbidden, invalid, required, too_long
 if TYPE_CHECKING:
     from setpoint.apiserver.call import Call
 
-__all__ = ["ConfigMaps", "Events", "Nodes", "Secrets"]
+__all__ = ["Claims", "ConfigMaps", "Endpoints", "Events", "Nodes", "PodTemplates", "Secrets"]
 
 _KEY: Final = re.compile(r"[-._a-zA-Z0-9]+")
 _MAX_DATA: Final = 1024 * 1024
@@ -118,6 +119,42 @@ class Nodes(Strategy):
     def prepare_create(self, call: Call, obj: JsonObject) -> None:
         obj.setdefault("spec", {})
         obj.setdefault("status", {})
+
+
+class Claims(Strategy):
+    """Persistent volume claims. StorageObjectInUseProtection gives them their finalizer."""
+
+    returns_deleted = True
+    zero: JsonObject = {"spec": {"resources": {}}, "status": {}}
+
+    def default(self, obj: JsonObject) -> None:
+        spec = obj.get("spec")
+        if isinstance(spec, dict):
+            spec.setdefault("volumeMode", "Filesystem")
+
+    def prepare_create(self, call: Call, obj: JsonObject) -> None:
+        obj["status"] = {"phase": "Pending"}
+
+
+class PodTemplates(Strategy):
+    generation = True
+    returns_deleted = True
+    zero: JsonObject = {"template": {"metadata": {}, "spec": {"containers": None}}}
+
+    def default(self, obj: JsonObject) -> None:
+        default_template(obj.get("template"))
+
+    def wants_something_else(self, new: JsonObject, old: JsonObject) -> bool:
+        return new.get("template") != old.get("template")
+
+
+class Endpoints(Strategy):
+    create_on_update = True
+
+    def default(self, obj: JsonObject) -> None:
+        for subset in obj.get("subsets") or ():
+            for port in subset.get("ports") or ():
+                port.setdefault("protocol", "TCP")
 
 
 class Events(Strategy):

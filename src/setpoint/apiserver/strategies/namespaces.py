@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Final
 from setpoint.apiserver.errors import forbidden
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta import GroupResource
-from setpoint.meta.names import dns1123_label
+from setpoint.meta.names import plain_label
 from setpoint.patch import FieldSet
+from setpoint.schema import FieldError
+from setpoint.schema.errors import invalid
 
 if TYPE_CHECKING:
     from setpoint.apiserver.call import Call
@@ -22,7 +24,7 @@ _NAME_LABEL: Final = "kubernetes.io/metadata.name"
 class Namespaces(Strategy):
     """``spec.finalizers`` hold a namespace until a controller has emptied it and says so on ``/finalize``."""
 
-    name_rule = staticmethod(dns1123_label)
+    name_rule = staticmethod(plain_label)
     returns_deleted = True
     zero: JsonObject = {"spec": {}, "status": {}}
 
@@ -64,6 +66,15 @@ class Namespaces(Strategy):
         # From the first request on the namespace is Terminating, whatever keeps it.
         if (obj.get("spec") or {}).get("finalizers"):
             obj["status"] = {**obj.get("status", {}), "phase": "Terminating"}
+
+    def validate_subresource(self, subresource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
+        phase = (obj.get("status") or {}).get("phase", "")
+        going = bool(obj["metadata"].get("deletionTimestamp"))
+        wanted = "Terminating" if going else "Active"
+        if subresource != "status" or phase == wanted:
+            return []
+        state = "not empty" if going else "empty"
+        return [invalid("status.Phase", phase, f"may only be '{wanted}' if `deletionTimestamp` is {state}")]
 
     def keeps(self, obj: JsonObject) -> bool:
         return bool((obj.get("spec") or {}).get("finalizers"))

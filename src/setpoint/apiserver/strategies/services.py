@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from setpoint.apiserver.errors import invalid as refused
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta import GroupKind
-from setpoint.meta.names import dns1123_label
+from setpoint.meta.names import plain_label
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, invalid, not_supported, required
 
@@ -45,19 +45,15 @@ class _Service(Struct):
 _decoder = msgspec.json.Decoder(_Service)
 
 
-def _service_name(name: str) -> list[str]:
-    """Since 1.36 a name may begin with a digit."""
-    return ["must not contain dots"] if "." in name else dns1123_label(name)
-
-
 class Services(Strategy):
     """An update that leaves out the address or the node ports keeps them; they are never changed, only released.
 
     Addresses are 10.96.0.0/12, node ports 30000 to 32767, the lowest free one first. One IP family, version 4.
     """
 
-    name_rule = staticmethod(_service_name)
+    name_rule = staticmethod(plain_label)  # since 1.36 a name may begin with a digit
     create_on_update = True
+    returns_deleted = True
     zero: JsonObject = {"spec": {}, "status": {"loadBalancer": {}}}
 
     def default(self, obj: JsonObject) -> None:

@@ -41,6 +41,10 @@ class Strategy:
     """Whether ``metadata.generation`` counts changes of what is wanted."""
     collectable = True
     """Whether dependents of an object may be orphaned or awaited when it is deleted."""
+    propagation = "Background"
+    """What becomes of dependents when a deletion says nothing about them."""
+    propagation_warning = ""
+    """What to say to who leaves it at that."""
     returns_deleted = False
     """Whether a deletion answers with the object even when it is gone."""
     zero: JsonObject = {}

@@ -6,6 +6,7 @@ from typing import Final
 
 from setpoint.apiserver.strategies import apps, core
 from setpoint.apiserver.strategies.autoscaling import Autoscalers
+from setpoint.apiserver.strategies.batch import CronJobs, Jobs
 from setpoint.apiserver.strategies.certificates import SigningRequests
 from setpoint.apiserver.strategies.definitions import Definitions
 from setpoint.apiserver.strategies.disruption_budgets import DisruptionBudgets
@@ -19,8 +20,15 @@ from setpoint.apiserver.strategies.webhooks import WebhookConfigurations
 __all__ = ["STRATEGIES"]
 
 
-def _with(*, generation: bool = False, create_on_update: bool = False, unconditional_update: bool = True) -> Strategy:
+def _with(
+    *,
+    generation: bool = False,
+    create_on_update: bool = False,
+    unconditional_update: bool = True,
+    returns_deleted: bool = False,
+) -> Strategy:
     made = Strategy()
+    made.returns_deleted = returns_deleted
     made.generation = generation
     made.create_on_update = create_on_update
     made.unconditional_update = unconditional_update
@@ -44,7 +52,12 @@ STRATEGIES: Final[dict[str, Strategy]] = {
     "statefulsets.apps": apps.StatefulSets(),
     "leases.coordination.k8s.io": _with(create_on_update=True, unconditional_update=False),
     "events.events.k8s.io": _EVENTS,
-    "endpoints": _with(create_on_update=True),
+    "endpoints": core.Endpoints(),
+    "persistentvolumeclaims": core.Claims(),
+    "podtemplates": core.PodTemplates(),
+    "replicationcontrollers": apps.ReplicationControllers(),
+    "cronjobs.batch": CronJobs(),
+    "jobs.batch": Jobs(),
     "limitranges": _with(create_on_update=True),
     "services": Services(),
     "poddisruptionbudgets.policy": DisruptionBudgets(),
@@ -59,12 +72,26 @@ STRATEGIES: Final[dict[str, Strategy]] = {
     "roles.rbac.authorization.k8s.io": _with(create_on_update=True),
     "rolebindings.rbac.authorization.k8s.io": _with(create_on_update=True),
     "ipaddresses.networking.k8s.io": _with(create_on_update=True),
+    "deviceclasses.resource.k8s.io": _with(generation=True, returns_deleted=True),
+    **{
+        name: _with(returns_deleted=True)
+        for name in (
+            "persistentvolumes",
+            "resourcequotas",
+            "serviceaccounts",
+            "resourceclaims.resource.k8s.io",
+            "resourceclaimtemplates.resource.k8s.io",
+            "resourceslices.resource.k8s.io",
+            "csidrivers.storage.k8s.io",
+            "csinodes.storage.k8s.io",
+            "storageclasses.storage.k8s.io",
+            "volumeattachments.storage.k8s.io",
+            "volumeattributesclasses.storage.k8s.io",
+        )
+    },
     **{
         name: _with(generation=True)
         for name in (
-            "replicationcontrollers",
-            "cronjobs.batch",
-            "jobs.batch",
             "ingresses.networking.k8s.io",
             "ingressclasses.networking.k8s.io",
             "networkpolicies.networking.k8s.io",
@@ -72,7 +99,6 @@ STRATEGIES: Final[dict[str, Strategy]] = {
             "endpointslices.discovery.k8s.io",
             "flowschemas.flowcontrol.apiserver.k8s.io",
             "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io",
-            "deviceclasses.resource.k8s.io",
         )
     },
 }
