@@ -30,8 +30,7 @@ JsonObject = dict[str, Any]
 async def hear(place: str, name: str) -> list[JsonObject]:
     """What is said in the script ``name`` with the server at ``place``."""
     if Path(place).is_dir():
-        recorded: list[JsonObject] = json.loads((Path(place) / f"{name}.json").read_text())
-        return recorded
+        return [json.loads(line) for line in (Path(place) / f"{name}.jsonl").read_text().splitlines()]
     namespace = f"c{secrets.token_hex(4)}"
     if place == "embedded":
         async with ApiServer() as server:
@@ -70,7 +69,8 @@ async def main() -> int:
         logs = [await hear(place, name) for place in places]
         if given.record:
             given.record.mkdir(parents=True, exist_ok=True)
-            (given.record / f"{name}.json").write_text(json.dumps(logs[0], indent=1, sort_keys=True) + "\n")
+            lines = (json.dumps(entry, sort_keys=True) for entry in logs[0])
+            (given.record / f"{name}.jsonl").write_text("".join(f"{line}\n" for line in lines))
             continue
         last = ""
         for request, path, one, other in differences(*logs):

@@ -25,12 +25,15 @@ _REVISIONS: Final = (
     re.compile(r"(resource version: |current: )\d+"),
     re.compile(r"(ResourceVersion in (?:record|the precondition) \()\d+"),
 )
-# What only a Go program can know: its files, dumps of its structs, and the whole of what a patch led to.
+# What only a Go program can know (its files, dumps of its structs, the whole of what a patch led to), and
+# addresses.
 _GO_ONLY: Final = (
     (re.compile(r' in scheme "[^"]*"'), ""),
     (re.compile(r"\n@@ .*", re.DOTALL), ""),
+    (re.compile(r"\b10\.96\.\d+\.\d+\b"), "<ip>"),
     (re.compile(r'Invalid value: "(map\[|\{\\"apiVersion\\").*": ', re.DOTALL), "Invalid value: "),
 )
+_AGE: Final = re.compile(r"\d+s")
 _GENERATED: Final = re.compile(r"\b(Bad_|x{58})[bcdfghjklmnpqrstvwxz2456789]{5}\b")
 _VOLATILE: Final = {
     "continue": "<continue>",
@@ -230,6 +233,8 @@ class Talk:
             }
         if key in _VOLATILE and value not in ("", "None", None, ["None"]):
             return _VOLATILE[key]
+        if key == "cells":
+            return ["<age>" if isinstance(cell, str) and _AGE.fullmatch(cell) else self._normal(cell) for cell in value]
         if isinstance(value, list):
             return [self._normal(item) for item in value]
         if not isinstance(value, str):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from setpoint.apiserver.discovery import version_order
 from setpoint.apiserver.hooks.conversion import ConversionWebhook
 from setpoint.apiserver.http_types import Request
 from setpoint.apiserver.objects import decode, encode
@@ -86,6 +87,8 @@ class CustomResources:
 
     def _with_names(self, crd: JsonObject) -> JsonObject:
         spec, status = crd["spec"], crd.setdefault("status", {})
+        if status.get("conditions") is None:
+            status["conditions"] = []
         names = _full_names(spec["names"])
         taken = self._conflict(crd["metadata"]["name"], spec["group"], names)
         if taken:
@@ -98,7 +101,6 @@ class CustomResources:
         versions = status.setdefault("storedVersions", [])
         if stored not in versions:
             versions.append(stored)
-        status.setdefault("conditions", [])
         return crd
 
     def _with_established(self, crd: JsonObject) -> JsonObject:
@@ -255,7 +257,7 @@ def _served_versions(server: ApiServer, crd: JsonObject) -> list[Served]:
         document = (version.get("schema") or {}).get("openAPIV3Schema")
         warning = ""
         if version.get("deprecated"):
-            warning = version.get("deprecationWarning") or f"{resource.api_version} {resource.kind} is deprecated"
+            warning = version.get("deprecationWarning") or _deprecation(spec, resource)
         made.append(
             Served(
                 resource,
@@ -326,3 +328,13 @@ def _set_condition(now: str, status: JsonObject, type_: str, value: str, reason:
     if current.get("status") != value:
         current["lastTransitionTime"] = now
     current.update(status=value, reason=reason, message=message)
+
+
+def _deprecation(spec: JsonObject, resource: Resource) -> str:
+    """What users of a deprecated version are told, with the version to use instead if there is a newer one."""
+    text = f"{resource.api_version} {resource.kind} is deprecated"
+    served = [each["name"] for each in spec["versions"] if each.get("served") and not each.get("deprecated")]
+    newest = min(served, key=version_order, default="")
+    if newest and version_order(newest) < version_order(resource.version):
+        text += f"; use {resource.group}/{newest} {resource.kind}"
+    return text

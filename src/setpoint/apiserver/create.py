@@ -93,7 +93,7 @@ def _store(call: Call, served: Served, obj: JsonObject, options: WriteOptions, g
     metadata = obj["metadata"]
     name, namespace = metadata["name"], metadata.get("namespace", "")
     stored = served.stored_as
-    document = served.convert(obj, stored)
+    document = served.store_form(obj, call.storage.revision)
     served.foresee(document)
     if options.dry_run:
         taken = call.storage.get(served.collection, namespace, name)

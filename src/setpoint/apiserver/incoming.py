@@ -76,6 +76,10 @@ def check_kind(call: Call, served: Served, obj: JsonObject) -> None:
         )
     if not kind:
         obj["kind"] = kind = resource.kind
+    if served.custom and not version:
+        raise bad_request(
+            f"the API version in the data () does not match the expected API version ({resource.api_version})"
+        )
     if not version:
         obj["apiVersion"] = version = resource.api_version
     if not isinstance(kind, str) or not isinstance(version, str) or version.count("/") > 1:
@@ -89,7 +93,9 @@ def check_kind(call: Call, served: Served, obj: JsonObject) -> None:
         )
     what = f'{kind} in version "{found.version}" cannot be handled as a {resource.kind}: '
     if served.custom:
-        raise bad_request(f"{what}the kind in the data ({kind}) does not match the expected kind ({resource.kind})")
+        name = (obj.get("metadata") or {}).get("name", "") if isinstance(obj.get("metadata"), dict) else ""
+        wrong = FieldError(ErrorType.INVALID, "kind", f"must be {resource.kind}", kind)
+        raise invalid(GroupKind(resource.group, kind), name, [wrong])
     raise bad_request(what + why_not(call, served, found, kind))
 
 

@@ -46,8 +46,8 @@ def track(
         )
     except (TypedError, ValueError):
         # As upstream (UpdateNoErrors): an object that can't be tracked, such as one with a list that names an item
-        # twice though its schema forbids it, is stored with the books as they were.
-        entries = live or []
+        # twice though its schema forbids it, is stored without books.
+        entries = []
     if entries:
         new["metadata"]["managedFields"] = entries
 

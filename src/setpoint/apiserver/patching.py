@@ -40,7 +40,7 @@ from setpoint.patch import (
     strategic,
 )
 from setpoint.patch import apply as server_side_apply
-from setpoint.schema import copy_json
+from setpoint.schema import copy_json, prune
 
 __all__ = ["APPLY", "Change", "patch", "patch_types", "read_patch"]
 
@@ -77,7 +77,10 @@ def patch(call: Call) -> Response:
     if record is None:
         raise not_found(served.group_resource, path.name)
     old = live_object(served, record)
-    new = change(live_object(served, record))  # of another copy: what comes out shares parts with it, and is changed
+    base = live_object(served, record)  # another copy: what comes out shares parts with it, and is changed
+    if served.custom and served.stored_as is not served:
+        prune(served.schema, base)  # nobody is to be warned of what only another version has
+    new = change(base)
     _check_patched(call, served, new, old)
     coerce(call, served, new, options.field_validation, duplicates, patch=True)
     _same_identity(call, new)

@@ -95,6 +95,13 @@ class Served:
         obj["apiVersion"] = target.resource.api_version
         return obj
 
+    def store_form(self, obj: dict[str, Any], revision: int) -> dict[str, Any]:
+        """``obj`` as it is to be stored after ``revision``. May change ``obj``."""
+        stored = self.stored_as
+        if stored is not self and stored.has_defaults:  # which are filled in when it is read
+            stored.defaults_since = max(stored.defaults_since, revision + 2)
+        return self.convert(obj, stored)
+
     def convert_by(self, convert: Callable[[dict[str, Any], Served], dict[str, Any]]) -> None:
         """From now on a webhook converts."""
         self._convert = convert

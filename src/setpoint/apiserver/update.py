@@ -163,7 +163,7 @@ def store(
         and not old["metadata"].get("deletionGracePeriodSeconds")
         and not served.strategy.keeps(new)
     )
-    document = served.convert(new, stored)
+    document = served.store_form(new, call.storage.revision)
     served.foresee(document)
     if dry_run:
         return encode(stored, document, record.revision)

@@ -15,7 +15,7 @@ from setpoint.schema.errors import forbidden, invalid, required, too_long
 if TYPE_CHECKING:
     from setpoint.apiserver.call import Call
 
-__all__ = ["Claims", "ConfigMaps", "Endpoints", "Events", "Nodes", "PodTemplates", "Secrets"]
+__all__ = ["Claims", "ConfigMaps", "Endpoints", "Events", "Leases", "Nodes", "PodTemplates", "Secrets"]
 
 _KEY: Final = re.compile(r"[-._a-zA-Z0-9]+")
 _MAX_DATA: Final = 1024 * 1024
@@ -155,6 +155,24 @@ class Endpoints(Strategy):
         for subset in obj.get("subsets") or ():
             for port in subset.get("ports") or ():
                 port.setdefault("protocol", "TCP")
+
+
+class Leases(Strategy):
+    """What leaders are elected with. An update says which version it is of."""
+
+    create_on_update = True
+    unconditional_update = False
+    zero: JsonObject = {"spec": {}}
+
+    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
+        spec = obj.get("spec") or {}
+        errors: list[FieldError] = []
+        duration, transitions = spec.get("leaseDurationSeconds"), spec.get("leaseTransitions")
+        if isinstance(duration, int) and duration <= 0:
+            errors.append(invalid("spec.leaseDurationSeconds", duration, "must be greater than 0"))
+        if isinstance(transitions, int) and transitions < 0:
+            errors.append(invalid("spec.leaseTransitions", transitions, "must be greater than or equal to 0"))
+        return errors
 
 
 class Events(Strategy):

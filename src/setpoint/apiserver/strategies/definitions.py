@@ -48,9 +48,15 @@ class Definitions(Strategy):
             names.setdefault("listKind", f"{names['kind']}List")
 
     def prepare_create(self, call: Call, obj: JsonObject) -> None:
-        finalizers = obj["metadata"].setdefault("finalizers", [])
-        if _FINALIZER not in finalizers:
-            finalizers.append(_FINALIZER)
+        versions = (obj.get("spec") or {}).get("versions") or ()
+        stored = [version.get("name", "") for version in versions if version.get("storage")]
+        obj["status"] = {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": stored}
+
+    def check_delete(self, call: Call, obj: JsonObject) -> None:
+        """A definition that is to go stays until its objects are gone."""
+        metadata = obj["metadata"]
+        if not metadata.get("deletionTimestamp") and _FINALIZER not in (metadata.get("finalizers") or ()):
+            metadata["finalizers"] = [*(metadata.get("finalizers") or ()), _FINALIZER]
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
         spec = obj.get("spec")
@@ -137,6 +143,9 @@ def _version_errors(spec: JsonObject, before: JsonObject) -> list[FieldError]:
             errors.append(required(f"{path}.schema.openAPIV3Schema", "schemas are required"))
         else:
             errors += _schema_errors(document, schema_path, subresources.get("status") is not None, known)
+        if version.get("deprecationWarning") is not None and not version.get("deprecated"):
+            where, text = f"{path}.deprecationWarning", "can only be set for deprecated versions"
+            errors.append(invalid(where, version["deprecationWarning"], text))
         errors += _scale_errors(subresources.get("scale"), f"{path}.subresources.scale")
         errors += _column_errors(version.get("additionalPrinterColumns") or (), f"{path}.additionalPrinterColumns")
         errors += _selectable_errors(version.get("selectableFields") or (), f"{path}.selectableFields")

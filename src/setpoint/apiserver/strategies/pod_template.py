@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from setpoint.apiserver.strategies.pod_rules import container_errors, placing_errors, volume_errors
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta import Quantity
 from setpoint.meta.names import dns1123_label
@@ -155,6 +156,7 @@ def pod_spec_errors(spec: JsonObject, path: str) -> list[FieldError]:
         if name in volumes:
             errors.append(duplicate(where, name))
         volumes.add(name)
+        errors += volume_errors(volume, f"{path}.volumes[{index}]")
     if not spec.get("containers"):
         errors.append(required(f"{path}.containers"))
     names: set[str] = set()
@@ -164,9 +166,7 @@ def pod_spec_errors(spec: JsonObject, path: str) -> list[FieldError]:
     for key, allowed in (("restartPolicy", _RESTART), ("dnsPolicy", _DNS)):
         if spec.get(key) and spec[key] not in allowed:
             errors.append(not_supported(f"{path}.{key}", spec[key], allowed))
-    grace = spec.get("terminationGracePeriodSeconds")
-    if isinstance(grace, int) and grace < 0:
-        errors.append(invalid(f"{path}.terminationGracePeriodSeconds", grace, "must be greater than or equal to 0"))
+    errors += placing_errors(spec, path)
     deadline = spec.get("activeDeadlineSeconds")
     if isinstance(deadline, int) and not 1 <= deadline <= 2**31 - 1:
         text = "must be between 1 and 2147483647, inclusive"
@@ -192,10 +192,13 @@ def _container_errors(container: JsonObject, path: str, names: set[str], volumes
     for index, port in enumerate(container.get("ports") or ()):
         where = f"{path}.ports[{index}]"
         number = port.get("containerPort")
-        if isinstance(number, int) and not 1 <= number <= 65535:
+        if number == 0:
+            errors.append(required(f"{where}.containerPort"))
+        elif isinstance(number, int) and not 1 <= number <= 65535:
             errors.append(invalid(f"{where}.containerPort", number, "must be between 1 and 65535, inclusive"))
         if port.get("protocol") not in ("TCP", "UDP", "SCTP"):
             errors.append(not_supported(f"{where}.protocol", port.get("protocol"), ("SCTP", "TCP", "UDP")))
+    errors += container_errors(container, path)
     errors += _resource_errors(container.get("resources") or {}, f"{path}.resources")
     for index, mount in enumerate(container.get("volumeMounts") or ()):
         if mount.get("name") and mount["name"] not in volumes:

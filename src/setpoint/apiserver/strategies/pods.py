@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from setpoint.apiserver.errors import forbidden as refused
+from setpoint.apiserver.objects import decode
 from setpoint.apiserver.strategies.pod_template import default_pod_spec, pod_spec_errors
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
+from setpoint.meta import GroupResource
 from setpoint.patch import FieldSet
 from setpoint.schema import FieldError, copy_json, json_equal
 from setpoint.schema.errors import forbidden, invalid
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Pods"]
 
+_SYSTEM_CLASSES: Final = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
 _TAINTS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _ENDED: Final = ("Succeeded", "Failed")
 
@@ -31,21 +35,20 @@ class Pods(Strategy):
         default_pod_spec(obj.setdefault("spec", {}), pod=True)
 
     def prepare_create(self, call: Call, obj: JsonObject) -> None:
+        _prioritize(call, obj)
+        if (obj["spec"].get("terminationGracePeriodSeconds") or 0) < 0:
+            obj["spec"]["terminationGracePeriodSeconds"] = 1
         obj["status"] = {"phase": "Pending", "qosClass": qos_class(obj.get("spec") or {})}
 
     def admit(self, obj: JsonObject, old: JsonObject | None) -> None:
-        """Priority, ServiceAccount (but for its token) and DefaultTolerationSeconds.
+        """ServiceAccount (but for its token) and DefaultTolerationSeconds.
 
         Unlike upstream, a service account that does not exist is no reason to refuse a pod: nobody may be here to make
         it.
         """
         spec = obj["spec"]
-        if old is None:
-            if not spec.get("serviceAccountName"):
-                spec["serviceAccountName"] = spec["serviceAccount"] = "default"
-            if not spec.get("priorityClassName"):
-                spec["priority"] = 0
-                spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+        if old is None and not spec.get("serviceAccountName"):
+            spec["serviceAccountName"] = spec["serviceAccount"] = "default"
         _tolerate(spec)
 
     def prepare_status_update(self, call: Call, new: JsonObject, old: JsonObject) -> JsonObject:
@@ -116,6 +119,26 @@ class Pods(Strategy):
         if not spec.get("nodeName") or status.get("phase") in _ENDED:
             seconds = 0  # nobody is there who could end it gracefully
         return 1 if seconds < 0 else seconds
+
+
+def _prioritize(call: Call, obj: JsonObject) -> None:
+    """Priority: what a pod's class says, or the class for all pods without. Raises ApiStatusError (403)."""
+    spec = obj["spec"]
+    name = spec.get("priorityClassName") or ""
+    value, policy = _SYSTEM_CLASSES.get(name, 0), "PreemptLowerPriority"
+    if name not in _SYSTEM_CLASSES:
+        for record in call.storage.scan("priorityclasses.scheduling.k8s.io"):
+            found = decode(record.value)
+            if record.name == name or (not name and found.get("globalDefault")):
+                name = spec["priorityClassName"] = record.name
+                value, policy = found.get("value", 0), found.get("preemptionPolicy", policy)
+                break
+        else:
+            if name:
+                why = f"no PriorityClass with name {name} was found"
+                raise refused(GroupResource("", "pods"), obj["metadata"].get("name", ""), why)
+    spec["priority"] = value
+    spec.setdefault("preemptionPolicy", policy)
 
 
 def _tolerate(spec: JsonObject) -> None:

@@ -9,9 +9,10 @@ import msgspec
 from msgspec import Struct, field
 
 from setpoint.apiserver.errors import invalid as refused
+from setpoint.apiserver.strategies.pod_rules import port_name_problems
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta import GroupKind
-from setpoint.meta.names import plain_label
+from setpoint.meta.names import label_value, plain_label, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, invalid, not_supported, required
 
@@ -91,6 +92,12 @@ class Services(Strategy):
         if kind not in _TYPES:
             return [not_supported("spec.type", kind, _TYPES)]
         errors = _port_errors(spec)
+        affinity = spec.get("sessionAffinity")
+        if affinity not in ("ClientIP", "None"):
+            errors.append(not_supported("spec.sessionAffinity", affinity, ("ClientIP", "None")))
+        for key, value in (spec.get("selector") or {}).items():
+            errors += [invalid("spec.selector", key, text) for text in qualified_name(key)]
+            errors += [invalid("spec.selector", value, text) for text in label_value(value)]
         if kind == "ExternalName":
             return errors + ([] if spec.get("externalName") else [required("spec.externalName")])
         if not spec.get("ports") and address != "None":
@@ -99,7 +106,7 @@ class Services(Strategy):
             try:
                 ip_address(address)
             except ValueError:
-                text = "must be empty, 'None', or a valid IP address"
+                text = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
                 errors.append(invalid("spec.clusterIPs[0]", address, text))
         before = (old or {}).get("spec") or {}
         if before.get("type", "ExternalName") != "ExternalName" and before.get("clusterIP", address) != address:
@@ -111,6 +118,7 @@ def _port_errors(spec: JsonObject) -> list[FieldError]:
     ports = spec.get("ports") or []
     errors: list[FieldError] = []
     names: set[str] = set()
+    places: set[tuple[Any, ...]] = set()
     for index, port in enumerate(ports):
         path = f"spec.ports[{index}]"
         name, number = port.get("name", ""), port.get("port", 0)
@@ -121,6 +129,17 @@ def _port_errors(spec: JsonObject) -> list[FieldError]:
         names.add(name)
         if not 1 <= number <= 65535:
             errors.append(invalid(f"{path}.port", number, "must be between 1 and 65535, inclusive"))
+        target = port.get("targetPort")
+        if isinstance(target, int) and not 1 <= target <= 65535:
+            errors.append(invalid(f"{path}.targetPort", target, "must be between 1 and 65535, inclusive"))
+        elif isinstance(target, str):
+            errors += [invalid(f"{path}.targetPort", target, text) for text in port_name_problems(target)]
+        if port.get("protocol") not in ("SCTP", "TCP", "UDP"):
+            errors.append(not_supported(f"{path}.protocol", port.get("protocol"), ("SCTP", "TCP", "UDP")))
+        place = (number, port.get("protocol"))
+        if place in places:
+            errors.append(duplicate(path, port))
+        places.add(place)
     return errors
 
 

@@ -13,6 +13,7 @@ from setpoint.apiserver.strategies.disruption_budgets import DisruptionBudgets
 from setpoint.apiserver.strategies.namespaces import Namespaces
 from setpoint.apiserver.strategies.pods import Pods
 from setpoint.apiserver.strategies.policies import AdmissionPolicies, PolicyBindings
+from setpoint.apiserver.strategies.roles import Roles
 from setpoint.apiserver.strategies.services import Services
 from setpoint.apiserver.strategies.strategy import Strategy
 from setpoint.apiserver.strategies.webhooks import WebhookConfigurations
@@ -24,14 +25,12 @@ def _with(
     *,
     generation: bool = False,
     create_on_update: bool = False,
-    unconditional_update: bool = True,
     returns_deleted: bool = False,
 ) -> Strategy:
     made = Strategy()
     made.returns_deleted = returns_deleted
     made.generation = generation
     made.create_on_update = create_on_update
-    made.unconditional_update = unconditional_update
     return made
 
 
@@ -50,7 +49,7 @@ STRATEGIES: Final[dict[str, Strategy]] = {
     "deployments.apps": apps.Deployments(),
     "replicasets.apps": apps.ReplicaSets(),
     "statefulsets.apps": apps.StatefulSets(),
-    "leases.coordination.k8s.io": _with(create_on_update=True, unconditional_update=False),
+    "leases.coordination.k8s.io": core.Leases(),
     "events.events.k8s.io": _EVENTS,
     "endpoints": core.Endpoints(),
     "persistentvolumeclaims": core.Claims(),
@@ -67,9 +66,9 @@ STRATEGIES: Final[dict[str, Strategy]] = {
     "mutatingadmissionpolicybindings.admissionregistration.k8s.io": PolicyBindings(mutating=True),
     "validatingadmissionpolicies.admissionregistration.k8s.io": AdmissionPolicies(mutating=False),
     "validatingadmissionpolicybindings.admissionregistration.k8s.io": PolicyBindings(mutating=False),
-    "clusterroles.rbac.authorization.k8s.io": _with(create_on_update=True),
+    "clusterroles.rbac.authorization.k8s.io": Roles(namespaced=False),
     "clusterrolebindings.rbac.authorization.k8s.io": _with(create_on_update=True),
-    "roles.rbac.authorization.k8s.io": _with(create_on_update=True),
+    "roles.rbac.authorization.k8s.io": Roles(namespaced=True),
     "rolebindings.rbac.authorization.k8s.io": _with(create_on_update=True),
     "ipaddresses.networking.k8s.io": _with(create_on_update=True),
     "deviceclasses.resource.k8s.io": _with(generation=True, returns_deleted=True),
