@@ -229,11 +229,11 @@ class Talk:
             return {
                 self._text(name): self._normal(item, name)
                 for name, item in value.items()
-                if name not in ("managedFields",) or item
+                if name != "managedFields" or item
             }
         if key in _VOLATILE and value not in ("", "None", None, ["None"]):
             return _VOLATILE[key]
-        if key == "cells":
+        if key == "cells" and isinstance(value, list):
             return ["<age>" if isinstance(cell, str) and _AGE.fullmatch(cell) else self._normal(cell) for cell in value]
         if isinstance(value, list):
             return [self._normal(item) for item in value]
