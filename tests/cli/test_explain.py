@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+from tests.client.certificates import make
+from tests.manager.test_secure_metrics import Judge
 from tests.programs import program
 
 import setpoint as sp
@@ -66,3 +68,39 @@ async def test_a_process_that_is_not_there_is_named(tmp_path: Path) -> None:
         (line,) = asked.err
         assert line.startswith("setpoint explain: 127.0.0.1:1: ")
         assert line.endswith("is a manager with --metrics-bind-address there?")
+
+
+async def test_a_process_that_asks_for_a_token_gets_one_and_nobody_else_does(tmp_path: Path) -> None:
+    authority = make("authority")
+    make("metrics", authority).write(tmp_path, "tls")
+    trust, good, bad = (tmp_path / name for name in ("ca.crt", "good", "bad"))
+    trust.write_bytes(authority.cert_pem)
+    good.write_text("good\n")
+    bad.write_text("other\n")
+    async with ApiServer() as server, Client(Judge(InProcessTransport(server.handle))) as client:
+        await client.create(ConfigMap.named("b", "default"))
+        async with sp.Manager(
+            client,
+            controllers=[sp.Controller(ConfigMap, reconcile)],
+            metrics_bind_address="127.0.0.1:0",
+            metrics_secure=True,
+            metrics_cert_dir=tmp_path,
+        ) as manager:
+            assert manager.metrics_server is not None
+            address = f"https://127.0.0.1:{manager.metrics_server.port}"
+            words = ("-m", "setpoint", "explain", "cm", "default/b", "-a", address, "--ca-file", trust)
+            async with program(*words, "--token-file", good, home=tmp_path) as asked:
+                assert await asked.ended() == 0, asked.printed()
+                assert asked.out[0] == "ConfigMap default/b  controller configmap"
+            async with program(*words, home=tmp_path) as asked:
+                assert await asked.ended() == 1
+                assert "with --token-file" in asked.err[0]
+            async with program(*words, "--token-file", bad, home=tmp_path) as asked:
+                assert await asked.ended() == 1
+                assert "forbidden: visitor may not get /debug/controllers" in asked.err[0]
+    plain = ("-m", "setpoint", "explain", "cm", "default/b", "-a", "manager.example.com:8080", "--token-file", good)
+    async with program(*plain, home=tmp_path) as asked:
+        assert await asked.ended() == 1
+        assert asked.err == [
+            "setpoint: the token would go to manager.example.com:8080 in plain text: use https, or kubectl port-forward"
+        ]

@@ -44,6 +44,7 @@ async def test_requests_are_spans_below_their_reconcile_and_carry_its_trace(span
     (root,) = (span for span in found if span.name == "reconcile widget")
     assert root.parent is None
     assert root.attributes["setpoint.causes"] == ("create of Widget default/a",)
+    assert 0.0 <= root.attributes["setpoint.queue_wait"] < 1.0
     assert (root.attributes["k8s.namespace.name"], root.attributes["k8s.object.name"]) == ("default", "a")
     calls = [span for span in found if span.parent is not None and span.parent.span_id == root.context.span_id]
     assert [(call.name, call.attributes["http.response.status_code"]) for call in calls] == [

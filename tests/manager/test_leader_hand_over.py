@@ -6,6 +6,7 @@ import asyncio
 
 from setpoint.client import Request
 from setpoint.controller.explain import explain, summary
+from setpoint.models.events_v1 import Event
 from setpoint.testing import advance, virtual_time
 
 from .simulated import Process, world
@@ -43,6 +44,24 @@ async def test_the_next_leader_sees_what_the_last_one_wrote_however_late_its_cac
         await made.change(key, "3")
         await advance(30)
         assert await made.behind() == {}
+
+
+@virtual_time
+async def test_who_leads_is_told_in_events_about_the_lease() -> None:
+    async with world("a", elects=True, keys=1) as made:
+        await advance(3)
+        second = made.start("b", elects=True)
+        await made.processes[0].stop()
+        await advance(5)
+        await second.stop()
+        found = (await made.client.list(Event, namespace="default")).items
+        told = sorted((event.event_time, event.note) for event in found if event.regarding.kind == "Lease")
+        assert [note for _, note in told] == [
+            "a became leader",
+            "a stopped leading",
+            "b became leader",
+            "b stopped leading",
+        ]
 
 
 @virtual_time

@@ -494,6 +494,8 @@ async def test_metrics_have_the_names_that_dashboards_know() -> None:
             'workqueue_depth{controller="configmap",name="configmap"} 0.0',
             'leader_election_master_status{name="test"} 1.0',
             "informer_objects{",
+            'rest_client_requests_total{code="201",host="",method="POST"} ',
+            'rest_client_requests_total{code="404",host="",method="GET"} 1.0',
         ):
             assert line in text, f"{line}\n{text}"
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
+from setpoint.apps.failures import UsageError
 from setpoint.controller.explain import Explanation, Moment
 from setpoint.manager.debugging import PATH
+from setpoint.manager.http_server import is_loopback
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -26,13 +30,18 @@ _COLOURS: Final = {
 _RESULTS: Final = {"success": "green", "requeue_after": "cyan", "requeue": "yellow"}
 
 
-def explain(*, kind: str, key: str, addresses: Sequence[str]) -> None:
+def explain(
+    *, kind: str, key: str, addresses: Sequence[str], token_file: Path | None = None, ca_file: Path | None = None
+) -> None:
     """Asks every process and prints what each says.
 
     Raises:
+        UsageError: there is no token in its file, or it can't be sent there.
         SystemExit: no process could be asked, or none has such a controller; the message says why.
     """
-    answered, problems = asyncio.run(_ask(kind, key, addresses))
+    token = _token(token_file, addresses) if token_file is not None else ""
+    trust = _trust(ca_file) if ca_file is not None else None
+    answered, problems = asyncio.run(_ask(kind, key, addresses, token, trust))
     found = [(address, explanation) for address, explanations in answered for explanation in explanations]
     for number, (address, explanation) in enumerate(found):
         if number:
@@ -124,17 +133,20 @@ def _clock(moment: datetime) -> str:
     return f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d}"
 
 
-async def _ask(kind: str, key: str, addresses: Sequence[str]) -> tuple[list[tuple[str, list[Explanation]]], list[str]]:
+async def _ask(
+    kind: str, key: str, addresses: Sequence[str], token: str, trust: ssl.SSLContext | None
+) -> tuple[list[tuple[str, list[Explanation]]], list[str]]:
     import aiohttp
 
     answered: list[tuple[str, list[Explanation]]] = []
     problems: list[str] = []
     query = urlencode({"kind": kind, "key": key})
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=TIMEOUT)) as session:
+    headers = {"authorization": f"Bearer {token}"} if token else {}
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=TIMEOUT), headers=headers) as session:
         for address in addresses:
             base = address if "://" in address else f"http://{address}"
             try:
-                async with session.get(f"{base.rstrip('/')}{PATH}?{query}") as answer:
+                async with session.get(f"{base.rstrip('/')}{PATH}?{query}", ssl=trust or True) as answer:
                     body = await answer.read()
                     if answer.status == 200:
                         answered.append((address, msgspec.json.decode(body, type=list[Explanation])))
@@ -147,7 +159,34 @@ async def _ask(kind: str, key: str, addresses: Sequence[str]) -> tuple[list[tupl
     return answered, problems
 
 
+def _token(file: Path, addresses: Sequence[str]) -> str:
+    """Raises `UsageError` if there is none, or somebody on the way could read it."""
+    try:
+        token = file.read_text().strip()
+    except (OSError, UnicodeDecodeError) as problem:
+        raise UsageError(f"--token-file {file} can't be read: {problem}") from None
+    if not token.isascii() or not token.isprintable() or not token:
+        raise UsageError(f"--token-file {file} holds no token")
+    for address in addresses:
+        place = urlsplit(address if "://" in address else f"http://{address}")
+        if place.scheme != "https" and not (place.hostname == "localhost" or is_loopback(place.hostname or "")):
+            raise UsageError(f"the token would go to {address} in plain text: use https, or kubectl port-forward")
+    return token
+
+
+def _trust(file: Path) -> ssl.SSLContext:
+    """Raises `UsageError`."""
+    try:
+        return ssl.create_default_context(cafile=str(file))
+    except OSError as problem:
+        raise UsageError(f"--ca-file {file} can't be used: {problem}") from None
+
+
 def _refusal(body: bytes, status: int) -> str:
+    if status == 401:
+        return "it wants to know who asks: give it a token that may get /debug/controllers, with --token-file"
+    if status in (403, 500):
+        return body.decode(errors="replace").strip()
     try:
         return msgspec.json.decode(body, type=dict[str, str])["error"]
     except (msgspec.DecodeError, KeyError):

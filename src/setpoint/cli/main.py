@@ -58,6 +58,8 @@ def explain(
     key: str,
     *,
     address: Annotated[list[str] | None, Parameter(name=["--address", "-a"], negative_iterable="")] = None,
+    token_file: Path | None = None,
+    ca_file: Path | None = None,
 ) -> None:
     """Ask a running controller why an object does not move: its state, its last reconciles, and what is next.
 
@@ -69,10 +71,14 @@ def explain(
         NAMESPACE/NAME, or NAME alone for kinds without namespaces.
     address
         Where the controller's process serves its metrics, default http://127.0.0.1:8080; once for every replica.
+    token_file
+        A file with the bearer token to send, for processes that ask for one (kubectl create token ... > FILE).
+    ca_file
+        With https: the certificates to trust, instead of the system's.
     """
     from setpoint.cli.explain import explain as ask
 
-    ask(kind=kind, key=key, addresses=address or ["http://127.0.0.1:8080"])
+    ask(kind=kind, key=key, addresses=address or ["http://127.0.0.1:8080"], token_file=token_file, ca_file=ca_file)
 
 
 def main() -> None:

@@ -48,7 +48,8 @@ def cluster_role(controllers: Sequence[Controller[Any]], name: str) -> dict[str,
     """A ClusterRole with the least that the controllers' declarations need.
 
     Reading for everything that is watched or read; writing for what is owned; the status and finalizers of the
-    controllers' own kinds; events; leases for leader election and shards.
+    controllers' own kinds; events; leases for leader election and shards; reviews of those who ask for metrics and
+    debug pages.
     """
     verbs: dict[tuple[str, str], set[str]] = defaultdict(set)
     for controller in controllers:
@@ -66,6 +67,8 @@ def cluster_role(controllers: Sequence[Controller[Any]], name: str) -> dict[str,
     verbs["events.k8s.io", "events"].update(("create", "patch"))
     # An update is sent as a patch; shards list each other's leases, and delete those of the dead.
     verbs["coordination.k8s.io", "leases"].update(("create", "delete", "get", "list", "patch", "update"))
+    verbs["authentication.k8s.io", "tokenreviews"].add("create")
+    verbs["authorization.k8s.io", "subjectaccessreviews"].add("create")
     rules: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
     for (group, plural), allowed in verbs.items():
         rules[group, tuple(sorted(allowed))].append(plural)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -114,6 +115,12 @@ class Client(Reading, Writing, Subresources, PodConnections, Groups):
     async def close(self) -> None:
         """Ends every connection and stream. Closing twice does no harm."""
         await self.transport.close()
+
+    @property
+    def answers(self) -> Counter[tuple[str, str]]:
+        """How many answers there were, by method and HTTP status (``<error>`` stands for none), this client's and those
+        of clients that are the same `over` another transport. For metrics."""
+        return self._requester.answers
 
     def over(self, transport: Transport) -> Client:
         """A client that is the same but for what it sends through: with this one's retries, limits and warnings, and

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from types import TracebackType
@@ -53,11 +53,13 @@ class Requester:
         self._limiter = limiter or AdaptiveLimiter()
         self._on_warning = on_warning or _log_warning
         self._warned: OrderedDict[str, None] = OrderedDict()
+        self.answers: Counter[tuple[str, str]] = Counter()
+        """How many answers there were, by method and status; ``<error>`` stands for none."""
 
     def over(self, transport: Transport) -> Requester:
         """The same over another transport: one limiter, and no warning twice."""
         made = Requester(transport, retry=self._retry, on_warning=self._on_warning, limiter=self._limiter)
-        made._warned = self._warned
+        made._warned, made.answers = self._warned, self.answers
         return made
 
     async def request(
@@ -88,21 +90,24 @@ class Requester:
         if headers:
             sent.update(headers)
         request = Request(method, path, query, sent, body, timeout)
-        attempt = 0
+        attempt = status = 0
         limiter = None if path.startswith(EXEMPT) else self._limiter
         while True:
             try:
+                status = 0
                 if limiter is not None:
                     await limiter.enter()
-                status = 0
                 try:
                     async with self.transport.send(request) as response:
                         status, heads = response.status, response.headers
+                        self.answers[method, str(status)] += 1
                         answer = await response.read(MAX_BODY if status < 300 else MAX_ERROR)
                 finally:
                     if limiter is not None:
                         limiter.leave(throttled=status == 429 if status else None)
             except TransportError as error:
+                if not status:
+                    self.answers[method, "<error>"] += 1
                 delay = self._retry.delay_after_error(method, error, attempt)
                 if delay is None:
                     raise
@@ -182,6 +187,7 @@ class _Stream:
                 async with AsyncExitStack() as opened:
                     response = await opened.enter_async_context(requester.transport.send(request))
                     status, heads = response.status, response.headers
+                    requester.answers[request.method, str(status)] += 1
                     if "warning" in heads:
                         requester._warn(heads["warning"])
                     if status < 300:
@@ -189,6 +195,7 @@ class _Stream:
                         return response
                     answer = await response.read(MAX_ERROR)
             except TransportError as error:
+                requester.answers[request.method, "<error>"] += 1
                 delay = retry.delay_after_error(request.method, error, attempt)
                 if delay is None:
                     raise

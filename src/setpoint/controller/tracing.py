@@ -1,11 +1,13 @@
 """Tracing: OpenTelemetry spans of reconciles and of their requests, where its API is installed and set up.
 
-A span ``reconcile CONTROLLER`` lasts from the read of the object to its outcome and says what led to it; the requests
-that were made for it are its children, and carry its trace to the API server (W3C ``traceparent``).
+A span ``reconcile CONTROLLER`` lasts from the read of the object to its outcome and says what led to it, and how many
+seconds it waited in the queue (``setpoint.queue_wait``); the requests that were made for it are its children, and carry
+its trace to the API server (W3C ``traceparent``).
 """
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
@@ -15,6 +17,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from setpoint.client import Client, Request, Response, Transport
+from setpoint.controller.cause import waited
 
 if TYPE_CHECKING:
     from setpoint.controller.context import Context
@@ -50,6 +53,7 @@ def reconcile_span(tracer: Any, controller: str, context: Context) -> AbstractCo
             "setpoint.controller": controller,
             "setpoint.causes": [str(cause) for cause in context.causes],
             "setpoint.failures": context.failures,
+            "setpoint.queue_wait": waited(context.causes, asyncio.get_running_loop().time()) or 0.0,
             "k8s.object.kind": context.object.kind,
             "k8s.object.name": context.key.name,
             "k8s.namespace.name": context.key.namespace,

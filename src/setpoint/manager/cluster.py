@@ -75,6 +75,7 @@ class Cluster:
         }
         if host.metrics is not None:
             host.metrics.informers.follow(self.factory, name=name)
+            host.metrics.add_client(client)
         for controller in controllers:  # their caches sync before they may work
             self._bind(controller).prepare()
 
@@ -117,6 +118,7 @@ class Cluster:
         finally:
             if self._host.metrics is not None:
                 self._host.metrics.informers.unfollow(self.factory)
+                self._host.metrics.remove_client(self.client)
 
     def begin(self, *, leading: bool) -> None:
         """Starts the controllers that are for leaders only, or the others."""

@@ -120,6 +120,11 @@ class LeaderElector:
         return (spec.holder_identity or "") if spec is not None else ""
 
     @property
+    def lease(self) -> Lease | None:
+        """The record as it was last seen."""
+        return self._observed
+
+    @property
     def is_leader(self) -> bool:
         """Whether the last known record names this candidate."""
         return self.leader == self.election.identity

@@ -105,6 +105,8 @@ class Manager:
         if metrics is None and metrics_bind_address not in ("", "0"):
             self.metrics = ProcessMetrics()
             self.metrics.add_process()
+        if self.metrics is not None:
+            self.metrics.add_client(client)
         self.elector: LeaderElector | None = None
         self.shards: ShardMember | None = None
         self._shard: ShardMember | LeaderShard | None = None
@@ -325,6 +327,7 @@ class Manager:
         self.started.set()
         if self.elector is not None:
             await self.elector.acquire()
+            self._tell_of_lease("became leader")
         else:
             await self._groups["leader"].start()
         self.elected.set()
@@ -347,6 +350,8 @@ class Manager:
                 renewing.cancel()
                 await asyncio.gather(renewing, return_exceptions=True)
             if self.elector is not None and not lost and self.elector.election.release_on_cancel:
+                if self.elector.is_leader:
+                    self._tell_of_lease("stopped leading")
                 await self.elector.release()
             if self.shards is not None:
                 await self.shards.release()
@@ -355,6 +360,13 @@ class Manager:
         self._state = "stopped"
         if not clean:
             self.log.warning("not everything ended in time; the rest was cancelled")
+
+    def _tell_of_lease(self, what: str) -> None:
+        """As an event about the Lease, as client-go's elections do."""
+        assert self.elector is not None
+        lease, identity = self.elector.lease, self.elector.election.identity
+        if lease is not None:
+            self.recorder.event(lease, "Normal", "LeaderElection", f"{identity} {what}")
 
     def _on_end(self, problem: BaseException) -> None:
         """A runnable has failed, or ended unasked."""

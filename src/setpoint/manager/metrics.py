@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from setpoint.cache import InformerMetrics
 from setpoint.controller import ControllerMetrics
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
     from prometheus_client.core import Metric
 
+    from setpoint.client import Client
     from setpoint.manager.fleet import Fleet
     from setpoint.manager.leader_election import LeaderElector
 
@@ -34,6 +37,8 @@ class ProcessMetrics:
         self.registry.register(self.informers)
         self._electors: list[LeaderElector] = []
         self.registry.register(_Leadership(self._electors))
+        self._clients: list[Client] = []
+        self.registry.register(_Requests(self._clients))
 
     def add_process(self) -> None:
         """Adds the process's own numbers: memory, CPU time, file descriptors, Python."""
@@ -45,6 +50,13 @@ class ProcessMetrics:
     def add_elector(self, elector: LeaderElector) -> None:
         self._electors.append(elector)
 
+    def add_client(self, client: Client) -> None:
+        """Counts the answers that it gets."""
+        self._clients.append(client)
+
+    def remove_client(self, client: Client) -> None:
+        self._clients.remove(client)
+
     def add_fleet(self, fleet: Fleet) -> None:
         self.registry.register(_Clusters(fleet))
 
@@ -54,6 +66,31 @@ class ProcessMetrics:
 
         encode, content_type = choose_encoder(headers.get("accept", ""))
         return Answer(200, encode(self.registry), content_type)
+
+
+class _Requests:
+    def __init__(self, clients: list[Client]) -> None:
+        self._clients = clients
+
+    def describe(self) -> Iterable[Metric]:
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        from prometheus_client.core import CounterMetricFamily
+
+        total = CounterMetricFamily(
+            "rest_client_requests",
+            "Number of HTTP requests, partitioned by status code, method, and host.",
+            labels=["code", "method", "host"],
+        )
+        sums: Counter[tuple[str, str, str]] = Counter()
+        for client in self._clients:
+            host = urlsplit(client.config.server).netloc if client.config is not None else ""
+            for (method, code), count in client.answers.items():
+                sums[code, method, host] += count
+        for labels, count in sums.items():
+            total.add_metric(list(labels), count)
+        yield total
 
 
 class _Clusters:
