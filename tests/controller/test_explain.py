@@ -10,9 +10,10 @@ import setpoint as sp
 from setpoint.client import Forbidden, Request
 from setpoint.controller import Cause
 from setpoint.controller import predicates as p
-from setpoint.controller.explain import STATES, Explanation, Facts, Known, explain, summary, verdict
+from setpoint.controller.explain import Explanation, explain, summary
 from setpoint.controller.seen import Seen
 from setpoint.controller.timeline import Attempt
+from setpoint.controller.verdict import STATES, Facts, Known, verdict
 from setpoint.manager import LeaderElection
 from setpoint.meta import ObjectKey, Status
 from setpoint.models.core_v1 import ConfigMap, Secret

@@ -15,18 +15,15 @@ from setpoint.cache import InformerFactory
 from setpoint.client import Client
 from setpoint.controller import BoundLogger, Controller, RunningController
 from setpoint.controller.events import EventRecorder
-from setpoint.manager import profiling as profiling_page
-from setpoint.manager.access import TokenAccess
 from setpoint.manager.cluster import Host
-from setpoint.manager.debugging import PATH, ControllersPage
 from setpoint.manager.fence import FencedTransport
 from setpoint.manager.fleet import ClusterHealth, Fleet
 from setpoint.manager.group import Group, Runnable
 from setpoint.manager.health import HealthChecks
-from setpoint.manager.http_server import Access, Answer, HttpServer
 from setpoint.manager.leader_election import LeaderElection, LeaderElector
 from setpoint.manager.leader_shard import LeaderShard
 from setpoint.manager.metrics import ProcessMetrics
+from setpoint.manager.servers import Servers
 from setpoint.manager.shard_member import ShardMember
 from setpoint.manager.sharding import Sharding
 
@@ -153,23 +150,20 @@ class Manager:
             self._groups["caches"].add(self.shards)  # it ends when the controllers have
             self.readyz.add("sharding", self.shards.problem)
         self._groups["others"].add(self.recorder)
-        if metrics_secure is (metrics_cert_dir is None):
-            raise ValueError("metrics_secure and metrics_cert_dir, a directory with tls.crt and tls.key, go together")
-        guard = TokenAccess(client).check
-        access = guard if metrics_secure else None
-        self.metrics_server = self._server(metrics_bind_address, "metrics", cert_dir=metrics_cert_dir, access=access)
-        if self.metrics_server is not None and self.metrics is not None:
-            self.metrics_server.add("/metrics", self.metrics.answer)
-        self.health_server = self._server(health_probe_bind_address, "health")
-        if self.health_server is not None:
-            for checks in (self.healthz, self.readyz):
-                self.health_server.add(f"/{checks.name}", _health_handler(checks))
-        if (page_server := self.metrics_server or self.health_server) is not None:
-            page_server.add(PATH, ControllersPage(self._runs).answer, guard=guard)
-            if profiling:
-                page_server.add(profiling_page.PATH, profiling_page.Profiler().answer, guard=guard)
-        elif profiling:
-            raise ValueError("profiling is served beside the metrics: give metrics_bind_address too")
+        servers = Servers(
+            client,
+            metrics=self.metrics,
+            metrics_bind_address=metrics_bind_address,
+            metrics_secure=metrics_secure,
+            metrics_cert_dir=metrics_cert_dir,
+            health_probe_bind_address=health_probe_bind_address,
+            health=(self.healthz, self.readyz),
+            runs=self._runs,
+            profiles=profiling,
+        )
+        self.metrics_server, self.health_server = servers.metrics, servers.health
+        for server in servers.all():
+            self._groups["servers"].add(server)
         if self.elector is not None:
             elector = self.elector
             self.healthz.add("leader-election", lambda: elector.check(20.0))
@@ -382,17 +376,6 @@ class Manager:
             for informer in running.informers.values():
                 await informer.wait_synced()
 
-    # -- servers -------------------------------------------------------------------------------------------------------
-
-    def _server(
-        self, address: str, name: str, *, cert_dir: Path | None = None, access: Access | None = None
-    ) -> HttpServer | None:
-        if address in ("", "0"):
-            return None
-        server = HttpServer(address, name=name, cert_dir=cert_dir, access=access)
-        self._groups["servers"].add(server)
-        return server
-
     def _readiness(self, running: RunningController[Any]) -> Callable[[], str]:
         def check() -> str:
             if running.controller.leader_only and self.elector is not None and not self.elected.is_set():
@@ -414,11 +397,3 @@ class _Caches:
         async with self._factory:
             self.ready.set()
             await asyncio.Event().wait()
-
-
-def _health_handler(checks: HealthChecks) -> Callable[..., Answer]:
-    def handle(path: str, query: Any, _headers: Any) -> Answer:
-        status, text = checks.answer(path, query)
-        return Answer(status, text.encode())
-
-    return handle

@@ -1,0 +1,176 @@
+"""Verdicts: why a key is where it is, in one word and one sentence, decided from facts alone."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple
+
+import msgspec
+
+from setpoint.controller.cause import Cause
+from setpoint.controller.seen import Filtered
+from setpoint.controller.timeline import Attempt
+from setpoint.meta import ObjectKey
+
+State = Literal[
+    "running", "stopped", "standby", "not synced", "not in this shard", "queued", "slowed down", "waiting",
+    "backing off", "unknown", "deleted", "being deleted", "failed", "filtered", "idle",
+]  # fmt: skip
+
+STATES: Final[dict[State, str]] = {
+    "running": "a worker is at it",
+    "stopped": "the controller has ended",
+    "standby": "the controller has not been started here: another process leads",
+    "not synced": "a cache is not complete yet, so no worker has started",
+    "not in this shard": "the key is another process's",
+    "queued": "it waits for a worker",
+    "slowed down": "it goes in circles and is held back",
+    "waiting": "its last reconcile made an appointment",
+    "backing off": "its last reconcile failed, or asked for a retry",
+    "unknown": "there is no such object in the cache",
+    "deleted": "the object is gone",
+    "being deleted": "finalizers of others hold it",
+    "failed": "a terminal error: nothing happens until something changes",
+    "filtered": "the last change was kept out by a predicate",
+    "idle": "all done, as far as this controller knows",
+}
+"""Every verdict and what it means, the first that holds being the one that is given."""
+
+
+class Known(NamedTuple):
+    """What the cache says about the object; ``held_by`` are its finalizers without the controller's own."""
+
+    generation: int
+    resource_version: str
+    deleting: bool
+    held_by: tuple[str, ...]
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a verdict is made of. Times are seconds of the loop's clock."""
+
+    key: ObjectKey
+    now: float
+    phase: str = "running"
+    problem: str = ""
+    unsynced: tuple[str, ...] = ()
+    elsewhere: str = ""
+    scope: str = ""
+    known: Known | None = None
+    queue: str | None = None
+    ahead: int = 0
+    ready_at: float | None = None
+    failures: int = 0
+    running_since: float | None = None
+    settling: bool = False
+    slowed: str = ""
+    causes: tuple[Cause, ...] = ()
+    """Of the reconcile that is under way, else of the next one."""
+    pending: tuple[Cause, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    filtered: Filtered | None = None
+    deleted_at: float | None = None
+    cleans_up: bool = False
+
+
+class Verdict(NamedTuple):
+    """``since`` and ``until`` are seconds of the loop's clock, where there is such a moment."""
+
+    state: State
+    text: str
+    since: float | None = None
+    until: float | None = None
+
+
+def verdict(facts: Facts) -> Verdict:
+    """What is the matter with the key; the states are `STATES`, tried in that order."""
+    last = facts.attempts[-1] if facts.attempts else None
+    if facts.running_since is not None:
+        return _running(facts, facts.running_since)
+    if facts.phase == "stopped":
+        return Verdict("stopped", f"the controller has stopped: {facts.problem or 'it was asked to'}")
+    if facts.phase == "new":
+        return Verdict("standby", "the controller has not been started: this process does not lead, or not yet")
+    if facts.phase == "syncing":
+        why = "; ".join(facts.unsynced) or "handlers have not seen all that was there at the start"
+        return Verdict("not synced", f"no worker has started: {why}")
+    if facts.elsewhere:
+        return Verdict("not in this shard", facts.elsewhere)
+    if facts.queue == "ready":
+        others = f", {facts.ahead} keys are ready" if facts.ahead > 1 else ""
+        return Verdict("queued", f"ready for the next worker{others}; because of {_causes(facts.causes)}")
+    if facts.queue == "delayed":
+        return _delayed(facts, last)
+    if facts.known is None:
+        if facts.deleted_at is not None:
+            return Verdict("deleted", "the object is gone", since=facts.deleted_at)
+        return Verdict("unknown", f"there is no such object in the cache{facts.scope}")
+    if facts.known.deleting and not facts.cleans_up:
+        held = ", ".join(facts.known.held_by)
+        text = f"waits for the finalizers {held}" if held else "waits for the server to remove it"
+        return Verdict("being deleted", f"a deletion was asked for; it {text}")
+    if last is not None and last.result == "error" and last.next_in is None:
+        text = f"terminal error, no retry until something changes: {last.detail}"
+        return Verdict("failed", text, since=last.started + last.duration)
+    return _idle(facts, facts.known, last)
+
+
+def lasting(seconds: float) -> str:
+    """A duration as people say it."""
+    if seconds < 600:
+        return f"{seconds:.3g} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def _running(facts: Facts, since: float) -> Verdict:
+    text = f"for {lasting(facts.now - since)}; because of {_causes(facts.causes)}"
+    if facts.settling:
+        text = f"waits for {lasting(facts.now - since)} until the caches show what its last reconcile wrote"
+    if facts.queue in ("processing+dirty", "processing+delayed"):
+        text += "; once more after that" if facts.queue == "processing+dirty" else "; again later"
+    if facts.elsewhere:
+        text += f"; its last run here: {facts.elsewhere}"
+    return Verdict("running", text, since=since)
+
+
+def _delayed(facts: Facts, last: Attempt | None) -> Verdict:
+    until = facts.ready_at
+    left = lasting(max((until or facts.now) - facts.now, 0.0))
+    if facts.slowed:
+        return Verdict("slowed down", f"{facts.slowed}; next in {left}", until=until)
+    since = None if last is None else last.started + last.duration
+    if last is None:
+        return Verdict("waiting", f"next in {left}", until=until)
+    if last.result == "requeue_after":
+        reason = f": {last.detail}" if last.detail else ""
+        return Verdict("waiting", f"next in {left}, as its last reconcile asked for{reason}", since=since, until=until)
+    times = f" ({facts.failures} times in a row)" if facts.failures > 1 else ""
+    after = f"after {last.detail}" if last.detail else "as its last reconcile asked for a retry"
+    return Verdict("backing off", f"next in {left}, {after}{times}", since=since, until=until)
+
+
+def _idle(facts: Facts, known: Known, last: Attempt | None) -> Verdict:
+    filtered = facts.filtered
+    if filtered is not None and last is not None and filtered.at < last.started:
+        filtered = None
+    what = ""
+    if filtered is not None:
+        what = f"the last change ({filtered.cause}) was kept out by the predicate {filtered.predicate}"
+        if last is None:
+            return Verdict("filtered", f"never reconciled that is remembered; {what}", since=filtered.at)
+        same = known.generation == last.generation if known.generation else False
+        if not same and known.resource_version != last.resource_version:
+            return Verdict("filtered", f"{what}; last reconciled at version {last.resource_version}", since=filtered.at)
+    if last is None:
+        return Verdict("idle", "nothing to do; its last reconcile is not remembered any more")
+    ended = last.started + last.duration
+    at = f"generation {last.generation}" if last.generation else f"version {last.resource_version}"
+    text = f"nothing to do since {at}, reconciled {lasting(facts.now - ended)} ago"
+    return Verdict("idle", f"{text}; {what}" if what else text, since=ended)
+
+
+def _causes(causes: tuple[Cause, ...]) -> str:
+    if not causes:
+        return "causes that are not remembered"
+    shown = ", ".join(map(str, causes[-3:]))
+    return shown if len(causes) <= 3 else f"{shown} and {len(causes) - 3} more"
