@@ -6,6 +6,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -203,6 +204,42 @@ async def test_external_sources_give_keys() -> None:
         queue.put_nowait("end")
         await world.settle()
         assert world.running("configmap").state == "running", "a source may end"
+
+
+@virtual_time
+async def test_a_source_may_follow_kinds_that_are_only_known_at_run_time_and_let_them_go() -> None:
+    """Watches that come and go: an informer of its own, shared with whoever has one, gone with its last user."""
+    seen: list[str] = []
+    wanted: asyncio.Queue[type[sp.Object] | None] = asyncio.Queue()
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        seen.append(obj.name)
+
+    factories: list[sp.InformerFactory] = []
+
+    async def found() -> AsyncIterator[sp.ObjectKey]:
+        keys: asyncio.Queue[sp.ObjectKey] = asyncio.Queue()
+        while (kind := await wanted.get()) is not None:
+            async with factories[0].informer(kind) as informer:
+                informer.add_event_handler(on_add=lambda head, _: keys.put_nowait(head.key))
+                while wanted.empty():
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(1):
+                            yield await keys.get()
+
+    async with bare(sp.Controller(Widget, reconcile).source(found)) as world:
+        factories.append(world.manager.factory)
+        await world.create(widget("a"))
+        await world.create(config("a"))
+        await world.settle()
+        assert seen == ["a"]
+        wanted.put_nowait(ConfigMap)
+        await advance(3)
+        assert seen == ["a", "a"]
+        assert {each.scope.resource.kind for each in world.manager.factory.informers} == {"Widget", "ConfigMap"}
+        wanted.put_nowait(None)
+        await advance(3)
+        assert {each.scope.resource.kind for each in world.manager.factory.informers} == {"Widget"}
 
 
 @virtual_time

@@ -6,6 +6,8 @@ import asyncio
 from datetime import timedelta
 from typing import Any
 
+import msgspec
+
 import setpoint as sp
 from setpoint.client import Forbidden, Request
 from setpoint.controller import Cause
@@ -14,8 +16,10 @@ from setpoint.controller.explain import Explanation, explain, summary
 from setpoint.controller.seen import Seen
 from setpoint.controller.timeline import Attempt
 from setpoint.controller.verdict import STATES, Facts, Known, verdict
+from setpoint.crd import crd_for
 from setpoint.manager import LeaderElection
 from setpoint.meta import ObjectKey, Status
+from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.testing import EPOCH, advance, cluster, virtual_time
 
@@ -214,6 +218,36 @@ async def test_a_cache_that_does_not_sync_is_said_with_the_servers_answer() -> N
     assert not caches["secrets"].synced
     assert "forbidden" in caches["secrets"].error
     await world.__aexit__(None, None, None)
+
+
+@virtual_time
+async def test_a_cache_that_is_not_refreshed_any_more_is_told_with_every_verdict() -> None:
+    """Such as that of a kind whose definition is deleted: the controller goes on when it is back."""
+    seen: list[int] = []
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        seen.append(obj.spec.size)
+
+    async with bare(sp.Controller(Widget, reconcile)) as world:
+        await world.create(widget("a", size=1))
+        await world.settle()
+        assert why(world).caches == []
+        definition = await world.client.get(CustomResourceDefinition, "widgets.test.example.com")
+        await world.delete(definition)
+        await advance(60)
+        found = why(world)
+        assert found.state == "deleted"
+        (trouble,) = found.caches
+        assert trouble.startswith("the cache of widgets has heard nothing for ")
+        assert "the server could not find the requested resource" in trouble or "not found" in trouble.lower(), trouble
+        await world.client.request(
+            "POST", CustomResourceDefinition.resource.path(), body=msgspec.json.encode(crd_for(Widget))
+        )
+        await advance(5)
+        await world.create(widget("a", size=7))
+        await advance(60)
+        found = why(world)
+        assert (seen, found.state, found.caches) == ([1, 7], "idle", [])
 
 
 @virtual_time

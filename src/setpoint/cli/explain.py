@@ -73,6 +73,8 @@ def show(explanation: Explanation, address: str = "") -> None:
     if explanation.resource_version:
         generation = f"generation {explanation.generation}, " if explanation.generation else ""
         console.print(Text(f"object: {generation}version {explanation.resource_version}", "dim"))
+    for trouble in explanation.caches:
+        console.print(Text(trouble, "yellow"))
     for cause in explanation.pending:
         console.print(Text(f"pending: {cause}", "dim"))
     for moment in explanation.timeline:

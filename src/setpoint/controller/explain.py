@@ -10,7 +10,7 @@ import msgspec
 
 from setpoint.controller.running import RunningController
 from setpoint.controller.timeline import Attempt
-from setpoint.controller.verdict import Facts, Known, verdict
+from setpoint.controller.verdict import Facts, Known, lasting, verdict
 from setpoint.meta import ObjectKey
 
 
@@ -73,6 +73,15 @@ def unsynced(run: RunningController[Any]) -> list[str]:
     return found
 
 
+def outdated(run: RunningController[Any]) -> list[str]:
+    """The caches that were complete once and that fail to follow the server now."""
+    return [
+        f"the cache of {gvr.resource} has heard nothing for {lasting(informer.age() or 0.0)}: {informer.last_error}"
+        for gvr, informer in run.informers.items()
+        if informer.has_synced and informer.last_error is not None
+    ]
+
+
 # -- for people and programs -------------------------------------------------------------------------------------------
 
 
@@ -132,6 +141,8 @@ class Explanation(msgspec.Struct, rename="camel", kw_only=True):
     generation: int
     resource_version: str
     pending: list[str]
+    caches: list[str]
+    """The caches that the server refuses to refresh: since when, and its last answer."""
     timeline: list[Moment]
 
 
@@ -195,6 +206,7 @@ def explain(run: RunningController[Any], key: ObjectKey | str) -> Explanation:
         generation=facts.known.generation if facts.known is not None else 0,
         resource_version=facts.known.resource_version if facts.known is not None else "",
         pending=[str(cause) for cause in facts.pending],
+        caches=outdated(run),
         timeline=[moment(attempt) for attempt in facts.attempts],
     )
 
