@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import signal
+from pathlib import Path
+
 import pytest
+from tests.programs import program as program_of
 
 import setpoint as sp
 from setpoint.cli.manifests import cluster_role
 from setpoint.cli.program import program
+from setpoint.cluster.embedded import EmbeddedCluster
+from setpoint.models.coordination_v1 import Lease
 from setpoint.models.core_v1 import ConfigMap
 
 
@@ -24,3 +30,60 @@ def test_the_role_allows_what_elections_and_shards_do_to_leases() -> None:
     role = cluster_role([sp.Controller(ConfigMap, reconcile)], "x")
     (rule,) = (rule for rule in role["rules"] if "leases" in rule["resources"])
     assert rule["verbs"] == ["create", "delete", "get", "list", "patch", "update"]
+
+
+def test_the_role_allows_to_ask_who_may_read_metrics_and_debug_pages() -> None:
+    role = cluster_role([sp.Controller(ConfigMap, reconcile)], "x")
+    allowed = {
+        (group, name): rule["verbs"]
+        for rule in role["rules"]
+        for group in rule["apiGroups"]
+        for name in rule["resources"]
+    }
+    assert allowed["authentication.k8s.io", "tokenreviews"] == ["create"]
+    assert allowed["authorization.k8s.io", "subjectaccessreviews"] == ["create"]
+    assert allowed["events.k8s.io", "events"] == ["create", "patch"]
+
+
+def test_clusters_of_a_folder_exclude_an_embedded_one_and_a_single_namespace() -> None:
+    app = program("mykind.py", [sp.Controller(ConfigMap, reconcile)])
+    for other in (["--embedded"], ["--namespace", "x"]):
+        with pytest.raises(SystemExit, match="--clusters goes neither with --embedded nor with --namespace"):
+            app(["run", "--clusters", "folder", *other])
+
+
+async def test_a_program_runs_in_every_cluster_of_a_folder_while_its_kubeconfig_is_there(tmp_path: Path) -> None:
+    (tmp_path / "mykind.py").write_text(PROGRAM)
+    folder = tmp_path / "clusters"
+    folder.mkdir()
+    async with EmbeddedCluster(control_plane=False) as home, EmbeddedCluster(control_plane=False) as east:
+        home.write_kubeconfig(tmp_path / "home")
+        east.write_kubeconfig(folder / "east")
+        for cluster in (home, east):
+            await cluster.client.create(ConfigMap.named("a", "default"))
+        words = (
+            tmp_path / "mykind.py",
+            "run",
+            "--kubeconfig",
+            tmp_path / "home",
+            "--clusters",
+            folder,
+            "--leader-elect",
+        )
+        async with program_of(*words, home=tmp_path) as running:
+            await running.until(lambda p: any("reconciled default/a in east" in line for line in p.out), "a reconcile")
+            assert not any("in home" in line for line in running.out)
+            assert await home.client.get(Lease, "configmap-controller", namespace="default")
+            assert await running.signalled(signal.SIGTERM) == 0, running.printed()
+
+
+PROGRAM = """
+import setpoint as sp
+from setpoint.models.core_v1 import ConfigMap
+
+async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+    print("reconciled", ctx.key, "in", ctx.cluster or "home", flush=True)
+
+if __name__ == "__main__":
+    sp.main(sp.Controller(ConfigMap, reconcile, namespace="default"))
+"""
