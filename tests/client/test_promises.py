@@ -14,7 +14,7 @@ import pytest
 
 from setpoint import blocking
 from setpoint.apiserver import ApiServer, HttpFront
-from setpoint.client import Client, ClientConfig, InProcessTransport, Request, TokenFile
+from setpoint.client import Client, ClientConfig, InProcessTransport, NotFound, Request, TokenFile
 from setpoint.models.core_v1 import ConfigMap, Namespace
 
 from .certificates import make, server_context
@@ -116,3 +116,19 @@ async def test_the_examples_of_the_documentation_work(place: int) -> None:
             body = "".join(f"    {line}\n" for line in source.splitlines())
             exec(compile(f"async def example():\n{body}    return None\n", str(DOCS), "exec"), names)
             await names["example"]()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        failure(404, "NotFound", message="the server could not find the requested resource"),
+        Answer(404, {"content-type": "text/plain; charset=utf-8"}, b"404 page not found\n"),
+    ],
+    ids=["no version", "no group"],
+)
+async def test_what_an_older_server_does_not_serve_is_named(said: Answer) -> None:
+    """Such as CronJobs of batch/v1 before 1.21, or custom resources that nobody installed: API servers name nothing."""
+    async with Client(InProcessTransport(Server(lambda request: said).handle)) as client:
+        words = r"list things.*NotFound \(404\): .*requested resource: it does not serve things of v1$"
+        with pytest.raises(NotFound, match=words):
+            await client.list(Thing)

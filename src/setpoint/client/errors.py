@@ -246,6 +246,11 @@ def error_from_status(
     return kind(status, verb=verb, resource=resource, key=key, retry_after=retry_after)
 
 
+_NOTHING_THERE = "the server could not find the requested resource"
+_NO_GROUP = b"404 page not found"
+"""What an API server says where it does not even serve a group, as for custom resources that are not installed."""
+
+
 def error_from(
     status_code: int,
     body: bytes,
@@ -257,7 +262,8 @@ def error_from(
 ) -> ApiError:
     """The exception for an answer that is an error.
 
-    A body that is no Status (a load balancer's page, a proxy's complaint) is shown in the message, shortened.
+    A body that is no Status (a load balancer's page, a proxy's complaint) is shown in the message, shortened. API
+    servers answer so, too, where they serve nothing: the message then says which version of which resource.
     """
     headers = headers or {}
     status = _status_of(status_code, body, headers)
@@ -265,6 +271,10 @@ def error_from(
         status.code = status_code
     if status.code in (401, 403) and not status.message:
         status.message = "the server does not say why"
+    if status_code == 404 and (status.message == _NOTHING_THERE or body.strip() == _NO_GROUP):
+        status.reason, status.message = "NotFound", _NOTHING_THERE
+        if isinstance(resource, Resource):
+            status.message += f": it does not serve {resource.plural} of {resource.api_version}"
     return error_from_status(status, verb=verb, resource=str(resource), key=key, retry_after=retry_after_of(headers))
 
 
