@@ -84,6 +84,8 @@ def test_paths_are_those_of_controller_runtime() -> None:
 def _two(obj: Any, review: Any, more: Any) -> None: ...
 def _none() -> None: ...
 def _fine(obj: Any) -> None: ...
+def _when(expression: str) -> Admission[Mykind]:
+    return Admission(Mykind, match_conditions={"mine": expression})
 
 
 @pytest.mark.parametrize(
@@ -100,6 +102,10 @@ def _fine(obj: Any) -> None: ...
         (lambda: Admission(Mykind, failure_policy="Maybe"), "'Maybe' must be one of 'Fail', 'Ignore'"),
         (lambda: Admission(Mykind, name="No_Name"), "name='No_Name'"),
         (lambda: Admission(Mykind, subresource="*"), "must name one"),
+        (lambda: _when("object.spec"), r"match_conditions\['mine'\]: 'object.spec': must evaluate to bool but got dyn"),
+        (lambda: _when("request.userinfo.username == 'me'"), "undefined field 'userinfo'"),
+        (lambda: _when("request.name =="), "Syntax error"),
+        (lambda: Admission(Mykind, match_conditions={"not mine": "true"}), "name part must consist of alphanumeric"),
     ],
 )
 def test_bad_declarations_are_errors_at_once(declare: Any, says: str) -> None:
