@@ -54,3 +54,17 @@ def test_import_stays_within_its_budget(tmp_path: Path) -> None:
 )
 def test_import_leaves_alone_what_only_some_need(heavy: str) -> None:
     subprocess.run([sys.executable, "-c", f"import sys, setpoint; assert {heavy!r} not in sys.modules"], check=True)
+
+
+def test_only_classes_with_rules_wait_for_cel() -> None:
+    declared = """
+import sys
+from setpoint.crd import CustomResource, Field
+from setpoint.webhook import Admission
+class Ferry(CustomResource, group="ferries.example.com", version="v1"): ...
+Admission(Ferry)
+assert not any(name.startswith("setpoint.cel") for name in sys.modules)
+class Boat(CustomResource, group="ferries.example.com", version="v1", rules=["has(self.kind)"]): ...
+assert "setpoint.cel" in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", declared], check=True)

@@ -7,8 +7,6 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from setpoint.cel.names import escaped
-
 __all__ = ["Rule", "at_least_one_of", "at_most_one_of", "exactly_one_of", "immutable"]
 
 Reason = Literal["", "FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"]
@@ -80,6 +78,8 @@ def document_of(rule: Rule) -> dict[str, Any]:
 
 
 def _count(fields: Sequence[str]) -> str:
+    from setpoint.cel.names import escaped  # all of CEL comes with it
+
     # A name that is none in CEL is escaped: __in__, my__dash__name.
     names = ", ".join(f"has(self.{escaped(name) or name})" for name in fields)
     return f"[{names}].filter(set, set).size()"

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from setpoint.cel.rules import RuleValidator, rule_errors
 from setpoint.schema import FieldError, Schemas, structural, to_aggregate_message, unknown_fields, validate
 
 __all__ = ["default_problem", "place_of", "schema_problems"]
@@ -27,8 +26,10 @@ def default_problem(schema: dict[str, Any]) -> str:
 
 
 def _broken_rules(schema: dict[str, Any]) -> list[FieldError]:
-    if rule_errors(schema, ""):
+    if not _has_rules(schema) or _rule_errors(schema):
         return []  # `schema_problems` says so
+    from setpoint.cel.rules import RuleValidator
+
     return RuleValidator(schema, root=False).validate(schema["default"], path="default")[0]
 
 
@@ -37,8 +38,23 @@ def schema_problems(schema: dict[str, Any], *, has_status: bool) -> Iterator[str
     errors = structural.check(schema, "", status_subresource=has_status)
     for error in errors:
         yield f"{place_of(error.field)}: an API server would refuse this: {error.message}"
-    for error in () if errors else rule_errors(schema, ""):
+    for error in () if errors else _rule_errors(schema):
         yield _rule_problem(schema, error)
+
+
+def _rule_errors(schema: dict[str, Any]) -> list[FieldError]:
+    if not _has_rules(schema):
+        return []
+    # Importing CEL takes longer than importing everything else that declares a class: only who has rules waits for it.
+    from setpoint.cel.rules import rule_errors
+
+    return rule_errors(schema, "")
+
+
+def _has_rules(part: Any) -> bool:
+    if isinstance(part, dict):
+        return "x-kubernetes-validations" in part or any(map(_has_rules, part.values()))
+    return isinstance(part, list) and any(map(_has_rules, part))
 
 
 def _rule_problem(schema: dict[str, Any], error: FieldError) -> str:

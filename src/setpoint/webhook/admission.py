@@ -8,8 +8,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, Self, TypeVar, cast, get_args
 
-from setpoint.cel.admission import admission_environment, compile_admission
-from setpoint.cel.types import BOOL
 from setpoint.meta import LabelSelector, Object, Resource, resource_of, to_wire
 from setpoint.meta.names import dns1123_label, qualified_name
 from setpoint.webhook.review import Operation, Review
@@ -236,6 +234,10 @@ def _condition_problem(name: str, text: str) -> str:
     """What an API server would refuse about a match condition, in one line."""
     if problems := qualified_name(name):
         return problems[0]
+    # Imported by who has match conditions alone: it takes long.
+    from setpoint.cel.admission import admission_environment, compile_admission
+    from setpoint.cel.types import BOOL
+
     error = compile_admission(text, admission_environment(), (BOOL,)).error
     return f"{text!r}: {error.splitlines()[0]}" if error else ""
 
