@@ -93,6 +93,7 @@ __all__ = [
     "Condition",
     "Context",
     "Controller",
+    "Conversion",
     "CustomResource",
     "Duration",
     "Field",

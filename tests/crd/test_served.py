@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import mykind
+import mykinds
 import pytest
 
 from setpoint.apiserver import ApiServer
@@ -24,6 +26,8 @@ KINDS: list[Any] = [
     test_edge.kind_of(test_edge.SpecPydantic),
     test_conversions.Mykind,
     test_conversions.C,
+    mykind.Mykind,
+    mykinds.Mykind,
 ]
 
 
@@ -37,8 +41,10 @@ async def installed(client: Client, kind: Any) -> CustomResourceDefinition:
 @virtual_time
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.__module__.rpartition('.')[2]}.{kind.__name__}")
 async def test_the_embedded_server_takes_the_definition(kind: Any) -> None:
-    async with ApiServer() as server, Client(InProcessTransport(server.handle)) as client:
+    warnings: list[str] = []
+    async with ApiServer() as server, Client(InProcessTransport(server.handle), on_warning=warnings.append) as client:
         crd = await installed(client, kind)
+        assert warnings == []
         assert crd.is_established
         assert [condition.type for condition in crd.status.conditions if condition.type == "NonStructuralSchema"] == []
         (known,) = await from_cluster(client, [crd.name, "others.example.com"])
