@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import signal
 import socket
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import aiohttp
+import mykind as first
 import pytest
 import yaml
 from mykinds import Mykind, MykindSpec, MykindV1alpha1, MykindV1alpha1Spec, admission, controller, default_template
@@ -16,9 +18,11 @@ from tests.programs import program, server
 from setpoint.cli.program import program as controller_program
 from setpoint.client import ApiError, Client, Invalid, NotFound
 from setpoint.crd import crd_for
-from setpoint.meta import from_wire
+from setpoint.meta import from_wire, to_wire
 from setpoint.models.admissionregistration_v1 import MutatingWebhookConfiguration, ValidatingWebhookConfiguration
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
+from setpoint.models.core_v1 import Namespace, Secret
+from setpoint.webhook import ServiceTarget
 from setpoint.webhook.authority import issue, make_authority
 
 APP = Path(__file__).parents[2] / "examples" / "mykind" / "mykinds.py"
@@ -149,3 +153,29 @@ def test_webhooks_are_served_over_https_only_where_that_makes_sense(more: tuple[
     app = controller_program("mykinds.py", [controller], [admission])
     with pytest.raises(SystemExit, match="--webhook-cert-dir goes neither with --embedded nor with --clusters"):
         app(["run", "--webhook-cert-dir", "/nowhere", *more])
+
+
+async def test_a_service_registers_itself_with_the_definition_that_is_there(tmp_path: Path) -> None:
+    async with server(tmp_path) as (_, _, kubeconfig), Client.from_kubeconfig(kubeconfig) as client:
+        await client.create(from_wire(CustomResourceDefinition, crd_for(first.Mykind)))
+        await client.create(Namespace.named("system"))
+        options = ("--register", "--port", free_port(), "--drain-delay", "0", "--kubeconfig", kubeconfig)
+        async with program("-m", "setpoint", "webhook", APP, *SERVICE, *options, home=tmp_path) as running:
+            await running.until(lambda p: any("are registered" in line for line in p.err), "registration")
+            bundle = (await client.get(Secret, "hooks-tls", namespace="system")).data["ca.crt"]
+            for kind in (MutatingWebhookConfiguration, ValidatingWebhookConfiguration):
+                (webhook,) = (await client.get(kind, "mykinds")).webhooks
+                assert webhook.client_config.ca_bundle == bundle
+            definition = await client.get(CustomResourceDefinition, NAME)
+            assert [version.name for version in definition.spec.versions] == ["v1alpha1"]
+            # What kubectl apply sends then says nothing about whom to trust, and leaves that alone.
+            target = ServiceTarget("hooks", "system").client_config("/convert")
+            await client.patch(CustomResourceDefinition, NAME, crd_for(Mykind, conversion_client_config=target))
+            definition = await client.get(CustomResourceDefinition, NAME)
+            assert [version.name for version in definition.spec.versions] == ["v1alpha2", "v1alpha1"]
+            assert to_wire(definition)["spec"]["conversion"]["webhook"]["clientConfig"] == {
+                **target,
+                "caBundle": base64.b64encode(bundle).decode(),
+            }
+            assert await running.signalled(signal.SIGTERM) == 0
+        assert (await client.get(MutatingWebhookConfiguration, "mykinds")).webhooks  # replicas come and go
