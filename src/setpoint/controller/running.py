@@ -13,34 +13,32 @@ from uuid import UUID
 
 import msgspec
 
-from setpoint.cache import CacheSyncError, Head, Heads, Informer, InformerFactory
-from setpoint.client import ApiError, Client, Forbidden, NotFound, PatchType, Sent, TransportError, Unauthorized
+from setpoint.cache import Informer, InformerFactory
+from setpoint.client import ApiError, Client, PatchType, Sent, TransportError
 from setpoint.controller.barriers import Barriers
 from setpoint.controller.cause import Cause, CauseLog, waited
 from setpoint.controller.changes import changed_fields, sent_fields
 from setpoint.controller.children import AppliedChildren
 from setpoint.controller.context import Context, current
-from setpoint.controller.controller import Controller, Source, Watch
-from setpoint.controller.handlers import itself
+from setpoint.controller.controller import Controller, Source
+from setpoint.controller.delivery import subscribe
 from setpoint.controller.hotloop import HotLoopDetector
 from setpoint.controller.log import BoundLogger
 from setpoint.controller.metrics import ControllerMetrics, LoopMetrics
-from setpoint.controller.predicates import name_of
 from setpoint.controller.reconciler import Reconciler
 from setpoint.controller.seen import Seen
 from setpoint.controller.shard import Shard, ShardGuard
+from setpoint.controller.syncing import synced_by
 from setpoint.controller.timeline import MAX_WRITES, Attempt, Timeline, Write
 from setpoint.controller.work_loop import End, WorkLoop
 from setpoint.meta import GroupVersionResource, Object, ObjectKey, Resource, raw_of, resource_of
-from setpoint.workqueue import LOW_PRIORITY, QueueMetricsProvider
+from setpoint.workqueue import QueueMetricsProvider
 
 if TYPE_CHECKING:
     from setpoint.controller.events import EventRecorder
 
 K = TypeVar("K", bound=Object)
 _NOTHING: Final = Sent()
-REFUSED_GRACE: Final = 10.0
-"""Seconds that a server may go on refusing a list (Forbidden, no such resource) before the start is given up."""
 
 
 class RunningController(Generic[K]):
@@ -151,7 +149,8 @@ class RunningController(Generic[K]):
         try:
             with self._watching_writes():
                 for watch in self.controller.watched:
-                    self._subscribe(watch)
+                    if (registration := subscribe(self, watch)) is not None:
+                        self._registrations.append(registration)
                 await self._unless_stopped(self._synced())
                 async with asyncio.TaskGroup() as group:
                     beside = [
@@ -206,32 +205,9 @@ class RunningController(Generic[K]):
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.controller.sync_timeout
         for informer in self.informers.values():
-            await self._synced_by(informer, deadline)
+            await synced_by(informer, deadline, f"controller {self.name!r}")
         for registration in self._registrations:
             await registration.wait_synced()
-
-    async def _synced_by(self, informer: Informer[Any], deadline: float) -> None:
-        """A cache that the server refuses gets `REFUSED_GRACE` seconds; others have until the deadline."""
-        loop = asyncio.get_running_loop()
-        refused_since: float | None = None
-        while not informer.has_synced:
-            try:
-                async with asyncio.timeout_at(min(deadline, loop.time() + 1.0)):
-                    await informer.wait_synced()
-            except TimeoutError:
-                error = informer.last_error
-                now = loop.time()
-                if not isinstance(error, Forbidden | NotFound | Unauthorized):
-                    refused_since = None
-                elif refused_since is None:
-                    refused_since = now
-                if now >= deadline or (refused_since is not None and now - refused_since >= REFUSED_GRACE):
-                    raise CacheSyncError(
-                        f"controller {self.name!r}: the cache of {informer.resource} did not sync: "
-                        f"{error or 'the server has not answered yet'}",
-                        resource=informer.resource,
-                        last_error=error,
-                    ) from error
 
     async def _drain(self, source: Source) -> None:
         async for key in source():
@@ -243,72 +219,6 @@ class RunningController(Generic[K]):
         """Asks for a reconcile of the key, now."""
         self.causes.add(key, cause)
         self.queue.add(key, priority=priority)
-
-    def _subscribe(self, watch: Watch) -> None:
-        """Puts the handlers of one declared watch on its informer.
-
-        For every event this is all that happens before the queue: predicates, mapping, one cause, one add.
-        """
-        handler = watch.handler
-        if handler is None:
-            return
-        kind = resource_of(watch.kind).kind
-        informer = self.informers[resource_of(watch.kind).gvr]
-        predicates, owns = watch.predicates, watch.role == "owns"
-        primary = handler is itself
-        causes, queue, metrics, echoes, seen = self.causes, self.queue, self.metrics, self.echoes, self.seen
-        clock = asyncio.get_running_loop().time
-
-        def deliver(old: Head | None, new: Head | None, change: str, version: str, priority: int) -> None:
-            head = new if new is not None else old
-            assert head is not None
-            changed = head.key
-            cause = Cause(change, kind, changed, version, clock())  # type: ignore[arg-type]
-            for test in predicates:
-                if not test(old, new):
-                    metrics.filtered += 1
-                    for key in (changed,) if primary else handler(old, new) if owns else ():
-                        seen.filtered(key, name_of(test), cause)
-                    return
-            if primary:
-                causes.add(changed, cause)
-                queue.add(changed, priority=priority)
-                return
-            for key in handler(old, new):
-                causes.add(key, cause)
-                queue.add(key, priority=priority)
-
-        def on_add(head: Head, initial: bool) -> None:
-            if initial:
-                deliver(None, head, "sync", head.resource_version, LOW_PRIORITY)
-            else:
-                deliver(None, head, "create", head.resource_version, 0)
-
-        def on_change(heads: Heads) -> None:
-            new = heads.new
-            version = new.resource_version
-            if heads.same_version:
-                deliver(new, new, "sync", version, LOW_PRIORITY)
-                return
-            if primary:
-                if echoes:
-                    own = echoes.get(new.key)
-                    if own is not None and version in own and heads.old.resource_version in own:
-                        metrics.suppressed += 1
-                        return
-                needs_old = bool(predicates)
-            else:
-                needs_old = bool(predicates) or not owns or not heads.same_owners
-            deliver(heads.old if needs_old else new, new, "update", version, 0)
-
-        def on_delete(head: Head, final_state_unknown: bool) -> None:
-            if primary:
-                seen.deleted(head.key)
-            deliver(head, None, "delete", head.resource_version, 0)
-
-        self._registrations.append(
-            informer.add_event_handler(on_add=on_add, on_change=on_change, on_delete=on_delete, name=self.name)
-        )
 
     # -- writes --------------------------------------------------------------------------------------------------------
 

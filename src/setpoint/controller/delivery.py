@@ -1,0 +1,82 @@
+"""Delivery: from what happens to an object to the keys that are to be reconciled.
+
+For every event this is all that happens before the queue: predicates, mapping, one cause, one add.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from setpoint.cache import HandlerRegistration, Head, Heads
+from setpoint.controller.cause import Cause
+from setpoint.controller.controller import Watch
+from setpoint.controller.handlers import itself
+from setpoint.controller.predicates import name_of
+from setpoint.meta import resource_of
+from setpoint.workqueue import LOW_PRIORITY
+
+if TYPE_CHECKING:
+    from setpoint.controller.running import RunningController
+
+
+def subscribe(run: RunningController[Any], watch: Watch) -> HandlerRegistration | None:
+    """Puts the handlers of one declared watch on its informer; None for one whose changes lead to nothing."""
+    handler = watch.handler
+    if handler is None:
+        return None
+    kind = resource_of(watch.kind).kind
+    informer = run.informers[resource_of(watch.kind).gvr]
+    predicates, owns = watch.predicates, watch.role == "owns"
+    primary = handler is itself
+    causes, queue, metrics, echoes, seen = run.causes, run.queue, run.metrics, run.echoes, run.seen
+    clock = asyncio.get_running_loop().time
+
+    def deliver(old: Head | None, new: Head | None, change: str, version: str, priority: int) -> None:
+        head = new if new is not None else old
+        assert head is not None
+        changed = head.key
+        cause = Cause(change, kind, changed, version, clock())  # type: ignore[arg-type]
+        for test in predicates:
+            if not test(old, new):
+                metrics.filtered += 1
+                for key in (changed,) if primary else handler(old, new) if owns else ():
+                    seen.filtered(key, name_of(test), cause)
+                return
+        if primary:
+            causes.add(changed, cause)
+            queue.add(changed, priority=priority)
+            return
+        for key in handler(old, new):
+            causes.add(key, cause)
+            queue.add(key, priority=priority)
+
+    def on_add(head: Head, initial: bool) -> None:
+        if initial:
+            deliver(None, head, "sync", head.resource_version, LOW_PRIORITY)
+        else:
+            deliver(None, head, "create", head.resource_version, 0)
+
+    def on_change(heads: Heads) -> None:
+        new = heads.new
+        version = new.resource_version
+        if heads.same_version:
+            deliver(new, new, "sync", version, LOW_PRIORITY)
+            return
+        if primary:
+            if echoes:
+                own = echoes.get(new.key)
+                if own is not None and version in own and heads.old.resource_version in own:
+                    metrics.suppressed += 1
+                    return
+            needs_old = bool(predicates)
+        else:
+            needs_old = bool(predicates) or not owns or not heads.same_owners
+        deliver(heads.old if needs_old else new, new, "update", version, 0)
+
+    def on_delete(head: Head, final_state_unknown: bool) -> None:
+        if primary:
+            seen.deleted(head.key)
+        deliver(head, None, "delete", head.resource_version, 0)
+
+    return informer.add_event_handler(on_add=on_add, on_change=on_change, on_delete=on_delete, name=run.name)
