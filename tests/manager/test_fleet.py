@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from prometheus_client import generate_latest
 from tests.controller.world import Wire
 
 import setpoint as sp
@@ -18,7 +19,7 @@ from setpoint.cache import Head
 from setpoint.client import Client, InProcessTransport, Request, TransportError
 from setpoint.controller import UndeclaredRead
 from setpoint.controller.explain import explain
-from setpoint.manager import LeaderElection, Manager, Sharding
+from setpoint.manager import LeaderElection, Manager, ProcessMetrics, Sharding
 from setpoint.models.core_v1 import ConfigMap, Namespace
 from setpoint.models.events_v1 import Event
 from setpoint.testing import EPOCH, advance, virtual_time
@@ -268,6 +269,34 @@ async def test_shards_share_the_keys_of_all_clusters() -> None:
                 owners.append(states.index("idle"))
             assert owners[:20] != owners[20:], "a key's shard depends on its cluster"
             assert await made.marked("east", "k3") == "1"
+
+
+@virtual_time
+async def test_a_managers_namespace_and_metrics_are_those_of_its_fleet_too() -> None:
+    async with world("east", "west") as made:
+        for name in ("east", "west"):
+            await made.admin[name].create(Namespace.named("other"))
+            await made.admin[name].create(ConfigMap.named("c", "other", data={"x": "1"}))
+        fleet = sp.Fleet(sp.Controller(ConfigMap, made.reconcile, name="copy"))
+        metrics = ProcessMetrics()
+        async with manager(made, fleet, namespace="other", metrics=metrics):
+            for name in ("east", "west"):
+                await fleet.engage(name, made.clients[name])
+            await advance(1)
+            assert set(made.seen) == {("east", "other/c", "1"), ("west", "other/c", "1")}
+            text = generate_latest(metrics.registry).decode()
+            for line in (
+                'setpoint_cluster_ready{cluster="east"} 1.0',
+                'controller_runtime_reconcile_total{controller="copy@west",result="success"} ',
+                'workqueue_depth{controller="copy@east",name="copy@east"} 0.0',
+                'informer_objects{group="",name="east",resource="configmaps",version="v1"} 1.0',
+                'informer_objects{group="",name="west",resource="configmaps",version="v1"} 1.0',
+            ):
+                assert line in text, f"{line}\n{text}"
+            await fleet.disengage("east")
+            text = generate_latest(metrics.registry).decode()
+            assert "east" not in text
+            assert "copy@west" in text
 
 
 @virtual_time

@@ -132,8 +132,8 @@ def program(name: str, controllers: Sequence[Controller[Any]], admissions: Seque
             raise SystemExit(f"{name}: --port and --write-kubeconfig go with --embedded")
         if shards and leader_elect:
             raise SystemExit(f"{name}: --shards and --leader-elect exclude each other: with shards every process works")
-        if clusters and (embedded or namespace):
-            raise SystemExit(f"{name}: --clusters goes neither with --embedded nor with --namespace")
+        if clusters and embedded:
+            raise SystemExit(f"{name}: --clusters and --embedded exclude each other")
         if webhook_cert_dir and (embedded or clusters):
             raise SystemExit(f"{name}: --webhook-cert-dir goes neither with --embedded nor with --clusters")
         served = with_conversions(admissions, watched_kinds(controllers))

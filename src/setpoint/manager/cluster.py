@@ -38,6 +38,7 @@ class Host(NamedTuple):
     now: Callable[[], datetime]
     random: Random
     instance: str
+    namespace: str | None = None
     metrics: ProcessMetrics | None = None
     shard: ShardMember | LeaderShard | None = None
 
@@ -64,7 +65,7 @@ class Cluster:
         self.client = client
         self.runs: dict[str, RunningController[Any]] = {}
         """The runs of the fleet's controllers here, by the controllers' names."""
-        self.factory = InformerFactory(client, random=host.random)
+        self.factory = InformerFactory(client, namespace=host.namespace, random=host.random)
         self._host = host
         self._controllers = controllers
         self._recorder = EventRecorder(client, now=host.now, random=host.random, instance=host.instance)

@@ -64,7 +64,7 @@ class Manager:
         profiling: serve ``/debug/profile``, too: CPU, heap, tasks (`setpoint.manager.profiling`).
         fleet: other clusters, and the controllers that run in each of them.
         shutdown_timeout: seconds that everything together may take to stop before it is cancelled; None for ever.
-        namespace: limits all caches to one namespace.
+        namespace: limits all caches to one namespace, those of the fleet too.
         instance: names this process in events.
 
     Raises:
@@ -171,7 +171,8 @@ class Manager:
             self.add(controller)
         self.fleet = fleet
         if fleet is not None:
-            caches, others, leaders = fleet.attach(Host(now, self.random, instance, self.metrics, self._shard), client)
+            host = Host(now, self.random, instance, namespace, self.metrics, self._shard)
+            caches, others, leaders = fleet.attach(host, client)
             self._groups["caches"].add(caches)
             self._groups["others"].add(others)
             self._groups["leader"].add(leaders)
