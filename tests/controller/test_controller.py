@@ -313,7 +313,7 @@ async def test_a_context_that_blocks_has_all_that_a_context_has() -> None:
         return {name for name in dir(kind) if not name.startswith("_")}
 
     # What the framework itself keeps in the context is no business of a function's.
-    inside = {"age", "kept", "live", "object", "reads", "run_name", "settled", "writes"}
+    inside = {"age", "guarded", "kept", "live", "object", "reads", "run_name", "settled", "writes"}
     inside |= {"causes", "cluster", "key", "log"}  # set when it is made
     assert public(sp.Context) - public(SyncContext) <= inside
     seen: dict[str, Any] = {}

@@ -19,7 +19,7 @@ from setpoint.cache import Head
 from setpoint.client import Client, InProcessTransport, Request, TransportError
 from setpoint.controller import UndeclaredRead
 from setpoint.controller.explain import explain
-from setpoint.manager import LeaderElection, Manager, ProcessMetrics, Sharding
+from setpoint.manager import LeaderElection, Manager, ProcessMetrics, Sharding, WriteRefused
 from setpoint.models.core_v1 import ConfigMap, Namespace
 from setpoint.models.events_v1 import Event
 from setpoint.testing import EPOCH, advance, virtual_time
@@ -243,6 +243,36 @@ async def test_only_the_leader_works_in_the_clusters_and_the_next_one_takes_over
             await made.mark("east", "a", "2")
             await advance(5)
             assert await made.marked("east") == "2"
+
+
+@virtual_time
+async def test_a_leader_at_home_that_does_not_know_yet_writes_in_no_cluster() -> None:
+    async with world("east") as made:
+        fleet = sp.Fleet()
+        refused: list[str] = []
+
+        async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+            elector = running.elector
+            assert elector is not None
+            await fleet["east"].client.create(ConfigMap.named("in-time", "default"))
+            elector._renewed_at -= 20  # as in a process that is stopped here for that long
+            try:
+                await fleet["east"].client.create(ConfigMap.named("too-late", "default"))
+            except WriteRefused as problem:
+                refused.append(str(problem))
+            finally:
+                elector._renewed_at += 20
+
+        controller = sp.Controller(ConfigMap, reconcile, field_selector={"metadata.name": "a"})
+        election = LeaderElection(name="x", identity="me")
+        await fleet.engage("east", made.clients["east"])
+        running = manager(made, fleet, controllers=[controller], leader_election=election)
+        async with running:
+            await advance(5)
+            assert len(refused) == 1
+            await fleet["east"].client.create(ConfigMap.named("of-no-reconcile", "default"))
+        names = {found.name for found in (await made.admin["east"].list(ConfigMap, namespace="default")).items}
+        assert names == {"a", "b", "in-time", "of-no-reconcile"}
 
 
 @virtual_time

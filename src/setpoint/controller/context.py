@@ -104,6 +104,11 @@ class Context:
         return self._run.name
 
     @property
+    def guarded(self) -> bool:
+        """Whether the controller's keys are shared with other processes, or its leader's."""
+        return self._run.guard is not None
+
+    @property
     def cluster(self) -> str:
         """The name of the object's cluster in a fleet (`setpoint.manager.Fleet`); ``""`` in the manager's own."""
         return self._run.cluster

@@ -53,16 +53,20 @@ class Read(NamedTuple):
 class Cluster:
     """One cluster, for as long as it is in the fleet.
 
-    `client` reads and writes there; `lister` answers from a cache that the fleet declares (`Fleet.reads`,
-    `Fleet.events`). Nothing that fails here touches other clusters: a controller whose caches don't sync is started
-    again after a pause, and `problem` says why.
+    `client` reads and writes there; a leader's and a shard's writes are fenced as at home. `lister` answers from a cache
+    that the fleet declares (`Fleet.reads`, `Fleet.events`). Nothing that fails here touches other clusters: a controller
+    whose caches don't sync is started again after a pause, and `problem` says why.
     """
 
     def __init__(
         self, name: str, client: Client, host: Host, controllers: Sequence[Controller[Any]], reads: Sequence[Read]
     ) -> None:
         self.name = name
+        self.given = client
+        """As it was given to `Fleet.engage`."""
         self.client = client
+        if host.shard is not None:
+            self.client = client.over(FencedTransport(client.transport, host.shard, reconciles_only=True))
         self.runs: dict[str, RunningController[Any]] = {}
         """The runs of the fleet's controllers here, by the controllers' names."""
         self.factory = InformerFactory(client, namespace=host.namespace, random=host.random)
@@ -119,7 +123,7 @@ class Cluster:
         finally:
             if self._host.metrics is not None:
                 self._host.metrics.informers.unfollow(self.factory)
-                self._host.metrics.remove_client(self.client)
+                self._host.metrics.remove_client(self.given)
 
     def begin(self, *, leading: bool) -> None:
         """Starts the controllers that are for leaders only, or the others."""
@@ -183,7 +187,7 @@ class Cluster:
     def _bind(self, controller: Controller[Any]) -> RunningController[Any]:
         host = self._host
         shard = host.shard if controller.leader_only else None
-        client = self.client
+        client = self.given
         if shard is not None:
             client = client.over(FencedTransport(client.transport, shard))
         metrics = host.metrics

@@ -29,17 +29,26 @@ class Fence(Protocol):
 
 
 class FencedTransport:
-    """A transport that refuses to write what another process may be writing by now. Reads pass."""
+    """A transport that refuses to write what another process may be writing by now. Reads pass.
 
-    def __init__(self, transport: Transport, fence: Fence) -> None:
+    With ``reconciles_only`` the fence is asked about writes of reconciles alone, and of those alone that it guards: for
+    a client that others use, too.
+    """
+
+    def __init__(self, transport: Transport, fence: Fence, *, reconciles_only: bool = False) -> None:
         self._transport = transport
         self._fence = fence
+        self._reconciles_only = reconciles_only
 
     def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
         """Raises `WriteRefused`."""
         if request.method not in ("GET", "HEAD", "OPTIONS"):
             context, fence = current.get(), self._fence
-            if not (fence.may_act() if context is None else fence.may_write(context.run_name, context.key)):
+            if self._reconciles_only and (context is None or not context.guarded):
+                allowed = True
+            else:
+                allowed = fence.may_act() if context is None else fence.may_write(context.run_name, context.key)
+            if not allowed:
                 raise WriteRefused(
                     f"{request.method} {request.path} refused: another process may have taken over by now", sent=False
                 )

@@ -155,7 +155,7 @@ class Fleet:
         async with self._locks[name]:
             present = self._clusters.get(name)
             if present is not None:
-                if present.client is client:
+                if present.given is client:
                     return
                 await self._remove(present)
             assert self._host is not None
