@@ -53,9 +53,9 @@ class Read(NamedTuple):
 class Cluster:
     """One cluster, for as long as it is in the fleet.
 
-    `client` reads and writes there; a leader's and a shard's writes are fenced as at home. `lister` answers from a cache
-    that the fleet declares (`Fleet.reads`, `Fleet.events`). Nothing that fails here touches other clusters: a controller
-    whose caches don't sync is started again after a pause, and `problem` says why.
+    `client` reads and writes there; a leader's and a shard's writes are fenced as at home. `lister` answers from a
+    cache that the fleet declares (`Fleet.reads`, `Fleet.events`). Nothing that fails here touches other clusters: a
+    controller whose caches don't sync is started again after a pause, and `problem` says why.
     """
 
     def __init__(
