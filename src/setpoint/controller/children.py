@@ -282,8 +282,10 @@ class Children(Generic[T]):
     def _write(self, child: _Child[T], result: dict[ObjectKey, T]) -> Callable[[], Awaitable[None]]:
         async def write() -> None:
             run, context = self._run, self._context
-            # Whatever becomes of this request: what was known before it does not count any more.
-            self._applied.pop(child.key, None)
+            # Whatever becomes of this request, what the child holds is not known any more; whose it is still is.
+            known = self._applied.get(child.key)
+            if known is not None:
+                self._applied[child.key] = known._replace(desired=b"", version="")
             try:
                 answer = await run.client.patch(
                     self._kind,
