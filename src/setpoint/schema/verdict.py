@@ -78,9 +78,9 @@ class Verdict:
         Raises:
             ValueError: ``key`` is no name without a prefix; servers would pass the annotation over without a word.
         """
-        if "/" in key or (problems := qualified_name(key)):
-            why = "it must have no prefix" if "/" in key else problems[0]
-            raise ValueError(f"audit annotation {key!r}: {why}")
+        problems = ["it must have no prefix"] if "/" in key else qualified_name(key)
+        if problems:
+            raise ValueError(f"audit annotation {key!r}: {problems[0]}")
         self.audit_annotations[key] = value
 
     @property
