@@ -97,6 +97,7 @@ __all__ = [
     "CustomResource",
     "Duration",
     "Field",
+    "Fleet",
     "Head",
     "InformerFactory",
     "Manager",
