@@ -12,7 +12,7 @@ from setpoint.webhook.certificates import CertificateSource
 from setpoint.webhook.conversion import CONVERT_PATH
 from setpoint.webhook.http import HttpConnection, HttpReply, HttpService, Refused
 from setpoint.webhook.http_head import HttpRequest
-from setpoint.webhook.tls import ServerTls, TlsConnection
+from setpoint.webhook.tls import ServerTls
 from setpoint.webhook.webhooks import Reply, Webhooks, failed
 
 __all__ = ["WebhookServer"]
@@ -157,7 +157,13 @@ class WebhookServer:
             return
         try:
             listener = await asyncio.get_running_loop().create_server(
-                self._connection, self.host or None, self.port, backlog=1024
+                lambda: HttpConnection(self._service),
+                self.host or None,
+                self.port,
+                ssl=self._tls.context,
+                ssl_handshake_timeout=self.read_timeout,
+                ssl_shutdown_timeout=1.0,
+                backlog=1024,
             )
         except OSError as problem:
             where = f"{self.host}:{self.port}"
@@ -174,9 +180,6 @@ class WebhookServer:
             listener.close()
             self.ready.clear()
             await self._cut()
-
-    def _connection(self) -> TlsConnection:
-        return TlsConnection(HttpConnection(self._service), self._tls.context, handshake_timeout=self.read_timeout)
 
     async def _drain(self) -> None:
         """Ends every connection when its answer is out, for ``grace`` at most."""

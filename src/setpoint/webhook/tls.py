@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import ssl
 import tempfile
-from asyncio.sslproto import SSLProtocol
 from pathlib import Path
-from typing import cast
 
 from setpoint.webhook.authority import CertificateError, Pair
 
-__all__ = ["ServerTls", "TlsConnection"]
+__all__ = ["ServerTls"]
 
 
 class ServerTls:
@@ -51,23 +48,6 @@ class ServerTls:
             load(self.context, Path(name))
         finally:
             os.unlink(name)
-
-
-class TlsConnection(SSLProtocol):
-    """The TLS of one connection: asyncio's, which would take 256 KiB for it whether anything comes or not."""
-
-    max_size = 32 * 1024
-
-    def __init__(self, protocol: asyncio.BaseProtocol, context: ssl.SSLContext, *, handshake_timeout: float) -> None:
-        super().__init__(
-            asyncio.get_running_loop(),
-            protocol,
-            context,
-            cast("asyncio.Future[None]", None),  # nobody waits for it
-            server_side=True,
-            ssl_handshake_timeout=cast("int", handshake_timeout),  # typeshed is narrower than asyncio
-            ssl_shutdown_timeout=1.0,
-        )
 
 
 def load(context: ssl.SSLContext, certificate: Path, key: Path | None = None) -> None:
