@@ -73,10 +73,11 @@ class Barriers:
             barrier = Barrier(written, uid, "" if deletion else resource_version, deletion)
             self._barriers.setdefault(key, {})[gvr, written] = barrier
 
-    def doubt(self, key: ObjectKey, resource: Resource) -> None:
-        """A create under a generated name ended without an answer: what there is now, only the server knows."""
-        if resource.gvr in self._caches:
-            self._doubtful.setdefault(key, set()).add(resource.gvr)
+    def doubt(self, key: ObjectKey, *gvrs: GroupVersionResource) -> None:
+        """What there is now of these resources, only the server knows: a create under a generated name ended without
+        an answer, or a cache is behind and reading live failed."""
+        if known := self._caches.keys() & gvrs:
+            self._doubtful.setdefault(key, set()).update(known)
 
     def forget(self, key: ObjectKey) -> None:
         self._barriers.pop(key, None)
@@ -89,7 +90,8 @@ class Barriers:
     async def settle(self, key: ObjectKey) -> frozenset[GroupVersionResource]:
         """Waits until the caches show the key's writes, at most the deadline.
 
-        Returns the resources that have to be read live, because their cache is behind or can't know.
+        Returns the resources that have to be read live, because their cache is behind or can't know. They stay in
+        doubt until `forget`: should reading them fail, the next attempt begins with that again.
 
         Raises:
             Abandoned: see `abandon`.
@@ -105,6 +107,7 @@ class Barriers:
                 behind.add(gvr)
         # Only now: whoever is cancelled while it waits must not take the barriers along.
         self.forget(key)
+        self.doubt(key, *behind)
         return frozenset(behind)
 
     def abandon(self) -> None:

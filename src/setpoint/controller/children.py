@@ -298,7 +298,7 @@ class Children(Generic[T]):
                 )
             except BaseException as problem:
                 if child.new_name and maybe_done(problem):
-                    run.barriers.doubt(context.key, self._resource)
+                    run.barriers.doubt(context.key, self._resource.gvr)
                 raise
             run.answered(context, answer, before=raw_of(child.present) if child.present is not None else None)
             version = answer.metadata.resource_version

@@ -332,7 +332,7 @@ class Context:
             answer = await self._run.client.create(prepared, field_manager=self._run.field_manager)
         except BaseException as problem:
             if maybe_done(problem):
-                self._run.barriers.doubt(self.key, resource_of(type(obj)))
+                self._run.barriers.doubt(self.key, resource_of(type(obj)).gvr)
             raise
         self._run.answered(self, answer)
         return answer

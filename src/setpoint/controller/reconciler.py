@@ -201,14 +201,20 @@ class Reconciler(Generic[K]):
 
     async def _prefetch(self, context: Context, behind: frozenset[GroupVersionResource]) -> None:
         """Reads live what the cache can't show, so that the context's reads are right all the same."""
-        kinds = {resource_of(watch.kind).gvr: watch for watch in self._controller.watched}
+        run = self._run
+        kinds = {resource_of(watch.kind).gvr: watch.kind for watch in self._controller.watched}
         live: dict[GroupVersionResource, list[Any]] = {}
+        places: dict[GroupVersionResource, str] = {}
         for gvr in behind:
-            watch = kinds[gvr]
-            space = context.object.namespace if resource_of(watch.kind).namespaced else ""
-            answer = await self._run.client.list(watch.kind, namespace=space or None, selector=watch.selector)
-            live[gvr] = answer.items
-            self._catch_up(context.key, resource_of(watch.kind), space, answer.items)
+            kind, scope = kinds[gvr], run.informers[gvr].shared.scope
+            space = scope.namespace or (context.object.namespace if resource_of(kind).namespaced else "")
+            answer = await run.client.list(
+                kind, namespace=space or None, selector=scope.selector, field_selector=scope.field_selector
+            )
+            live[gvr], places[gvr] = answer.items, space
+        run.barriers.forget(context.key)  # no sooner: what could not be read is in doubt at the next attempt, too
+        for gvr, items in live.items():
+            self._catch_up(context.key, resource_of(kinds[gvr]), places[gvr], items)
         context.live = live
         context.log.warning("the cache is behind, reading live", extra={"resources": sorted(map(str, behind))})
 
