@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from setpoint.client import Client, ClientConfig, ConfigError, CredentialsError, TransportError, load_kubeconfig
@@ -107,6 +107,7 @@ PLACES = list(places(GOOD))
 
 
 @settings(max_examples=200, deadline=None)
+@example(changes=[(("users", 4, "user", "client-certificate"), "\x00")], context="file")
 @given(
     changes=st.lists(st.tuples(st.sampled_from(PLACES), st.sampled_from(ODD)), min_size=1, max_size=3),
     context=st.sampled_from(["exec", "oidc", "basic", "token", "file"]),

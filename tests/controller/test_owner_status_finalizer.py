@@ -137,6 +137,14 @@ def test_what_the_class_does_not_know_survives() -> None:
     assert patch == {"ready": 5}
 
 
+def test_a_status_says_zero_where_it_is_zero() -> None:
+    assert patch_of(widget(), lambda obj: None) == {"observedGeneration": 3, "ready": 0}
+    down = patch_of(widget(status={"ready": 2, "observedGeneration": 3}), lambda obj: setattr(obj.status, "ready", 0))
+    assert down == {"ready": 0}, "and it is not left out, which kubectl would show as nothing"
+    said = widget(status={"ready": 0, "observedGeneration": 2})
+    assert patch_of(said, lambda obj: None) == {"observedGeneration": 3}
+
+
 def test_transition_times_move_exactly_when_the_status_does() -> None:
     since = "2025-06-01T00:00:00Z"
     document = {

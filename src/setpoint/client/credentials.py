@@ -110,7 +110,7 @@ class TokenFile(Credentials):
             if not token:
                 raise CredentialsError(f"token file {self._path} is empty")
             self._header = f"Bearer {_clean(token, f'token file {self._path}')}"
-        except (OSError, UnicodeDecodeError) as problem:
+        except (OSError, ValueError) as problem:  # no text, or a path that can be none
             if not self._header:
                 why = getattr(problem, "strerror", None) or str(problem)
                 raise CredentialsError(f"token file {self._path} can't be read: {why}") from None

@@ -102,9 +102,10 @@ def check_readable(path: Path, what: str, source: str) -> None:
     try:
         with path.open("rb"):
             pass
-    except OSError as problem:
+    except (OSError, ValueError) as problem:  # ValueError: a zero byte in the path
         where = source and f" ({source})"
-        raise ConfigError(f"{what} {path} can't be read: {problem.strerror or problem}{where}") from None
+        why = getattr(problem, "strerror", None) or problem
+        raise ConfigError(f"{what} {path} can't be read: {why}{where}") from None
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

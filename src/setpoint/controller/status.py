@@ -10,6 +10,7 @@ import msgspec
 
 from setpoint.client.patches import edited
 from setpoint.meta import Condition, Object, decode, raw_of, set_condition, to_wire
+from setpoint.meta.fields import fields_of
 from setpoint.patch import merge_patch
 
 RECONCILED = "Reconciled"
@@ -74,6 +75,8 @@ class StatusDraft:
             status.observed_generation = generation
         read = msgspec.json.decode(raw).get("status") or {}
         wanted = edited(read, to_wire(original) if original is not None else {}, to_wire(status))
+        if self._owned:
+            _spell_out(wanted, status)
         return merge_patch.diff(read, wanted) or None
 
     def _conditions(self) -> list[Any] | None:
@@ -86,6 +89,17 @@ class StatusDraft:
     def _spoken_of(self, condition: Condition) -> Condition:
         condition.observed_generation = self._obj.metadata.generation
         return condition
+
+
+def _spell_out(wanted: dict[str, Any], status: Any) -> None:
+    """Writes plain values that equal their default, which objects otherwise leave out: of a status nobody fills them
+    in, and ``kubectl get`` is to show ``0`` and not nothing."""
+    for field in fields_of(type(status)):
+        if field.encode_name in wanted or field.name == "observed_generation":  # 0 there means never
+            continue
+        value = to_wire(getattr(status, field.name))
+        if isinstance(value, bool | int | float) or (isinstance(value, str) and value):
+            wanted[field.encode_name] = value
 
 
 def _settle_conditions(original: Any, status: Any, generation: int, now: datetime) -> None:
