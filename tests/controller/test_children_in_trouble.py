@@ -5,12 +5,19 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 import setpoint as sp
-from setpoint.client import Request, TransportError
-from setpoint.models.core_v1 import ConfigMap
+from setpoint.client import Forbidden, Request, TransportError
+from setpoint.controller import set_controller_reference
+from setpoint.controller.applied import MAX_SELECTORS
+from setpoint.meta import ObjectKey
+from setpoint.meta.status import Status
+from setpoint.models.batch_v1 import Job, JobSpec
+from setpoint.models.core_v1 import ConfigMap, Container, Namespace, Pod, PodSpec, PodTemplateSpec
 from setpoint.testing import advance, cluster, virtual_time
 
-from .world import Widget, Wires, lost_answer, widget
+from .world import Widget, Wires, config, lost_answer, widget
 
 
 def bare(*controllers: sp.Controller[Any], **options: Any) -> Any:
@@ -54,3 +61,129 @@ async def test_a_live_read_that_fails_is_made_up_for_before_the_cache_is_believe
         assert away_until
         assert [attempt.result for attempt in world.running("widget").timeline.of("default/a")][-1] == "success"
         assert len(await world.list(ConfigMap)) == 1
+
+
+@pytest.mark.parametrize("bad", ["a", "m", "z"])
+@virtual_time
+async def test_a_child_that_cant_be_deleted_does_not_keep_the_others(bad: str) -> None:
+    names = list("abcdefghijklmnopqrstuvwxyz")
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        await ctx.keep(ConfigMap, [config(name) for name in names])
+
+    def before(request: Request) -> None:
+        if request.method == "DELETE" and request.path.endswith(f"/{bad}"):
+            raise Forbidden(Status(status="Failure", code=403, reason="Forbidden", message="a policy says no"))
+
+    wires = Wires()
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires) as world:
+        made = await world.create(widget())
+        await world.settle()
+        wires.wire.before = before
+        names = ["new", "newer"]
+        made = await world.get(Widget, "a")
+        made.spec.size += 1
+        await world.update(made)
+        await advance(5)
+        assert {child.name for child in await world.list(ConfigMap)} == {bad, "new", "newer"}
+
+
+@pytest.mark.parametrize("bad", ["a", "m", "z"])
+@virtual_time
+async def test_a_child_that_is_refused_does_not_keep_the_others(bad: str) -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        await ctx.keep(ConfigMap, [config(name) for name in "abcdefghijklmnopqrstuvwxyz"])
+
+    def before(request: Request) -> None:
+        if request.method == "PATCH" and request.path.endswith(f"/configmaps/{bad}"):
+            raise Forbidden(Status(status="Failure", code=403, reason="Forbidden", message="a policy says no"))
+
+    wires = Wires()
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires) as world:
+        wires.wire.before = before
+        await world.create(widget())
+        await advance(5)
+        assert len(await world.list(ConfigMap)) == 25
+
+
+@virtual_time
+async def test_a_name_that_is_somebody_elses_does_not_keep_the_others() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        await ctx.keep(ConfigMap, [config(name) for name in "abc"])
+
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)) as world:
+        await world.create(config("b", whose="theirs"))
+        await world.create(widget())
+        await advance(5)
+        children = {child.name: child for child in await world.list(ConfigMap)}
+        assert set(children) == {"a", "b", "c"}
+        assert children["b"].data == {"whose": "theirs"}
+        assert "AdoptionError" in world.running("widget").timeline.of("default/a")[-1].detail
+
+
+@virtual_time
+async def test_what_is_known_of_selectors_that_change_is_bounded() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        number = str(obj.spec.size)
+        child = config("child")
+        child.metadata.labels = {"number": number}
+        await ctx.keep(ConfigMap, [child], selector={"number": number}, adopt=True)
+
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)) as world:
+        await world.create(widget())
+        for size in range(2, 100):
+            made = await world.get(Widget, "a")
+            made.spec.size = size
+            await world.update(made)
+            await world.settle()
+        known = world.running("widget").applied._keys[ObjectKey("default/a")]
+        assert len(known) == MAX_SELECTORS
+
+
+@virtual_time
+async def test_a_cluster_scoped_owner_moves_its_unnamed_children_to_another_namespace() -> None:
+    space = "default"
+
+    async def reconcile(obj: Namespace, ctx: sp.Context) -> None:
+        made = generated("g-")
+        made.metadata.namespace = space
+        await ctx.keep(ConfigMap, [made])
+
+    controller = sp.Controller(Namespace, reconcile, field_selector={"metadata.name": "owner"}).owns(ConfigMap)
+    async with bare(controller) as world:
+        owner = await world.client.create(Namespace.named("owner"))
+        await world.settle()
+        (first,) = await world.list(ConfigMap, namespace="default")
+        space = "kube-system"
+        await world.client.patch(Namespace, "owner", {"metadata": {"labels": {"moved": "yes"}}})
+        await world.settle()
+        assert not [each for each in await world.list(ConfigMap, namespace="default") if each.name.startswith("g-")]
+        there = await world.list(ConfigMap, namespace="kube-system")
+        moved = [each for each in there if each.metadata.controller is not None]
+        assert [each.metadata.controller.uid for each in moved] == [owner.uid]
+        assert moved[0].name != first.name
+
+
+@virtual_time
+async def test_a_job_that_is_not_wanted_any_more_leaves_no_pods_behind() -> None:
+    template = PodTemplateSpec(spec=PodSpec(restart_policy="Never", containers=[Container(name="c", image="i")]))
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        jobs = [Job.named(f"job-{number}", spec=JobSpec(template=template)) for number in range(obj.spec.size)]
+        await ctx.keep(Job, jobs)
+
+    async with cluster(sp.Controller(Widget, reconcile).owns(Job)) as world:
+        made = await world.create(widget())
+        await world.settle()
+        (job,) = await world.list(Job)
+        pod = Pod.named("pod-of-job", "default", spec=template.spec)
+        set_controller_reference(job, pod)
+        await world.create(pod)
+        await world.settle()
+        assert await world.list(Pod) != []
+        made = await world.get(Widget, made.name)
+        made.spec.size = 0
+        await world.update(made)
+        await world.settle()
+        assert await world.list(Job) == []
+        assert await world.list(Pod) == []

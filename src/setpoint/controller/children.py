@@ -5,21 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 import msgspec
 
-from setpoint.client import PatchType
+from setpoint.client import ApiError, PatchType, TooManyRequests
 from setpoint.client.writing import configuration_of
+from setpoint.controller.applied import Applied
 from setpoint.controller.failures import describe, maybe_done
 from setpoint.controller.owner import AdoptionError, owned_copy
-from setpoint.meta import GroupVersionResource, Object, ObjectKey, Selector, raw_of, resource_of
+from setpoint.meta import Object, ObjectKey, Selector, raw_of, resource_of
 
 if TYPE_CHECKING:
     from setpoint.controller.context import Context
     from setpoint.controller.running import RunningController
 
 T = TypeVar("T", bound=Object)
+Write: TypeAlias = Callable[[], Awaitable[None]]
 
 AT_ONCE: Final = 8
 """Writes of one reconcile that are under way at once, at most."""
@@ -27,36 +29,6 @@ _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX: Final = 5
 _MAX_PREFIX: Final = 63 - _SUFFIX
 _encode = msgspec.json.Encoder(order="deterministic").encode
-
-
-class Applied(NamedTuple):
-    """What this process knows of a child that it applied.
-
-    ``desired`` is a digest of what was sent, ``carried`` one of what the same fields held afterwards (with defaults,
-    the server's spelling, what webhooks made of it), ``version`` the newest resource version that was seen to hold it.
-    """
-
-    uid: str
-    desired: bytes
-    carried: bytes
-    version: str
-
-
-class AppliedChildren:
-    """What was applied for which key: about 500 bytes a child. Nothing of it outlives the process."""
-
-    __slots__ = ("_keys",)
-
-    def __init__(self) -> None:
-        self._keys: dict[ObjectKey, dict[tuple[GroupVersionResource, str], dict[ObjectKey, Applied]]] = {}
-
-    def of(self, key: ObjectKey, gvr: GroupVersionResource, selector: Selector) -> dict[ObjectKey, Applied]:
-        """The children of ``key`` that one `Context.keep` looks after."""
-        return self._keys.setdefault(key, {}).setdefault((gvr, str(selector)), {})
-
-    def forget(self, key: ObjectKey) -> None:
-        """The key's object is gone, or another process's; whoever has it next applies everything once."""
-        self._keys.pop(key, None)
 
 
 class _Child(NamedTuple, Generic[T]):
@@ -92,7 +64,8 @@ class Children(Generic[T]):
         self._selector = selector
         self._adopt = adopt
         self._force = force
-        self._applied = run.applied.of(context.key, self._resource.gvr, selector)
+        self._applied, self._failed = run.applied.of(context.key, self._resource.gvr, selector)
+        self._live: dict[ObjectKey, T] | None = None
 
     async def keep(self, wanted: Iterable[T]) -> list[T]:
         """See `Context.keep`."""
@@ -108,21 +81,33 @@ class Children(Generic[T]):
         for key in [key for key in self._applied if key not in keys]:
             del self._applied[key]
         surplus = [child for key, child in mine.items() if key not in keys and not child.is_deleting]
-        await self._all([self._deletion(child) for child in surplus])
+        self._failed &= keys | mine.keys()
+        problems = await self._all({child.key: self._deletion(child) for child in surplus})
 
         result: dict[ObjectKey, T] = {}
-        writes: list[Callable[[], Awaitable[None]]] = []
+        writes: dict[ObjectKey, Write] = {}
         for child in children:
             present = child.present
-            if present is not None and (present.is_deleting or not self._settle_owner(child, present)):
-                continue  # its end is an event, which leads to the next reconcile
+            try:
+                if present is not None and (present.is_deleting or not self._settle_owner(child, present)):
+                    continue  # its end is an event, which leads to the next reconcile
+            except AdoptionError as problem:
+                problems.append(problem)
+                continue
             if present is not None and self._carries(child, present):
                 result[child.key] = present
             elif not self._context.object.is_deleting:  # the garbage collector would take what is made now
-                writes.append(self._write(child, result))
+                writes[child.key] = self._write(child, result)
             elif present is not None:
                 result[child.key] = present
-        await self._all(writes)
+        if all(map(_is_its_own, problems)):
+            problems += await self._all(writes)
+        if len(problems) == 1:
+            raise problems[0]
+        if problems:
+            raise ExceptionGroup(
+                f"keep({self._kind.__name__}): {len(problems)} children failed; {describe(problems[0])}", problems
+            )
         return [result[child.key] for child in children if child.key in result]
 
     # -- what is wanted ------------------------------------------------------------------------------------------------
@@ -191,7 +176,10 @@ class Children(Generic[T]):
         there = [
             self._child(_renamed(group[0], child.name), child)
             for key, child in mine.items()
-            if key not in named and child.metadata.generate_name == prefix and not child.is_deleting
+            if key not in named
+            and child.metadata.generate_name == prefix
+            and child.namespace == group[0].namespace
+            and not child.is_deleting
         ]
         # Who stays: what is as it should be before what has to be changed, the older before the younger.
         there.sort(key=lambda child: (not self._carries(child, cast("T", child.present)), _age(child.present)))
@@ -222,7 +210,9 @@ class Children(Generic[T]):
         """Whoever has that name now, mine or not."""
         live = self._context.live
         if live is not None and self._resource.gvr in live:
-            return next((item for item in live[self._resource.gvr] if item.key == key), None)
+            if self._live is None:
+                self._live = {item.key: item for item in live[self._resource.gvr]}
+            return self._live.get(key)
         return self._lister.try_get(key)
 
     def _is_mine(self, child: T) -> bool:
@@ -276,10 +266,11 @@ class Children(Generic[T]):
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
-    def _deletion(self, child: T) -> Callable[[], Awaitable[None]]:
-        return lambda: self._context.delete(child)
+    def _deletion(self, child: T) -> Write:
+        # Said, since the server's default for jobs would leave their pods behind.
+        return lambda: self._context.delete(child, propagation="Background")
 
-    def _write(self, child: _Child[T], result: dict[ObjectKey, T]) -> Callable[[], Awaitable[None]]:
+    def _write(self, child: _Child[T], result: dict[ObjectKey, T]) -> Write:
         async def write() -> None:
             run, context = self._run, self._context
             # Whatever becomes of this request, what the child holds is not known any more; whose it is still is.
@@ -307,28 +298,35 @@ class Children(Generic[T]):
 
         return write
 
-    async def _all(self, writes: list[Callable[[], Awaitable[None]]]) -> None:
+    async def _all(self, writes: Mapping[ObjectKey, Write]) -> list[Exception]:
         """As many at once as may be; for a key that has failed one first, then twice as many each time: what the
-        server refuses, it is not asked often."""
+        server refuses, it is not asked often. Children that failed last time come last, so that they don't stand in
+        others' way for ever. Nothing is begun after the failures that are returned."""
         size = AT_ONCE if self._context.failures == 0 else 1
-        while writes:
-            batch, writes = writes[:size], writes[size:]
+        left = sorted(writes, key=self._failed.__contains__)
+        while left:
+            batch, left = left[:size], left[size:]
             size = min(2 * size, AT_ONCE)
-            if len(batch) == 1:
-                await batch[0]()
-                continue
-            answers = await asyncio.gather(*(write() for write in batch), return_exceptions=True)
-            problems = [answer for answer in answers if isinstance(answer, BaseException)]
-            for problem in problems:
-                if not isinstance(problem, Exception):
-                    raise problem
-            if len(problems) == 1:
-                raise problems[0]
+            answers = await asyncio.gather(*(writes[key]() for key in batch), return_exceptions=True)
+            problems: list[Exception] = []
+            for key, answer in zip(batch, answers, strict=True):
+                if isinstance(answer, Exception):
+                    problems.append(answer)
+                    self._failed.add(key)
+                elif isinstance(answer, BaseException):
+                    raise answer
+                else:
+                    self._failed.discard(key)
             if problems:
-                failed = cast("list[Exception]", problems)
-                raise ExceptionGroup(
-                    f"keep({self._kind.__name__}): {len(failed)} children failed; {describe(failed[0])}", failed
-                )
+                return problems
+        return []
+
+
+def _is_its_own(problem: Exception) -> bool:
+    """Whether a child's failure says nothing about the others, as opposed to one of the server."""
+    if isinstance(problem, ApiError):
+        return problem.code < 500 and not isinstance(problem, TooManyRequests)
+    return isinstance(problem, AdoptionError)
 
 
 def _renamed(obj: T, name: str) -> T:

@@ -287,8 +287,8 @@ class Context:
 
         - What is missing or different is applied (server-side, under this controller's name): fields that the wanted
           object names become what it says, also if another manager has changed them; fields that it no longer names
-          are removed; others' fields stay. What is not wanted is deleted, exactly that object (by its uid). Deletions
-          come first.
+          are removed; others' fields stay. What is not wanted is deleted, exactly that object (by its uid), and in
+          the background what belongs to it. Deletions come first.
         - Nothing is sent for a child that was applied in the same way before by this process, if the cache shows that
           its wanted fields still hold what they held after that. So a reconcile that finds all in order writes nothing.
         - It may be called again at any time: after a crash, a lost answer or a failed reconcile the next call ends in
@@ -303,7 +303,9 @@ class Context:
         creates under a wanted name, so lately that the cache does not show it, is merged with.
 
         At most eight requests are under way at once; for a key that has failed before, one first, then two, then
-        four. When some fail, those that were begun are awaited, and none is begun any more.
+        four. When some fail, those that were begun are awaited, and no other is begun; next time they come last, so
+        that one which is always refused stands in nobody's way for ever. When all deletions that failed were refused,
+        and when a wanted name is somebody else's, the other wanted children are seen to all the same.
 
         Raises:
             UndeclaredRead: the controller declares no cache of that kind.
@@ -312,7 +314,7 @@ class Context:
             AdoptionError: an object of a wanted name belongs to nobody, or to somebody else (an `OwnerError`).
             OwnerError: the reconciled object can't own a wanted one; see `setpoint.controller.owner`.
             Conflict: without ``force``, when another manager owns a field with another value.
-            ApiError: the server refused; an `ExceptionGroup` if it refused several of one batch.
+            ApiError: the server refused; an `ExceptionGroup` if several failed.
         """
         children = Children(self, self._run, kind, Selector.of(selector), adopt=adopt, force=force)
         return await children.keep(wanted)

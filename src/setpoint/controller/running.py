@@ -15,10 +15,10 @@ import msgspec
 
 from setpoint.cache import Informer, InformerFactory
 from setpoint.client import ApiError, Client, PatchType, Sent, TransportError
+from setpoint.controller.applied import AppliedChildren
 from setpoint.controller.barriers import Barriers
 from setpoint.controller.cause import Cause, CauseLog, waited
 from setpoint.controller.changes import changed_fields, sent_fields
-from setpoint.controller.children import AppliedChildren
 from setpoint.controller.context import Context, current
 from setpoint.controller.controller import Controller, Source
 from setpoint.controller.delivery import subscribe
