@@ -10,6 +10,9 @@ import pytest
 
 import setpoint as sp
 from setpoint.controller import HotLoopLimits
+from setpoint.controller.hotloop import MAX_OBJECTS, HotLoopDetector
+from setpoint.controller.log import BoundLogger
+from setpoint.meta import ObjectKey, Resource, resource_of
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.testing import advance, cluster, virtual_time
 
@@ -182,3 +185,23 @@ async def test_a_new_generation_frees_a_hot_key() -> None:
         await world.update(found)
         await advance(1)
         assert calls == before + 1
+
+
+@virtual_time
+async def test_what_is_counted_of_a_key_that_goes_on_making_objects_is_bounded() -> None:
+    detector = HotLoopDetector(BoundLogger(logging.getLogger("test"), {}), _unread, HotLoopLimits())
+    key, resource = ObjectKey("default/a"), resource_of(ConfigMap)
+
+    def write(numbers: range) -> None:
+        for number in numbers:
+            assert not detector.wrote(key, 1, resource, ObjectKey(f"default/c-{number}"), str(number + 1))
+
+    write(range(2 * MAX_OBJECTS))
+    assert len(detector._counts[key]) == MAX_OBJECTS
+    await advance(HotLoopLimits().within + 1)
+    write(range(10))
+    assert len(detector._counts[key]) == 10, "what was written so long ago can't make a key hot"
+
+
+async def _unread(resource: Resource, key: ObjectKey) -> dict[str, Any] | None:
+    return None

@@ -26,6 +26,7 @@ from setpoint.patch import merge_patch
 FIRST_DELAY: Final = 1.0
 MAX_DELAY: Final = 60.0
 MAX_KEYS: Final = 4096
+MAX_OBJECTS: Final = 4096
 _REMEMBERED: Final = 4
 _LOOKS: Final = 8
 _NOTHING: Final = Sent()
@@ -59,11 +60,12 @@ class HotLoopLimits(Struct, frozen=True, kw_only=True):
 class _Count:
     """The changing writes of one key to one object."""
 
-    __slots__ = ("count", "generation", "repeats", "repeats_since", "said", "since", "version")
+    __slots__ = ("count", "generation", "last", "repeats", "repeats_since", "said", "since", "version")
 
     def __init__(self, generation: int, now: float) -> None:
         self.generation = generation
         self.version = ""
+        self.last = now
         self.since = now
         self.count = 0
         self.said: tuple[int, ...] = ()
@@ -112,7 +114,8 @@ class HotLoopDetector:
     The reconciles of a hot key are held back, for 1 second first and twice as long after every further change, 60 s at
     most. A new generation, or some time without a change, ends that. Without ``limits`` no key is ever hot.
 
-    Bounded: the 4096 keys that wrote last.
+    Bounded: the 4096 keys that wrote last, and of each the 4096 objects that it wrote last, for as long as the limits
+    look back.
     """
 
     def __init__(self, log: BoundLogger, read: Read, limits: HotLoopLimits | None) -> None:
@@ -146,14 +149,16 @@ class HotLoopDetector:
         if len(self._counts) > MAX_KEYS:
             del self._counts[next(iter(self._counts))]
         place = (resource.plural, written)
-        count = counts.get(place)
+        count = counts.pop(place, None)
         if count is None or count.generation != generation:
             version_before = count.version if count is not None else ""
-            count = counts[place] = _Count(generation, now)
+            count = _Count(generation, now)
             count.version = version_before
+        counts[place] = count
         if count.version == version:
             return False  # a write that changed nothing
-        count.version = version
+        count.version, count.last = version, now
+        _expire(counts, now - max(limits.seconds, limits.within))
         if now - count.since > limits.seconds:
             count.since, count.count = now, 0
         count.count += 1
@@ -231,6 +236,15 @@ class HotLoopDetector:
                 "managers": _managers(found),
             },
         )
+
+
+def _expire(counts: dict[tuple[str, ObjectKey], _Count], before: float) -> None:
+    """Forgets the objects that were written longest ago: a key that goes on making new ones must not grow for ever."""
+    while True:
+        first = next(iter(counts))
+        if len(counts) <= MAX_OBJECTS and counts[first].last >= before:
+            return
+        del counts[first]
 
 
 def _undone(found: dict[str, Any], sent: Sent) -> list[str]:
