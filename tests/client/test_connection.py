@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setpoint.client import Client, ClientConfig, HttpTransport, RetryPolicy, StaticToken, TransportError
+from setpoint.client import ApiError, Client, ClientConfig, HttpTransport, RetryPolicy, StaticToken, TransportError
 from setpoint.client.connection import Broken, Connection
 
 from .certificates import make, server_context
@@ -41,6 +41,9 @@ class Wire(asyncio.Transport):
 
     def abort(self) -> None:
         self.closed = True
+
+    def get_write_buffer_size(self) -> int:
+        return 0
 
     def pause_reading(self) -> None: ...
 
@@ -150,9 +153,9 @@ async def serving(talk: Talk, tls: ssl.SSLContext | None = None) -> AsyncIterato
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def once(url: str) -> Client:
+def once(url: str, *, ca_data: bytes = b"") -> Client:
     """A client that tries nothing again by itself."""
-    return Client(HttpTransport(ClientConfig(server=url)), retry=RetryPolicy(attempts=0))
+    return Client(HttpTransport(ClientConfig(server=url, ca_data=ca_data)), retry=RetryPolicy(attempts=0))
 
 
 async def asked(reader: asyncio.StreamReader) -> bytes:
@@ -219,6 +222,47 @@ async def test_a_kept_connection_that_the_server_ends_costs_a_read_nothing_and_a
                 await client.request("PATCH", "/x", body=b"{}")
             assert caught.value.sent
             assert len(seen) == 2
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
+@pytest.mark.parametrize("then", ["waits", "hangs up"])
+async def test_an_answer_that_comes_before_a_big_body_is_sent_is_told_and_its_connection_not_kept(
+    then: str, tls: bool, tmp_path: Path
+) -> None:
+    ca = make("ca")
+    heads: list[bytes] = []
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append(await reader.readuntil(b"\r\n\r\n"))
+        if b"POST" not in heads[-1]:
+            writer.write(FINE)
+            return
+        writer.write(b"HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\n{}")
+        await writer.drain()
+        if then == "waits":
+            await asyncio.Event().wait()
+
+    context = server_context(make("server", ca), tmp_path) if tls else None
+    async with serving(talk, context) as url, once(url, ca_data=ca.cert_pem if tls else b"") as client:
+        with pytest.raises(ApiError) as caught:
+            await client.request("POST", "/x", body=b"x" * (64 << 20))
+        assert caught.value.code == 413
+        assert await client.request("GET", "/x", timeout=5.0) == b"{}"
+        assert len(heads) == 2
+
+
+async def test_trailers_say_nothing_and_are_not_kept() -> None:
+    connection = connected()
+    connection.send(b"GET / HTTP/1.1\r\n\r\n")
+    connection.data_received(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;ext=1\r\na\r\n0\r\n")
+    await connection.head(None, None)
+    said = dict(connection.headers)
+    for number in range(100):
+        connection.data_received(b"Content-Encoding: gzip\r\nX-%d: y\r\n" % number)
+    connection.data_received(b"\r\n")
+    assert connection.headers == said
+    assert await connection.rest(10, None, None) == b"a"
+    assert connection.usable
 
 
 async def test_connections_that_nobody_needs_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:

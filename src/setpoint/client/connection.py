@@ -14,6 +14,8 @@ READ_BUFFER = 1 << 18
 """Bytes of a body that may wait for their reader before the other side is made to wait."""
 MAX_HEAD = 1 << 18
 """Bytes of a status line and headers after which this is no HTTP."""
+BIG = 1 << 16
+"""Bytes from which on a body is sent by itself, not copied to the end of its head."""
 
 
 class Broken(Exception):
@@ -54,6 +56,7 @@ class Connection(asyncio.Protocol):
         self._bare_head = False
         self._head_bytes = 0
         self._surplus = False
+        self._big = False
         self.lost = loop.create_future()
         self.status = 0
         self.headers: dict[str, str] = {}
@@ -77,7 +80,10 @@ class Connection(asyncio.Protocol):
 
     @property
     def usable(self) -> bool:
-        return self.reusable and self.complete and not self.ended and not self.transport.is_closing()
+        if not (self.reusable and self.complete) or self.ended or self.transport.is_closing():
+            return False
+        # An answer that came early: what is left of the body would stand before the next request.
+        return self.transport.get_write_buffer_size() == 0
 
     def send(self, head: bytes, body: bytes | None = None, *, bare_head: bool = False) -> None:
         """Begins an exchange. ``bare_head`` says that the answer has no body whatever its head says, as for HEAD."""
@@ -90,7 +96,8 @@ class Connection(asyncio.Protocol):
         if self._parts:  # of an answer that was not read
             self._take()
         self.exchanges += 1
-        if body and len(body) > 1 << 16:
+        self._big = body is not None and len(body) > BIG
+        if body and self._big:
             self.transport.write(head)
             self.transport.write(body)
         else:
@@ -181,7 +188,7 @@ class Connection(asyncio.Protocol):
         self._began = True
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self._surplus:
+        if self._surplus or not self._headless:  # a trailer says nothing that counts
             return
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
         if key in self.headers:
@@ -216,7 +223,9 @@ class Connection(asyncio.Protocol):
             self._began = False
             return
         self.complete = True
-        self.reusable = self.reusable and self._parser.should_keep_alive()
+        # A big body that was refused may not have been read. With TLS, nobody says how much of it is still to be sent.
+        refused = self._big and self.status >= 400
+        self.reusable = self.reusable and self._parser.should_keep_alive() and not refused
 
     # -- within -----------------------------------------------------------------------------------------------------
 
