@@ -63,10 +63,10 @@ class Peer:
             raise Refused(HttpReply(404, {}, b"no"))
         return self.limit
 
-    async def answer(self, request: HttpRequest) -> HttpReply:
+    async def answer(self, request: HttpRequest, body: bytes) -> HttpReply:
         self.seen.append(request)
         await self.held.wait()
-        return HttpReply(200, {"x": "y"}, request.target.encode() + b"|" + request.body)
+        return HttpReply(200, {"x": "y"}, request.target.encode() + b"|" + body)
 
     @staticmethod
     def complain(status: int, text: str) -> HttpReply:
@@ -297,7 +297,7 @@ async def test_the_client_may_ask_whether_to_go_on() -> None:
 
 @virtual_time
 async def test_a_defect_is_answered_and_ends_the_connection() -> None:
-    async def fails(request: HttpRequest) -> HttpReply:
+    async def fails(request: HttpRequest, body: bytes) -> HttpReply:
         raise KeyError("oops")
 
     peer = Peer(answer=fails)

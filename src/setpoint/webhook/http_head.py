@@ -22,7 +22,6 @@ class HttpRequest(NamedTuple):
     method: str
     target: str
     headers: dict[str, str]
-    body: bytes = b""
 
 
 class Malformed(Exception):

@@ -13,6 +13,7 @@ from setpoint.webhook.conversion import CONVERT_PATH
 from setpoint.webhook.http import HttpConnection, HttpReply, HttpService, Refused
 from setpoint.webhook.http_head import HttpRequest
 from setpoint.webhook.tls import ServerTls
+from setpoint.webhook.tls_connection import TlsConnection
 from setpoint.webhook.webhooks import Reply, Webhooks, failed
 
 __all__ = ["WebhookServer"]
@@ -95,6 +96,7 @@ class WebhookServer:
         self._stopping = asyncio.Event()
         self._certified = asyncio.Event()
         self._paths = frozenset(webhooks.paths)
+        self._scratch = memoryview(bytearray(_READ))
         self._service = HttpService(
             self._admit,
             self._answer,
@@ -157,12 +159,9 @@ class WebhookServer:
             return
         try:
             listener = await asyncio.get_running_loop().create_server(
-                lambda: HttpConnection(self._service),
+                self._connection,
                 self.host or None,
                 self.port,
-                ssl=self._tls.context,
-                ssl_handshake_timeout=self.read_timeout,
-                ssl_shutdown_timeout=1.0,
                 backlog=1024,
             )
         except OSError as problem:
@@ -180,6 +179,9 @@ class WebhookServer:
             listener.close()
             self.ready.clear()
             await self._cut()
+
+    def _connection(self) -> TlsConnection:
+        return TlsConnection(self._tls.context, HttpConnection(self._service), self.read_timeout, self._scratch)
 
     async def _drain(self) -> None:
         """Ends every connection when its answer is out, for ``grace`` at most."""
@@ -232,12 +234,12 @@ class WebhookServer:
             raise Refused(_reply(failed(415, "UnsupportedMediaType", what)))
         return self.max_conversion_body if path == CONVERT_PATH else self.max_body
 
-    def _answer(self, request: HttpRequest) -> HttpReply | Awaitable[HttpReply]:
+    def _answer(self, request: HttpRequest, body: bytes) -> HttpReply | Awaitable[HttpReply]:
         path = request.target.partition("?")[0]
         if path in (HEALTH, READINESS):
             problem = self.problem() if path == READINESS else ""
             return self._last(HttpReply(503 if problem else 200, _TEXT, problem.encode() or b"ok"))
-        started = self.webhooks.start_review(request.target, request.body)
+        started = self.webhooks.start_review(request.target, body)
         return self._last(_reply(started)) if isinstance(started, Reply) else self._awaited(started)
 
     async def _awaited(self, started: Awaitable[Reply]) -> HttpReply:

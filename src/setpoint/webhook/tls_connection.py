@@ -1,0 +1,221 @@
+"""TLS of one connection, by way of `ssl.SSLObject`, for servers whose requests are small.
+
+asyncio's own has a buffer of a quarter of a megabyte for each connection, and costs as much as an answer does: for
+every request it asks OpenSSL once more than needed and is told so by an exception. What is the same: what a protocol
+sees of its transport, and that a connection is closed by both sides (RFC 8446, 6.1), or after `LINGER`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+from typing import Any, Final, cast
+
+__all__ = ["LINGER", "TlsConnection"]
+
+logger = logging.getLogger("setpoint.webhook")
+
+LINGER: Final = 1.0
+"""Seconds for which the other side's good-bye is waited for. What it still sends is read meanwhile: a connection that
+is closed with something unread is reset, and the last answer may be lost with it."""
+_RECORD: Final = 16 * 1024
+
+
+class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
+    """A protocol to the socket's transport, and the transport of ``protocol``, which begins after the handshake.
+
+    Args:
+        context: of a server. Its certificate at the time of the handshake is the one that is shown.
+        protocol: gets what was decrypted.
+        handshake_timeout: seconds, after which the connection is cut off.
+        scratch: what comes is put into at first; the loop fills it and calls `buffer_updated` before it does anything
+            else, so all connections can share one.
+    """
+
+    __slots__ = (
+        "_closing",
+        "_incoming",
+        "_loop",
+        "_outgoing",
+        "_paused",
+        "_protocol",
+        "_pumping",
+        "_scratch",
+        "_shaken",
+        "_timer",
+        "_tls",
+        "_transport",
+    )
+
+    def __init__(
+        self,
+        context: ssl.SSLContext,
+        protocol: asyncio.BufferedProtocol,
+        handshake_timeout: float,
+        scratch: memoryview,
+    ) -> None:
+        super().__init__()
+        self._loop = asyncio.get_running_loop()
+        self._protocol = protocol
+        self._scratch = scratch
+        self._incoming = ssl.MemoryBIO()
+        self._outgoing = ssl.MemoryBIO()
+        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
+        self._transport: asyncio.Transport | None = None
+        self._timer = self._loop.call_later(handshake_timeout, self.abort)
+        self._shaken = False
+        self._closing = False
+        self._paused = False
+        self._pumping = False
+
+    # -- called by asyncio ---------------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self._closing = True
+        self._timer.cancel()
+        if self._shaken:
+            self._protocol.connection_lost(exc)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._scratch
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._incoming.write(self._scratch[:nbytes])
+        self._pump()
+
+    def pause_writing(self) -> None:
+        if self._shaken:
+            self._protocol.pause_writing()
+
+    def resume_writing(self) -> None:
+        if self._shaken:
+            self._protocol.resume_writing()
+
+    # -- called by the protocol ----------------------------------------------------------------------------------------
+
+    def write(self, data: bytes | bytearray | memoryview[Any]) -> None:
+        """Sends ``data``. Without effect after `close`, as on every transport."""
+        if self._closing or self._transport is None:
+            return
+        try:
+            done = self._tls.write(data)  # a record
+            while done < len(data):
+                done += self._tls.write(memoryview(data)[done:])
+        except ssl.SSLError as problem:
+            self._fail(problem)
+            return
+        self._transport.write(self._outgoing.read())
+
+    def close(self) -> None:
+        """Says good-bye after what was written, and closes when the other side did so, too, or after `LINGER`."""
+        if self._closing or self._transport is None:
+            return
+        self._closing = True
+        self._timer.cancel()
+        self._timer = self._loop.call_later(LINGER, self.abort)
+        try:
+            self._leave()
+        except ssl.SSLError as problem:
+            self._fail(problem)
+        if self._paused:
+            self.resume_reading()
+
+    def is_closing(self) -> bool:
+        return self._closing
+
+    def abort(self) -> None:
+        """Cuts the connection off."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def pause_reading(self) -> None:
+        self._paused = True
+        if self._transport is not None:
+            self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        self._paused = False
+        if self._transport is not None:
+            self._transport.resume_reading()
+        if not self._pumping:
+            self._loop.call_soon(self._pump)
+
+    # -- between the two -----------------------------------------------------------------------------------------------
+
+    def _pump(self) -> None:
+        """Gives on what has come, as far as it can be decrypted."""
+        if self._transport is None or self._pumping:
+            return
+        self._pumping = True
+        try:
+            if self._closing:
+                self._leave()
+            elif self._shaken or self._shake():
+                self._read()
+        except ssl.SSLError as problem:
+            self._fail(problem)
+        finally:
+            self._pumping = False
+
+    def _shake(self) -> bool:
+        """Whether the handshake is over."""
+        try:
+            self._tls.do_handshake()
+        except ssl.SSLWantReadError:
+            self._flush()
+            return False
+        self._flush()
+        self._timer.cancel()
+        self._shaken = True
+        self._protocol.connection_made(self)
+        return True
+
+    def _read(self) -> None:
+        protocol, tls, incoming = self._protocol, self._tls, self._incoming
+        while not (self._paused or self._closing):
+            buffer = protocol.get_buffer(-1)
+            try:
+                count = tls.read(len(buffer), cast("bytearray", buffer))
+            except ssl.SSLWantReadError:
+                break
+            if not count:
+                self.close()
+                return
+            protocol.buffer_updated(count)
+            if not (incoming.pending or tls.pending()):
+                break
+        if self._outgoing.pending:  # an answer to an update of keys
+            self._flush()
+
+    def _leave(self) -> None:
+        """Says good-bye once, and closes after that of the other side; what comes before it is dropped."""
+        try:
+            while self._tls.read(_RECORD):
+                pass
+        except ssl.SSLWantReadError:
+            pass
+        try:
+            self._tls.unwrap()
+        except (ssl.SSLWantReadError, ssl.SSLSyscallError):  # the other side's is to come
+            self._flush()
+            return
+        self._flush()
+        if self._transport is not None:
+            self._transport.close()
+
+    def _fail(self, problem: ssl.SSLError) -> None:
+        """There is nothing left to be said but OpenSSL's alert."""
+        logger.debug("TLS failed: %s", problem)
+        self._closing = True
+        self._flush()
+        if self._transport is not None:
+            self._transport.close()
+
+    def _flush(self) -> None:
+        if self._outgoing.pending and self._transport is not None:
+            self._transport.write(self._outgoing.read())
