@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from setpoint.testing import advance, virtual_time
 from setpoint.testing.clock import run
-from setpoint.webhook.http import HttpConnection, HttpReply, HttpService, Refused
+from setpoint.webhook.http import HttpConnection, HttpService, Refused
 from setpoint.webhook.http_head import HttpRequest
+from setpoint.webhook.reply import Reply
 
 READ, IDLE = 10.0, 120.0
 
@@ -60,17 +61,17 @@ class Peer:
 
     def admit(self, request: HttpRequest) -> int:
         if request.target == "/refused":
-            raise Refused(HttpReply(404, {}, b"no"))
+            raise Refused(Reply(404, {}, b"no"))
         return self.limit
 
-    async def answer(self, request: HttpRequest, body: bytes) -> HttpReply:
+    async def answer(self, request: HttpRequest, body: bytes) -> Reply:
         self.seen.append(request)
         await self.held.wait()
-        return HttpReply(200, {"x": "y"}, request.target.encode() + b"|" + body)
+        return Reply(200, {"x": "y"}, request.target.encode() + b"|" + body)
 
     @staticmethod
-    def complain(status: int, text: str) -> HttpReply:
-        return HttpReply(status, {}, text.encode())
+    def complain(status: int, text: str) -> Reply:
+        return Reply(status, {}, text.encode())
 
     async def send(self, data: bytes) -> None:
         for start in range(0, len(data), len(self.scratch)):
@@ -297,7 +298,7 @@ async def test_the_client_may_ask_whether_to_go_on() -> None:
 
 @virtual_time
 async def test_a_defect_is_answered_and_ends_the_connection() -> None:
-    async def fails(request: HttpRequest, body: bytes) -> HttpReply:
+    async def fails(request: HttpRequest, body: bytes) -> Reply:
         raise KeyError("oops")
 
     peer = Peer(answer=fails)

@@ -8,11 +8,12 @@ from setpoint.webhook.decide import apply_defaults, check
 from setpoint.webhook.install import NotInForce, install, uninstall
 from setpoint.webhook.metrics import WebhookMetrics
 from setpoint.webhook.registration import ServiceTarget, UrlTarget, configurations, conversion, trusting
+from setpoint.webhook.reply import Reply
 from setpoint.webhook.review import Operation, Review, UndeclaredRead
 from setpoint.webhook.rotation import Rotation
 from setpoint.webhook.secret import SecretCertificates
 from setpoint.webhook.server import WebhookServer
-from setpoint.webhook.webhooks import Reply, Webhooks
+from setpoint.webhook.webhooks import Webhooks
 
 __all__ = [
     "Admission",

@@ -36,21 +36,24 @@ class Function:
     waits: bool
     """Whether it is declared ``async``."""
 
-    async def __call__(self, obj: Object, review: Review[Any]) -> None:
+    def begin(self, obj: Object, review: Review[Any]) -> Any:
+        """Calls it, unless it is for other operations. What is not None must be given to `finish`."""
         if review.operation not in self.on:
-            return
-        result = self.call(obj, review) if self.takes_review else self.call(obj)
+            return None
+        return self.call(obj, review) if self.takes_review else self.call(obj)
+
+    async def finish(self, result: Any) -> None:
+        """Waits for what was begun. Raises TypeError if there is a result."""
+        if inspect.isawaitable(result):
+            if not self.waits:
+                await asyncio.sleep(0)  # it was begun without a task, as one that does not wait
+            result = await result
         if result is not None:
-            if inspect.isawaitable(result):
-                if not self.waits:
-                    await asyncio.sleep(0)  # it was begun without a task, as one that does not wait
-                result = await result
-            if result is not None:
-                # Whoever returns a list of errors, or a changed copy, would otherwise believe that it counts.
-                raise TypeError(
-                    f"{self.name} returned {type(result).__name__}; admission functions return None: defaults change "
-                    "the object that they are given, errors are told with review.invalid(...) or review.deny(...)"
-                )
+            # Whoever returns a list of errors, or a changed copy, would otherwise believe that it counts.
+            raise TypeError(
+                f"{self.name} returned {type(result).__name__}; admission functions return None: defaults change "
+                "the object that they are given, errors are told with review.invalid(...) or review.deny(...)"
+            )
 
 
 class Admission(Generic[K]):

@@ -12,7 +12,7 @@ from setpoint.crd import CustomResource, Versions
 from setpoint.meta import DecodeError, Object, Status, StatusCause, StatusDetails, decode, to_wire
 from setpoint.schema import validate
 from setpoint.schema.errors import FieldError, forbidden, to_aggregate_message
-from setpoint.webhook.admission import Admission, Role
+from setpoint.webhook.admission import Admission, Function, Role
 from setpoint.webhook.json_diff import diff
 from setpoint.webhook.messages import AdmissionRequest, AdmissionResponse
 from setpoint.webhook.probe import probed
@@ -45,8 +45,7 @@ async def apply_defaults(admission: Admission[K], obj: K, review: Review[K] | No
     Without a ``review`` the object counts as being created.
     """
     review = review or _review_of(obj, None)
-    for function in admission.defaulters:
-        await function(obj, review)
+    await _run(admission.defaulters, obj, review)
     return obj
 
 
@@ -59,10 +58,16 @@ async def check(
     create, or update if there is an ``old``.
     """
     review = review or _review_of(obj, old)
-    for function in admission.validators:
-        await function(obj, review)
+    await _run(admission.validators, obj, review)
     denial = [forbidden("", review.denial.message)] if review.denial else []
     return [*denial, *review.errors]
+
+
+async def _run(functions: Sequence[Function], obj: Object, review: Review[Any]) -> None:
+    for function in functions:
+        result = function.begin(obj, review)
+        if result is not None:
+            await function.finish(result)
 
 
 def _review_of(obj: K, old: K | None) -> Review[K]:
@@ -106,10 +111,8 @@ async def decide(
         options=options if isinstance(options, dict) else {},
         reads=reads,
     )
-    if role == "mutate":
-        await apply_defaults(admission, obj, review)
-    elif not _only_goes(obj, old, request):
-        await check(admission, obj, old, review)
+    if role == "mutate" or not _only_goes(obj, old, request):
+        await _run(admission.functions(role), obj, review)
     response = AdmissionResponse(
         uid=request.uid,
         allowed=not review.refused,

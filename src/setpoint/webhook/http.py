@@ -15,8 +15,9 @@ from http import HTTPStatus
 from typing import Final, NamedTuple, cast
 
 from setpoint.webhook.http_head import MAX_HEAD, HttpRequest, Malformed, framing, parsed
+from setpoint.webhook.reply import Reply
 
-__all__ = ["HttpConnection", "HttpReply", "HttpRequest", "HttpService", "Refused"]
+__all__ = ["HttpConnection", "HttpRequest", "HttpService", "Refused"]
 
 logger = logging.getLogger("setpoint.webhook")
 
@@ -25,16 +26,10 @@ _MAX_AHEAD: Final = 64 * 1024
 _CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(;[^\r\n]*)?")
 
 
-class HttpReply(NamedTuple):
-    status: int
-    headers: dict[str, str]
-    body: bytes
-
-
 class Refused(Exception):
     """A request that is answered before its body is read. The connection ends with the answer."""
 
-    def __init__(self, reply: HttpReply) -> None:
+    def __init__(self, reply: Reply) -> None:
         super().__init__(reply.status)
         self.reply = reply
 
@@ -43,15 +38,15 @@ class HttpService(NamedTuple):
     """What connections share.
 
     ``admit`` looks at a head and gives the most bytes that its body may have, or raises `Refused`; ``answer`` takes
-    a head and the body, gives the reply, or something to wait for, and must not raise. Times are in seconds: ``read_timeout`` for a first head and for
-    the rest of a request that has begun; ``idle_timeout`` between two requests. ``complain(status, text)`` makes the
-    answer to what is not HTTP. ``deserted`` is set when the last connection goes.
-    ``scratch`` is what comes is put into at first: some ten thousand bytes.
+    head and body and gives the reply, or something to wait for, and must not raise. Times are in seconds:
+    ``read_timeout`` for a first head and for the rest of a request that has begun; ``idle_timeout`` between two
+    requests. ``complain(status, text)`` makes the answer to what is not HTTP. ``deserted`` is set when the last
+    connection goes. ``scratch`` is what comes is put into at first: some ten thousand bytes.
     """
 
     admit: Callable[[HttpRequest], int]
-    answer: Callable[[HttpRequest, bytes], HttpReply | Awaitable[HttpReply]]
-    complain: Callable[[int, str], HttpReply]
+    answer: Callable[[HttpRequest, bytes], Reply | Awaitable[Reply]]
+    complain: Callable[[int, str], Reply]
     read_timeout: float
     idle_timeout: float
     connections: set[HttpConnection]
@@ -158,10 +153,13 @@ class HttpConnection(asyncio.BufferedProtocol):
         """Goes as far as what has come, and who reads the answers, allows."""
         while self.task is None and not self._closing and not self._choked:
             try:
-                if self._request is None and not self._read_head():
-                    if self._buffer:
-                        self._hurry()
-                    break
+                if self._request is None:
+                    if not self._buffer:
+                        break
+                    if not self._read_head():
+                        if self._buffer:
+                            self._hurry()
+                        break
                 body = self._read_body()
             except Refused as refused:
                 self._refuse(refused.reply)
@@ -180,7 +178,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             except Exception:  # noqa: BLE001 - logged, and told to the client
                 self._reply(self._failed(), method)
                 return
-            if isinstance(answer, HttpReply):
+            if isinstance(answer, Reply):
                 self._reply(answer, method)
             else:
                 self.task = self._loop.create_task(self._wait_for(answer, method))
@@ -188,7 +186,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             self._paused = False
             self._transport.resume_reading()
 
-    async def _wait_for(self, answer: Awaitable[HttpReply], method: str) -> None:
+    async def _wait_for(self, answer: Awaitable[Reply], method: str) -> None:
         try:
             reply = await answer
         except asyncio.CancelledError:
@@ -205,12 +203,12 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._reply(reply, method)
         self._advance()
 
-    def _failed(self) -> HttpReply:
+    def _failed(self) -> Reply:
         logger.exception("a request could not be answered")
         self._closing = True
         return self._service.complain(500, "the server failed")
 
-    def _reply(self, reply: HttpReply, method: str) -> None:
+    def _reply(self, reply: Reply, method: str) -> None:
         if self._last or reply.headers.get("connection") == "close":
             self._closing = True
         self._write(reply, bodiless=method == "HEAD")
@@ -256,6 +254,10 @@ class HttpConnection(asyncio.BufferedProtocol):
     def _read_body(self) -> bytes | None:
         buffer = self._buffer
         if self._left >= 0:
+            if len(buffer) == self._left:  # as a rule: nothing is sent ahead of an answer
+                body = bytes(buffer)
+                buffer.clear()
+                return body
             if len(buffer) < self._left:
                 self._hurry()
                 return None
@@ -305,7 +307,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         if self._deadline is None or self._deadline > soon:
             self._expire_in(self._service.read_timeout)
 
-    def _refuse(self, reply: HttpReply) -> None:
+    def _refuse(self, reply: Reply) -> None:
         self._closing = True
         self._deadline = None
         self._buffer.clear()
@@ -313,7 +315,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         if self._transport is not None:
             self._transport.close()
 
-    def _write(self, reply: HttpReply, *, bodiless: bool = False) -> None:
+    def _write(self, reply: Reply, *, bodiless: bool = False) -> None:
         if self._transport is None:
             return
         status, headers, body = reply

@@ -10,11 +10,12 @@ from typing import Any, Final
 
 from setpoint.webhook.certificates import CertificateSource
 from setpoint.webhook.conversion import CONVERT_PATH
-from setpoint.webhook.http import HttpConnection, HttpReply, HttpService, Refused
+from setpoint.webhook.http import HttpConnection, HttpService, Refused
 from setpoint.webhook.http_head import HttpRequest
+from setpoint.webhook.reply import Reply
 from setpoint.webhook.tls import ServerTls
 from setpoint.webhook.tls_connection import TlsConnection
-from setpoint.webhook.webhooks import Reply, Webhooks, failed
+from setpoint.webhook.webhooks import Webhooks, failed
 
 __all__ = ["WebhookServer"]
 
@@ -215,15 +216,17 @@ class WebhookServer:
     def _admit(self, request: HttpRequest) -> int:
         """Looks at a head; see `HttpService`."""
         path = request.target.partition("?")[0]
-        if path in (HEALTH, READINESS):
+        if path not in self._paths:
+            if path not in (HEALTH, READINESS):
+                raise Refused(failed(404, "NotFound", f"there is no webhook at {path[:200]}"))
             if request.method not in ("GET", "HEAD"):
                 raise Refused(_not_allowed(request.method, "GET"))
             return 0
-        if path not in self._paths:
-            raise Refused(_reply(failed(404, "NotFound", f"there is no webhook at {path[:200]}")))
         if request.method != "POST":
             raise Refused(_not_allowed(request.method, "POST"))
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        kind = request.headers.get("content-type", "")
+        if kind != "application/json":
+            kind = kind.partition(";")[0].strip().lower()
         coding = request.headers.get("content-encoding", "")
         if kind != "application/json" or coding:
             what = (
@@ -231,38 +234,33 @@ class WebhookServer:
                 if coding
                 else (f"content-type is {kind[:100]!r}, want application/json")
             )
-            raise Refused(_reply(failed(415, "UnsupportedMediaType", what)))
+            raise Refused(failed(415, "UnsupportedMediaType", what))
         return self.max_conversion_body if path == CONVERT_PATH else self.max_body
 
-    def _answer(self, request: HttpRequest, body: bytes) -> HttpReply | Awaitable[HttpReply]:
-        path = request.target.partition("?")[0]
-        if path in (HEALTH, READINESS):
-            problem = self.problem() if path == READINESS else ""
-            return self._last(HttpReply(503 if problem else 200, _TEXT, problem.encode() or b"ok"))
+    def _answer(self, request: HttpRequest, body: bytes) -> Reply | Awaitable[Reply]:
+        if request.method != "POST":  # as `_admit` has it
+            problem = self.problem() if request.target.partition("?")[0] == READINESS else ""
+            return self._last(Reply(503 if problem else 200, _TEXT, problem.encode() or b"ok"))
         started = self.webhooks.start_review(request.target, body)
-        return self._last(_reply(started)) if isinstance(started, Reply) else self._awaited(started)
+        return self._last(started) if isinstance(started, Reply) else self._awaited(started)
 
-    async def _awaited(self, started: Awaitable[Reply]) -> HttpReply:
-        return self._last(_reply(await started))
+    async def _awaited(self, started: Awaitable[Reply]) -> Reply:
+        return self._last(await started)
 
-    def _last(self, reply: HttpReply) -> HttpReply:
+    def _last(self, reply: Reply) -> Reply:
         """While the server is stopping, answers close their connections."""
         if self._stopping.is_set():
-            return HttpReply(reply.status, {**reply.headers, "connection": "close"}, reply.body)
+            return Reply(reply.status, {**reply.headers, "connection": "close"}, reply.body)
         return reply
 
 
-def _complain(status: int, text: str) -> HttpReply:
-    return _reply(failed(status, _REASONS.get(status, "BadRequest"), text))
+def _complain(status: int, text: str) -> Reply:
+    return failed(status, _REASONS.get(status, "BadRequest"), text)
 
 
-def _reply(reply: Reply) -> HttpReply:
-    return HttpReply(*reply)
-
-
-def _not_allowed(method: str, allowed: str) -> HttpReply:
+def _not_allowed(method: str, allowed: str) -> Reply:
     reply = failed(405, "MethodNotAllowed", f"{method} is not allowed here, {allowed} is")
-    return HttpReply(reply.status, {**reply.headers, "allow": allowed}, reply.body)
+    return Reply(reply.status, {**reply.headers, "allow": allowed}, reply.body)
 
 
 def _port(sockets: tuple[socket.socket, ...]) -> int:

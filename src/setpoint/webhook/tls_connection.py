@@ -178,9 +178,9 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
     def _read(self) -> None:
         protocol, tls, incoming = self._protocol, self._tls, self._incoming
         while not (self._paused or self._closing):
-            buffer = protocol.get_buffer(-1)
+            buffer = cast("bytearray", protocol.get_buffer(-1))
             try:
-                count = tls.read(len(buffer), cast("bytearray", buffer))
+                count = cast("int", tls.read(len(buffer), buffer))
             except ssl.SSLWantReadError:
                 break
             if not count:
@@ -197,7 +197,7 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
         try:
             while self._tls.read(_RECORD):
                 pass
-        except ssl.SSLWantReadError:
+        except (ssl.SSLWantReadError, ssl.SSLZeroReturnError):  # no more, or no more for ever
             pass
         try:
             self._tls.unwrap()

@@ -30,9 +30,10 @@ from setpoint.webhook.messages import (
     Envelope,
 )
 from setpoint.webhook.metrics import WebhookMetrics
+from setpoint.webhook.reply import Reply
 from setpoint.webhook.review import UndeclaredRead
 
-__all__ = ["Reply", "Webhooks", "failed"]
+__all__ = ["Webhooks", "failed"]
 
 T = TypeVar("T", bound=Object)
 logger = logging.getLogger("setpoint.webhook")
@@ -48,14 +49,6 @@ _admission_reviews: Final = msgspec.json.Decoder(AdmissionReview)
 _conversion_reviews: Final = msgspec.json.Decoder(ConversionReview)
 _envelopes: Final = msgspec.json.Decoder(Envelope)
 _encode: Final = msgspec.json.Encoder().encode
-
-
-class Reply(NamedTuple):
-    """An HTTP answer. A review that was answered has status 200, whatever the verdict."""
-
-    status: int
-    headers: dict[str, str]
-    body: bytes
 
 
 class _Route(NamedTuple):
@@ -164,11 +157,11 @@ class Webhooks:
         route = self._routes.get(place)
         if route is None:
             return failed(404, "NotFound", f"there is no webhook at {place[:200]}")
-        start = asyncio.get_running_loop().time()
-        limit = _timeout_of(query, self.timeout) if timeout is None else timeout
+        now = asyncio.get_running_loop().time
+        start = now()
         work = route.answer(body)
         if not route.at_once:
-            return self._within(place, work, start, limit)
+            return self._within(place, work, start, self._limit(query, timeout))
         try:
             work.send(None)
         except StopIteration as done:
@@ -176,9 +169,12 @@ class Webhooks:
         except Exception as problem:  # noqa: BLE001 - logged, counted, and told to the caller
             reply = self._defect(place, problem)
         else:  # it has let others go first
-            return self._within(place, _rest_of(work), start, limit)
-        self.metrics.at(place).finished(reply.status, asyncio.get_running_loop().time() - start)
+            return self._within(place, _rest_of(work), start, self._limit(query, timeout))
+        self.metrics.at(place).finished(reply.status, now() - start)
         return reply
+
+    def _limit(self, query: str, timeout: float | None) -> float:
+        return _timeout_of(query, self.timeout) if timeout is None else timeout
 
     async def _within(self, place: str, work: Awaitable[Reply], start: float, limit: float) -> Reply:
         counts = self.metrics.at(place)
