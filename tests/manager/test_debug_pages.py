@@ -197,6 +197,23 @@ async def test_beyond_the_loopback_debug_pages_are_for_those_who_may_read_them(
                 assert await status(far_session, path, "other") == 403
                 assert await status(far_session, path, "good") == 200
             assert await status(far_session, "/metrics") == 200
+            for foreign in (
+                {"Host": "evil.example:8080"},  # a web page whose name resolves to the loopback
+                {"Host": "127.0.0.1.evil.example"},
+                {"Host": "["},
+                {"X-Forwarded-For": "127.0.0.1"},  # a proxy beside the process
+                {"Forwarded": "for=127.0.0.1"},
+                {"Via": "1.1 proxy"},
+            ):
+                for token, expected in (("", 401), ("good", 200)):
+                    headers = {**foreign, **(bearer(token) if token else {})}
+                    async with near_session.get(f"http://127.0.0.1:{port}/debug/controllers", headers=headers) as found:
+                        assert found.status == expected, (foreign, token)
+            for own in ("localhost:8080", "127.0.0.1", "[::1]:8080", "setpoint.localhost"):
+                async with near_session.get(
+                    f"http://127.0.0.1:{port}/debug/controllers", headers={"Host": own}
+                ) as found:
+                    assert found.status == 200, own
         asked = [spec["nonResourceAttributes"]["path"] for spec in judge.asked if "nonResourceAttributes" in spec]
         assert set(asked) == {
             "/debug/controllers",

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from ipaddress import IPv6Address, ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -30,6 +31,8 @@ Handler = Callable[[str, Mapping[str, list[str]], Mapping[str, str]], Answer | A
 Access = Callable[[str, Mapping[str, str]], Awaitable[Answer | None]]
 """``(path, lower-case headers)``: the refusal, None for who may go in."""
 
+_FORWARDED: Final = frozenset({"forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"})
+"""Headers of proxies."""
 LOOK_EVERY: Final = 10.0
 """Seconds between two looks at the files of a certificate."""
 
@@ -73,8 +76,8 @@ class HttpServer:
     def add(self, prefix: str, handler: Handler, *, guard: Access | None = None) -> None:
         """Answers GET ``prefix`` and everything below it.
 
-        ``guard`` is asked for whoever does not come over this machine's loopback, where the server has no ``access``
-        that is asked for everybody.
+        ``guard`` is asked for whoever does not come from this machine (see `is_local`), where the server has no
+        ``access`` that is asked for everybody.
 
         Raises:
             ValueError: the prefix is taken.
@@ -150,7 +153,7 @@ class HttpServer:
                 query = {name: request.query.getall(name) for name in request.query}
                 headers = {name.lower(): value for name, value in request.headers.items()}
                 access = self._access
-                if access is None and not is_loopback(request.remote or ""):
+                if access is None and not is_local(request.remote or "", headers):
                     access = self._guards.get(prefix)
                 answer = await access(path, headers) if access is not None else None
                 if answer is None:
@@ -160,6 +163,22 @@ class HttpServer:
                     status=answer.status, body=answer.body, headers={"content-type": answer.content_type}
                 )
         return web.Response(status=404, text=f"not found; there is: {', '.join(sorted(self._handlers))}\n")
+
+
+def is_local(address: str, headers: Mapping[str, str]) -> bool:
+    """Whether a request with these lower-case headers comes from a program of this machine, by its own account.
+
+    That it comes over the loopback is not enough: a proxy beside this process (a service mesh's, say) brings what
+    others ask, and says so; and a web page may have its own name resolve to the loopback (DNS rebinding), but its
+    browser tells that name.
+    """
+    if not is_loopback(address) or not _FORWARDED.isdisjoint(headers):
+        return False
+    try:
+        name = urlsplit(f"//{headers.get('host', '')}").hostname or ""
+    except ValueError:
+        return False
+    return name == "localhost" or name.endswith(".localhost") or is_loopback(name)
 
 
 def is_loopback(address: str) -> bool:

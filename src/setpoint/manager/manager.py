@@ -58,7 +58,8 @@ class Manager:
             one leader. Everything else runs in every process.
         metrics_bind_address: ``:8080`` for ``/metrics`` and ``/debug/controllers``; ``"0"`` is off.
         metrics_secure: serve those over TLS, and only to bearers of tokens whom the API server lets ``get`` the path.
-            Without it ``/debug`` answers on this machine's loopback only, and elsewhere to such bearers.
+            Without it ``/debug`` answers to this machine's programs, over the loopback and by its name, and to such
+            bearers; what a proxy forwards is not this machine's.
         metrics_cert_dir: where ``tls.crt`` and ``tls.key`` for that are; new ones are taken up.
         health_probe_bind_address: ``:8081`` for ``/healthz`` and ``/readyz``; ``"0"`` is off.
         profiling: serve ``/debug/profile``, too: CPU, heap, tasks (`setpoint.manager.profiling`).
