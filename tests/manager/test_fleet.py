@@ -132,6 +132,27 @@ async def test_a_cluster_that_can_not_be_reached_stops_no_other_and_is_taken_up_
             await made.mark("east", "a", "2")
             await advance(5)
             assert await made.marked("east") == "2"
+            assert fleet["west"].problem() == ""  # its watch has not noticed anything
+
+
+@virtual_time
+async def test_a_cluster_that_goes_away_while_it_works_is_told_and_so_is_its_return() -> None:
+    async with world("east") as made:
+        fleet = sp.Fleet(made.controller())
+        fleet.reads(Namespace)
+        await fleet.engage("east", made.clients["east"])
+        async with manager(made, fleet):
+            await advance(2)
+            assert fleet["east"].problem() == ""
+            made.outage("east")
+            await advance(1200)  # every watch has ended in the meantime
+            assert "east can't be reached" in fleet["east"].problem()
+            (outdated,) = explain(fleet.runs()["copy@east"], "default/a").caches
+            assert "east can't be reached" in outdated
+            made.outage("east", over=True)
+            await advance(130)
+            assert fleet["east"].problem() == "", "watches go on where they were: no list is needed for that"
+            assert explain(fleet.runs()["copy@east"], "default/a").caches == []
 
 
 @virtual_time

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.client.certificates import make
 
 import setpoint as sp
 from setpoint.client import Client, ClientConfig
@@ -75,6 +76,40 @@ async def test_every_file_of_a_folder_is_a_cluster(tmp_path: Path, caplog: pytes
             await advance(11)
             assert ([cluster.name for cluster in fleet], connect.open) == (["one"], ["west"])
         assert connect.open == []
+
+
+@virtual_time
+async def test_certificates_that_can_not_be_used_leave_the_last_ones_in_place_until_they_can(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "clusters"
+    folder.mkdir()
+    ca = tmp_path / "ca.pem"
+    good = kubeconfig("east")
+    named = good.replace(b'server: "https://east"', f'server: "https://east", certificate-authority: {ca}'.encode())
+    assert named != good
+    async with world("east") as made:
+        connect = Connections(made)
+        (folder / "one").write_bytes(good)
+        fleet = sp.Fleet(made.controller(), provider=KubeconfigFolder(folder, connect=connect))
+        async with manager(made, fleet):
+            await advance(1)
+            first = fleet["one"]
+            ca.write_bytes(b"not yet")
+            (folder / "one").write_bytes(named)
+            await advance(200)
+            assert fleet["one"] is first
+            await made.mark("east", "a", "2")
+            await advance(1)
+            assert await made.marked("east") == "2"
+            problems = [
+                record.fields["error"] for record in caplog.records if record.message == "a cluster can't be used"
+            ]  # type: ignore[attr-defined]
+            assert len(problems) == 1
+            assert "ca.pem holds no usable PEM certificate" in problems[0]
+            ca.write_bytes(make("ca").cert_pem)
+            await advance(61)
+            assert fleet["one"] is not first
 
 
 @virtual_time

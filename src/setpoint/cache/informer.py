@@ -76,7 +76,7 @@ class Informer(Generic[K]):
 
     @property
     def last_error(self) -> Exception | None:
-        """Why the last attempt to list or watch failed; None once a list has succeeded."""
+        """Why the last attempt to list or watch failed; None once one has succeeded."""
         return self._shared.last_error
 
     def age(self) -> float | None:

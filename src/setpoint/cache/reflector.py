@@ -108,6 +108,8 @@ class Reflector:
         self._idle_timeout = idle_timeout
         self._backoff = backoff if backoff is not None else Backoff(random)
         self._on_error = on_error
+        self.failing = False
+        """Whether the last attempt to list or watch failed, and no watch was taken up since."""
         self._unavailable = False
         self._pages_cached_lists = False
         self._unyielded = 0
@@ -294,6 +296,7 @@ class Reflector:
                 idle_timeout=self._idle_timeout,
                 verb="watch",
             ) as response:
+                self.failing = False
                 try:
                     async with deadline:
                         await self._follow(response, version, initial, deadline)
@@ -391,6 +394,7 @@ class Reflector:
         await asyncio.sleep(self._backoff.next(asyncio.get_running_loop().time()))
 
     def _failed(self, problem: Exception) -> None:
+        self.failing = True
         if self._on_error is not None:
             self._on_error(problem)
 

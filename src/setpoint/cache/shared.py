@@ -68,7 +68,7 @@ class SharedInformer:
         )
         self.registrations: list[HandlerRegistration] = []
         self.barriers = Barriers(self.store)
-        self.last_error: Exception | None = None
+        self._last_error: Exception | None = None
         self.consecutive_errors = 0
         self.changed = asyncio.Event()
         self.stopped = False
@@ -81,6 +81,10 @@ class SharedInformer:
         self._reached_number = 0
         self._tasks: asyncio.TaskGroup | None = None
         self._resync_wanted = asyncio.Event()
+
+    @property
+    def last_error(self) -> Exception | None:
+        return self._last_error if self.reflector.failing else None
 
     @property
     def has_synced(self) -> bool:
@@ -195,7 +199,7 @@ class SharedInformer:
                     if not same or registration.resync:
                         registration.offer(key, old, new, heads, initial=first and old is None, unknown=new is None)
         self._reached(resource_version)
-        self.last_error = None
+        self._last_error = None
         self.consecutive_errors = 0
         if first:
             self._synced.set()
@@ -268,7 +272,7 @@ class SharedInformer:
             registration.offer(key, known, None, heads)
 
     def _on_error(self, problem: Exception) -> None:
-        self.last_error = problem
+        self._last_error = problem
         self.consecutive_errors += 1
         self.changed.set()
         logger.warning("%s: %s", self.scope.resource, problem)

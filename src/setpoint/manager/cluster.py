@@ -14,6 +14,7 @@ from setpoint.client import Client
 from setpoint.controller import Controller, RunningController
 from setpoint.controller.context import UndeclaredRead
 from setpoint.controller.events import EventRecorder
+from setpoint.controller.explain import outdated
 from setpoint.controller.failures import describe
 from setpoint.manager.fence import FencedTransport
 from setpoint.meta import GroupVersionResource, Object, resource_of
@@ -102,13 +103,17 @@ class Cluster:
 
     def problem(self) -> str:
         """Why not everything works in this cluster, for health checks; ``""`` if it does."""
+        if why := self._failures.get(""):
+            return why
         for informer in self._informers.values():
             if not informer.has_synced:
                 return f"cache of {informer.resource.plural} not synced" + _because(informer.last_error)
+            if informer.last_error is not None:
+                return f"the cache of {informer.resource.plural} is behind: {informer.last_error}"
         for name, run in self.runs.items():
-            if why := self._failures.get(name) or run.readiness():
+            if why := self._failures.get(name) or run.readiness() or next(iter(outdated(run)), ""):
                 return f"controller {name}: {why}"
-        return self._failures.get("", "")
+        return ""
 
     # -- life, as the fleet has it -------------------------------------------------------------------------------------
 

@@ -184,7 +184,9 @@ class Fleet:
         await self._end_caches(cluster)
 
     async def _end_caches(self, cluster: Cluster) -> None:
-        task = self._caches.pop(cluster)
+        task = self._caches.pop(cluster, None)
+        if task is None:  # ended by the fleet's own end
+            return
         task.cancel()
         while not task.done():
             await asyncio.wait({task})
@@ -221,7 +223,7 @@ class Fleet:
             await asyncio.Event().wait()
         finally:
             self._started = False
-            await asyncio.gather(*(self._end_caches(cluster) for cluster in self))
+            await asyncio.gather(*(self._end_caches(cluster) for cluster in list(self._caches)))
             self._clusters.clear()
 
     async def work(self, stopping: asyncio.Event, *, leading: bool) -> None:

@@ -7,7 +7,8 @@ import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import urlsplit
 
 from setpoint.cache import InformerFactory
 from setpoint.client import Client, ClientConfig, ConfigError
@@ -18,8 +19,19 @@ if TYPE_CHECKING:
 
 LOOK_EVERY: Final = 10.0
 """Seconds between two looks at a folder."""
+LOOK_AGAIN: Final = 60.0
+"""Seconds after which a kubeconfig that could not be used is looked at again, as what it names may have changed."""
 LABEL: Final = "fleet.setpoint.io/cluster"
 logger = logging.getLogger("setpoint.fleet")
+
+
+class _Refused(NamedTuple):
+    """A kubeconfig that can't be used, and the loop's time at which to look at it again: it may name a file that
+    comes later."""
+
+    text: bytes
+    why: str
+    again: float
 
 
 class _Members:
@@ -30,10 +42,11 @@ class _Members:
         self._connect = connect
         self._clients: dict[str, Client] = {}
         self._seen: dict[str, bytes] = {}
+        self._refused: dict[str, _Refused] = {}
 
     async def now(self, kubeconfigs: Mapping[str, tuple[bytes, Callable[[], Kubeconfig]]]) -> None:
         """All that there are, by the names of clusters: the text, and how it is read."""
-        gone = self._seen.keys() - kubeconfigs.keys()
+        gone = (self._seen.keys() | self._refused.keys()) - kubeconfigs.keys()
         await asyncio.gather(
             *(self._found(name, text, read) for name, (text, read) in kubeconfigs.items()),
             *(self._gone(name) for name in gone),
@@ -41,14 +54,26 @@ class _Members:
 
     async def _found(self, name: str, text: bytes, read: Callable[[], Kubeconfig]) -> None:
         """One that can't be used leaves the last one that could in place."""
+        refused = self._refused.get(name)
         if self._seen.get(name) == text:
+            if refused is not None:
+                del self._refused[name]
             return
-        self._seen[name] = text
+        now = asyncio.get_running_loop().time()
+        if refused is not None and refused.text == text and now < refused.again:
+            return
         try:
-            client = self._connect(read().config())
+            config = read().config()
+            if urlsplit(config.server).scheme == "https":
+                config.tls.context()  # certificates that can't be used must not take the place of those that can
+            client = self._connect(config)
         except ConfigError as problem:
-            logger.warning("a cluster can't be used", extra={"fields": {"cluster": name, "error": str(problem)}})
+            self._refused[name] = _Refused(text, str(problem), now + LOOK_AGAIN)
+            if refused is None or refused.why != str(problem):
+                logger.warning("a cluster can't be used", extra={"fields": {"cluster": name, "error": str(problem)}})
             return
+        self._refused.pop(name, None)
+        self._seen[name] = text
         try:
             await self._fleet.engage(name, client)
         except ValueError as problem:
@@ -62,6 +87,7 @@ class _Members:
 
     async def _gone(self, name: str) -> None:
         self._seen.pop(name, None)
+        self._refused.pop(name, None)
         if (client := self._clients.pop(name, None)) is not None:
             await self._fleet.disengage(name)
             await client.close()
