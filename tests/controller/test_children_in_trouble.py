@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
 import setpoint as sp
-from setpoint.client import Forbidden, Request, TransportError
+from setpoint.client import Forbidden, Request, Response, Transport, TransportError
 from setpoint.controller import set_controller_reference
 from setpoint.controller.applied import MAX_SELECTORS
 from setpoint.meta import ObjectKey
@@ -61,6 +63,52 @@ async def test_a_live_read_that_fails_is_made_up_for_before_the_cache_is_believe
         assert away_until
         assert [attempt.result for attempt in world.running("widget").timeline.of("default/a")][-1] == "success"
         assert len(await world.list(ConfigMap)) == 1
+
+
+@pytest.mark.parametrize("by", ["create", "keep"])
+@virtual_time
+async def test_an_answer_that_can_not_be_read_is_as_good_as_none(by: str) -> None:
+    """What a webhook made of the object is not what its class says: it is there all the same."""
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        if by == "keep":
+            await ctx.keep(ConfigMap, [generated("g-")])
+        elif not ctx.owned(ConfigMap):
+            await ctx.create(generated("g-"))
+
+    def garbled(inner: Transport) -> Transport:
+        return _Garbled(wires(inner))
+
+    wires = Wires()
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=garbled) as world:
+        wires.wire.delays = {"configmaps": 20.0}
+        await world.create(widget())
+        await advance(60)
+        assert len(await world.list(ConfigMap)) == 1
+
+
+class _Garbled:
+    """The answer to a write of a ConfigMap can't be read."""
+
+    def __init__(self, inner: Transport) -> None:
+        self.inner = inner
+
+    @asynccontextmanager
+    async def send(self, request: Request) -> AsyncIterator[Response]:
+        async with self.inner.send(request) as response:
+            garbled = request.method in ("POST", "PATCH") and "configmaps" in request.path
+            yield _Unreadable(response) if garbled else response
+
+    async def close(self) -> None:
+        await self.inner.close()
+
+
+class _Unreadable(Response):
+    def __init__(self, inner: Response) -> None:
+        self.status, self.headers = inner.status, inner.headers
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        yield b'{"metadata": {"name": []}}'
 
 
 @pytest.mark.parametrize("bad", ["a", "m", "z"])

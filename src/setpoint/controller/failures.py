@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from setpoint.client import ApiError, Conflict, Forbidden, TooManyRequests, TransportError
 from setpoint.controller.outcome import TerminalError
 from setpoint.controller.owner import AdoptionError
+from setpoint.meta import DecodeError
 
 BUGS: Final = (
     TypeError, AttributeError, NameError, LookupError, AssertionError, ArithmeticError, RecursionError,
@@ -89,7 +90,7 @@ def maybe_done(problem: BaseException) -> bool:
         return problem.sent
     if isinstance(problem, ApiError):
         return problem.code >= 500
-    return isinstance(problem, asyncio.CancelledError)
+    return isinstance(problem, asyncio.CancelledError | DecodeError)  # or it was answered, but not in a readable way
 
 
 def describe(problem: BaseException) -> str:
