@@ -242,6 +242,37 @@ async def test_a_controller_at_home_hears_of_what_happens_in_the_others_and_read
 
 
 @virtual_time
+async def test_a_cluster_can_leave_though_the_function_that_maps_its_events_fails() -> None:
+    asked: list[str] = []
+
+    def keys_of(cluster: str, head: Head) -> list[str]:
+        asked.append(head.key)
+        if head.name == "a":
+            raise KeyError("there is always one without the label")
+        return [head.key]
+
+    async def at_home(obj: ConfigMap, ctx: sp.Context) -> None:
+        reconciled.append(ctx.key)
+
+    reconciled: list[str] = []
+    async with world("east") as made:
+        fleet = sp.Fleet()
+        controller = sp.Controller(ConfigMap, at_home, name="home", predicates=[lambda old, new: False])
+        controller.source(fleet.events(ConfigMap, keys_of, namespace="default"))
+        await fleet.engage("east", made.clients["east"])
+        async with manager(made, fleet, controllers=[controller]):
+            await advance(2)
+            asked.clear()
+            reconciled.clear()
+            await fleet.disengage("east")
+            await advance(2)
+            assert asked == ["default/a", "default/b"]
+            assert reconciled == ["default/b"]
+            assert not fleet._caches
+            assert list(fleet) == []
+
+
+@virtual_time
 async def test_only_the_leader_works_in_the_clusters_and_the_next_one_takes_over_there_too() -> None:
     async with world("east") as made:
         fleets = [sp.Fleet(made.controller()) for _ in range(2)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Iterable
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from setpoint.manager.cluster import Cluster
     from setpoint.manager.fleet import Fleet
 
+logger = logging.getLogger("setpoint.fleet")
 ClusterMap: TypeAlias = Callable[[str, Head], Iterable[ObjectKey | str]]
 """``map(cluster, head)``: the keys, at home, that an object in a cluster means."""
 
@@ -76,8 +78,13 @@ class _Listener:
         self._removals.pop(cluster)()
         store = cluster.informer(self._kind).store
         for key in list(store):
-            if (head := store.head(key)) is not None:
+            if (head := store.head(key)) is None:
+                continue
+            try:
                 self.keys.update(dict.fromkeys(self._map(cluster.name, head)))
+            except Exception:  # as a cache's own handlers: what fails for one object stops nothing else
+                extra = {"fields": {"cluster": cluster.name, "object": f"{self._kind.__name__} {key}"}}
+                logger.exception("an object of a cluster that left can't be mapped to keys", extra=extra)
         if self.keys:
             self.some.set()
 
