@@ -242,6 +242,29 @@ async def test_a_controller_at_home_hears_of_what_happens_in_the_others_and_read
 
 
 @virtual_time
+async def test_a_manager_that_ends_while_a_cluster_leaves_leaves_nothing_of_it_behind() -> None:
+    async def long(obj: ConfigMap, ctx: sp.Context) -> None:
+        await asyncio.sleep(3600)
+
+    class ComesAndGoes:
+        async def run(self, fleet: sp.Fleet, home: Client) -> None:
+            await fleet.engage("east", made.clients["east"])
+            await asyncio.sleep(2)
+            await fleet.disengage("east")
+
+    async with world("east") as made:
+        before = asyncio.all_tasks()
+        controller = sp.Controller(ConfigMap, long, namespace="default")
+        fleet = sp.Fleet(controller, provider=ComesAndGoes())
+        async with manager(made, fleet, shutdown_timeout=1.0):
+            await advance(5)
+            assert list(fleet) == [], "it is on its way out, and has 10 s for what is under way"
+            assert len(fleet._caches) == 1
+        assert not fleet._caches
+        assert asyncio.all_tasks() == before
+
+
+@virtual_time
 async def test_a_cluster_can_leave_though_the_function_that_maps_its_events_fails() -> None:
     asked: list[str] = []
 
