@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from setpoint.client import ApiError, Client, ClientConfig, HttpTransport, RetryPolicy, StaticToken, TransportError
 from setpoint.client.connection import Broken, Connection
+from setpoint.client.dial import Dialer
 
 from .certificates import make, server_context
 from .conftest import Answer, Server, Thing, answer, listening
@@ -263,6 +264,39 @@ async def test_trailers_say_nothing_and_are_not_kept() -> None:
     assert connection.headers == said
     assert await connection.rest(10, None, None) == b"a"
     assert connection.usable
+
+
+async def test_closing_ends_also_what_began_before_the_certificates_changed_twice(tmp_path: Path) -> None:
+    ca, slow = make("ca"), asyncio.Event()
+    asked_for = asyncio.Event()
+
+    class Dialing(Dialer):
+        async def dial(self, on_lost: Callable[[Connection], None]) -> Connection:
+            await slow.wait()
+            return await super().dial(on_lost)
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        asked_for.set()
+        await asyncio.Event().wait()
+
+    async with serving(talk, server_context(make("server", ca), tmp_path)) as url:
+        config = ClientConfig(server=url, ca_data=ca.cert_pem)
+        transport = HttpTransport(config)
+        pool = await transport._current()
+        pool.dialer = Dialing(config, pool.dialer.context)
+        async with Client(transport, retry=RetryPolicy(attempts=0)) as client:
+            request = asyncio.ensure_future(client.request("GET", "/x", timeout=None))
+            await asyncio.sleep(0)
+            for _ in range(2):
+                await asyncio.sleep(0)
+                transport._retire()
+                await transport._current()
+            slow.set()
+            await asked_for.wait()
+        async with asyncio.timeout(5):
+            with pytest.raises(TransportError, match="the transport was closed"):
+                await request
 
 
 async def test_connections_that_nobody_needs_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -207,7 +207,7 @@ class HttpTransport(Transport):
 
     def _retire(self) -> None:
         """Puts the pool aside, and forgets those put aside earlier that nobody uses any more."""
-        self._old = [pool for pool in self._old if pool.connections]
+        self._old = [pool for pool in self._old if pool.needed]
         if self._pool is not None:
             self._pool.retire()
             self._old.append(self._pool)

@@ -27,6 +27,7 @@ class Pool:
         self.certificate = certificate
         self.connections: set[Connection] = set()
         self._idle: list[Connection] = []
+        self._dialing = 0
         self._retired = False
         self._sweeper: asyncio.TimerHandle | None = None
 
@@ -34,6 +35,11 @@ class Pool:
     def in_use(self) -> int:
         """Connections on which an exchange is under way."""
         return sum(not connection.ended for connection in self.connections) - len(self._idle)
+
+    @property
+    def needed(self) -> bool:
+        """Whether there are connections, or will be."""
+        return bool(self.connections) or self._dialing > 0
 
     def take(self) -> Connection | None:
         """The connection that was used last, None where there is none."""
@@ -51,7 +57,11 @@ class Pool:
         Raises:
             TransportError: there is none to be had.
         """
-        connection = await self.dialer.dial(self._lost)
+        self._dialing += 1
+        try:
+            connection = await self.dialer.dial(self._lost)
+        finally:
+            self._dialing -= 1
         if not connection.lost.done():
             self.connections.add(connection)
         return connection
