@@ -1,8 +1,8 @@
 """TLS of one connection, by way of `ssl.SSLObject`, for servers whose requests are small.
 
-asyncio's own has a buffer of a quarter of a megabyte for each connection, and costs as much as an answer does: for
-every request it asks OpenSSL once more than needed and is told so by an exception. What is the same: what a protocol
-sees of its transport, and that a connection is closed by both sides (RFC 8446, 6.1), or after `LINGER`.
+asyncio's own keeps a buffer of a quarter of a megabyte for each connection, and for every request asks OpenSSL once
+more than needed, to be told so by an exception; an exchange over it costs about a third more. What is the same: what a
+protocol sees of its transport, and that a connection is closed by both sides (RFC 8446, 6.1), or after `LINGER`.
 """
 
 from __future__ import annotations
