@@ -65,6 +65,55 @@ async def test_a_live_read_that_fails_is_made_up_for_before_the_cache_is_believe
         assert len(await world.list(ConfigMap)) == 1
 
 
+class _Overtaken:
+    """The first write of a ConfigMap is done five seconds later, when nobody waits for it any more."""
+
+    def __init__(self, inner: Transport) -> None:
+        self.inner = inner
+        self.done: asyncio.Task[None] | None = None
+
+    @asynccontextmanager
+    async def send(self, request: Request) -> AsyncIterator[Response]:
+        if self.done is None and request.method == "PATCH" and "configmaps" in request.path:
+            self.done = asyncio.ensure_future(self._later(request))
+            await asyncio.sleep(3600)
+        async with self.inner.send(request) as response:
+            yield response
+
+    async def _later(self, request: Request) -> None:
+        await asyncio.sleep(5)
+        async with self.inner.send(request) as response:
+            assert response.status == 200, "it meets what was made in its place"
+
+    async def close(self) -> None:
+        await self.inner.close()
+
+
+@virtual_time
+async def test_a_write_that_is_done_long_after_it_was_given_up_makes_none_too_many() -> None:
+    """It may hang in a webhook while the next attempt reads live, and sees nothing."""
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        await ctx.keep(ConfigMap, [generated("g-")])
+
+    overtaken: list[_Overtaken] = []
+
+    def transport(inner: Transport) -> Transport:
+        overtaken.append(_Overtaken(inner))
+        return overtaken[0]
+
+    async with bare(sp.Controller(Widget, reconcile, timeout=1.0).owns(ConfigMap), transport=transport) as world:
+        await world.create(widget())
+        for _ in range(40):
+            await advance(0.5)
+            assert len(await world.list(ConfigMap)) <= 1
+        done = overtaken[0].done
+        assert done is not None
+        await done
+        assert len(await world.list(ConfigMap)) == 1
+        assert not world.running("widget").applied._keys[ObjectKey("default/a")].popitem()[1].drawn
+
+
 @pytest.mark.parametrize("by", ["create", "keep"])
 @virtual_time
 async def test_an_answer_that_can_not_be_read_is_as_good_as_none(by: str) -> None:

@@ -23,11 +23,12 @@ class Applied(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What is known of the children that one `Context.keep` of a key looks after: what was applied, and whose last
-    write failed."""
+    """What is known of the children that one `Context.keep` of a key looks after: what was applied, whose last
+    write failed, and the names that were drawn for new ones of which nobody knows whether they are there."""
 
     applied: dict[ObjectKey, Applied]
     failed: set[ObjectKey]
+    drawn: set[ObjectKey]
 
 
 class AppliedChildren:
@@ -45,7 +46,7 @@ class AppliedChildren:
         """The children of ``key`` that one `Context.keep` looks after."""
         sorts = self._keys.setdefault(key, {})
         place = (gvr, str(selector))
-        known = sorts[place] = sorts.pop(place) if place in sorts else Known({}, set())
+        known = sorts[place] = sorts.pop(place) if place in sorts else Known({}, set(), set())
         if len(sorts) > MAX_SELECTORS:
             del sorts[next(iter(sorts))]
         return known

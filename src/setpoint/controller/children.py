@@ -64,7 +64,7 @@ class Children(Generic[T]):
         self._selector = selector
         self._adopt = adopt
         self._force = force
-        self._applied, self._failed = run.applied.of(context.key, self._resource.gvr, selector)
+        self._applied, self._failed, self._drawn = run.applied.of(context.key, self._resource.gvr, selector)
         self._live: dict[ObjectKey, T] | None = None
 
     async def keep(self, wanted: Iterable[T]) -> list[T]:
@@ -76,12 +76,13 @@ class Children(Generic[T]):
             for child in self._context.owned(self._kind)
             if self._is_mine(child) and self._selector.matches(child.labels)
         }
+        self._drawn.difference_update(mine)
         children = list(self._placed(prepared, mine))
         keys = {child.key for child in children}
         for key in [key for key in self._applied if key not in keys]:
             del self._applied[key]
         surplus = [child for key, child in mine.items() if key not in keys and not child.is_deleting]
-        self._failed &= keys | mine.keys()
+        self._failed.intersection_update(keys | mine.keys())
         problems = await self._all({child.key: self._deletion(child) for child in surplus})
 
         result: dict[ObjectKey, T] = {}
@@ -190,10 +191,16 @@ class Children(Generic[T]):
             yield self._child(_renamed(obj, name), None, new_name=True)
 
     def _new_name(self, prefix: str, namespace: str, taken: set[ObjectKey]) -> str:
-        """Drawn here and not by the server, so that a write whose answer is lost can be found again by its name."""
-        random = self._run.random
+        """Drawn here and not by the server: a write whose answer was lost is made again under the same name, so it does
+        not matter when the first one is done, if ever."""
+        random, start = self._run.random, prefix[:_MAX_PREFIX]
+        for key in sorted(self._drawn - taken):
+            alike = key.namespace == namespace and key.name.startswith(start)
+            if alike and len(key.name) == len(start) + _SUFFIX and self._cached(key) is None:
+                taken.add(key)
+                return key.name
         while True:
-            name = prefix[:_MAX_PREFIX] + "".join(random.choice(_LETTERS) for _ in range(_SUFFIX))
+            name = start + "".join(random.choice(_LETTERS) for _ in range(_SUFFIX))
             key = ObjectKey.of(namespace, name)
             if key not in taken and self._cached(key) is None:
                 taken.add(key)
@@ -289,11 +296,13 @@ class Children(Generic[T]):
                 )
             except BaseException as problem:
                 if child.new_name and maybe_done(problem):
+                    self._drawn.add(child.key)
                     run.barriers.doubt(context.key, self._resource.gvr)
                 raise
             run.answered(context, answer, before=raw_of(child.present) if child.present is not None else None)
             version = answer.metadata.resource_version
             self._applied[child.key] = Applied(answer.uid, child.digest, _carried(child.body, answer), version)
+            self._drawn.discard(child.key)
             result[child.key] = answer
 
         return write

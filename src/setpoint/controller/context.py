@@ -293,7 +293,8 @@ class Context:
           its wanted fields still hold what they held after that. So a reconcile that finds all in order writes nothing.
         - It may be called again at any time: after a crash, a lost answer or a failed reconcile the next call ends in
           the same state. Generated names are drawn before the request is sent; where an answer was lost, the next
-          reconcile of the key looks live, so that there is never one too many.
+          reconcile of the key looks live, and what is not there is sent again under the same name, so that there is
+          never one too many.
         - What belongs to somebody else is not touched. An object of a wanted name that has no controller is taken over
           only with ``adopt``, or if it was this object's before.
         - While the reconciled object is being deleted, nothing is created or changed, only deleted.
