@@ -22,7 +22,8 @@ def default_problem(schema: dict[str, Any]) -> str:
     if strange := unknown_fields(node, schema["default"]):
         return f"it has unknown fields: {', '.join(strange)}"
     problems = validate(node, schema["default"], "default")
-    return to_aggregate_message(problems or _broken_rules(schema))
+    # a server's words for a value that is no part of an object have an empty path in them
+    return to_aggregate_message(problems or _broken_rules(schema)).replace(":  in body ", ": ")
 
 
 def _broken_rules(schema: dict[str, Any]) -> list[FieldError]:
