@@ -13,6 +13,7 @@ import json
 import secrets
 import sys
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +26,27 @@ from .scripts import SCRIPTS
 from .talk import Talk
 
 JsonObject = dict[str, Any]
+WHEN = "when.json"
+"""In a folder of recordings: the time of each. Some answers tell the age of what has a time of its own."""
 
 
-async def hear(place: str, name: str) -> list[JsonObject]:
-    """What is said in the script ``name`` with the server at ``place``."""
+def recorded_at(folder: Path) -> dict[str, datetime]:
+    """When each script in ``folder`` was recorded."""
+    return {name: datetime.fromisoformat(text) for name, text in json.loads((folder / WHEN).read_text()).items()}
+
+
+async def hear(place: str, name: str, *, began: datetime | None = None) -> list[JsonObject]:
+    """What is said in the script ``name`` with the server at ``place``.
+
+    ``began``: the wall-clock time at which an embedded server starts, from where its time goes on; now, if left out.
+    """
     if Path(place).is_dir():
         return [json.loads(line) for line in (Path(place) / f"{name}.jsonl").read_text().splitlines()]
     namespace = f"c{secrets.token_hex(4)}"
     if place == "embedded":
-        async with ApiServer() as server:
+        loop = asyncio.get_running_loop()
+        start, moment = loop.time(), began or datetime.now(UTC)
+        async with ApiServer(now=lambda: moment + timedelta(seconds=loop.time() - start)) as server:
             return await _hold(Talk(InProcessTransport(server.handle), namespace), name)
     transport = HttpTransport(load_kubeconfig(place))
     try:
@@ -71,6 +84,10 @@ async def main() -> int:
             given.record.mkdir(parents=True, exist_ok=True)
             lines = (json.dumps(entry, sort_keys=True) for entry in logs[0])
             (given.record / f"{name}.jsonl").write_text("".join(f"{line}\n" for line in lines))
+            when = recorded_at(given.record) if (given.record / WHEN).exists() else {}
+            when[name] = datetime.now(UTC).replace(microsecond=0)
+            times = {known: time.isoformat() for known, time in sorted(when.items())}
+            (given.record / WHEN).write_text(json.dumps(times, indent=1) + "\n")
             continue
         last = ""
         for request, path, one, other in differences(*logs):
