@@ -63,6 +63,7 @@ class InformerFactory:
         streaming_lists: bool = True,
         page_size: int | None = None,
         min_watch_timeout: float = 300.0,
+        bookmarks: bool = True,
         idle_timeout: float | None = 330.0,
     ) -> None:
         self._client = client
@@ -75,6 +76,7 @@ class InformerFactory:
             "streaming_lists": streaming_lists,
             "page_size": page_size,
             "min_watch_timeout": min_watch_timeout,
+            "bookmarks": bookmarks,
             "idle_timeout": idle_timeout,
         }
         self._shared: dict[Hashable, SharedInformer] = {}

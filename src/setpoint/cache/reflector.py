@@ -68,6 +68,8 @@ class Reflector:
     - Waits are those of `Backoff`.
     - Each watch asks the server to end it after a random time between one and two ``min_watch_timeout`` (at least 5
       minutes). A stream without a byte for ``idle_timeout`` is dead and taken up again.
+    - Without ``bookmarks`` the server is not asked for any, so a watch over a quiet collection costs nothing; when it
+      ends, the version to go on from may be too old by then, which takes a list. ``idle_timeout`` has to be None.
     - Lists are streamed (``sendInitialEvents``) where the server can; if it refuses, or is silent for 30 seconds, this
       one list is made the old way.
     - Pages of 500, but one list where the server answers from its watch cache (any version but ``""``), unless that
@@ -89,6 +91,7 @@ class Reflector:
         streaming_lists: bool = True,
         page_size: int | None = None,
         min_watch_timeout: float = MIN_WATCH_TIMEOUT,
+        bookmarks: bool = True,
         idle_timeout: float | None = IDLE_TIMEOUT,
         backoff: Backoff | None = None,
         on_error: Callable[[Exception], None] | None = None,
@@ -105,6 +108,7 @@ class Reflector:
         self._streaming_lists = streaming_lists
         self._page_size = page_size
         self._min_watch_timeout = max(min_watch_timeout, MIN_WATCH_TIMEOUT)
+        self._bookmarks = bookmarks
         self._idle_timeout = idle_timeout
         self._backoff = backoff if backoff is not None else Backoff(random)
         self._on_error = on_error
@@ -280,8 +284,9 @@ class Reflector:
         """One watch; returns when the server ends it in the ordinary way."""
         loop, counters = asyncio.get_running_loop(), self.counters
         timeout = self._min_watch_timeout * (1 + self._random.random())
-        query = [*self._query, ("watch", "true"), ("allowWatchBookmarks", "true")]
-        query += [("timeoutSeconds", str(int(timeout))), *extra]
+        query = [*self._query, ("watch", "true"), ("timeoutSeconds", str(int(timeout))), *extra]
+        if self._bookmarks or initial is not None:  # a streamed list ends with one
+            query.append(("allowWatchBookmarks", "true"))
         if version:
             query.append(("resourceVersion", version))
         started, before = loop.time(), self.last_resource_version

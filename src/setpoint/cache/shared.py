@@ -40,6 +40,7 @@ class SharedInformer:
         streaming_lists: bool = True,
         page_size: int | None = None,
         min_watch_timeout: float = 300.0,
+        bookmarks: bool = True,
         idle_timeout: float | None = 330.0,
     ) -> None:
         self.scope = scope
@@ -63,6 +64,7 @@ class SharedInformer:
             streaming_lists=streaming_lists,
             page_size=page_size,
             min_watch_timeout=min_watch_timeout,
+            bookmarks=bookmarks,
             idle_timeout=idle_timeout,
             on_error=self._on_error,
         )

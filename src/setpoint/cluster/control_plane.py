@@ -6,8 +6,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from random import Random
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
+from setpoint.cache import InformerFactory
 from setpoint.client import Client
 from setpoint.cluster.deployments import Deployments
 from setpoint.cluster.garbage_collector import GarbageCollector
@@ -19,6 +20,9 @@ from setpoint.cluster.resources import ServedResources
 from setpoint.controller import Controller
 from setpoint.manager import Manager
 
+WATCH_SECONDS: Final = 12 * 3600.0
+"""How long a watch of the control plane lasts at least."""
+
 
 class ControlPlane:
     """Garbage collection, namespace lifecycle, Deployments, ReplicaSets and hollow nodes, against one API server.
@@ -28,10 +32,12 @@ class ControlPlane:
         ...
     ```
 
-    It is one `Manager` with ordinary controllers, and shares one set of caches among them.
+    It is one `Manager` with ordinary controllers, and shares one set of caches among them. While nothing changes it
+    does nothing: the server is in this process, so a silent watch is a quiet collection and never a dead connection.
+    That is why its watches are long, without bookmarks and without a limit to silence.
 
     Args:
-        client: may do everything (``system:admin``).
+        client: of a server in this process; may do everything (``system:admin``).
         nodes: how many hollow nodes there are; 0 for none, so that pods stay pending.
         pod_start_seconds, pod_stop_seconds: how long hollow pods take to become ready and to end, by the loop's clock.
         garbage_collection: whether what has lost its owners goes.
@@ -64,8 +70,22 @@ class ControlPlane:
             self.nodes = HollowNodes(client, nodes, now=now)
             kubelet = HollowKubelet(self.nodes.names, start_seconds=pod_start_seconds, stop_seconds=pod_stop_seconds)
             controllers.append(kubelet.controller)
+        factory = InformerFactory(
+            client,
+            random=random,
+            streaming_lists=False,
+            min_watch_timeout=WATCH_SECONDS,
+            bookmarks=False,
+            idle_timeout=None,
+        )
         self.manager = Manager(
-            client, controllers=controllers, shutdown_timeout=5.0, now=now, random=random, instance="control-plane"
+            client,
+            controllers=controllers,
+            factory=factory,
+            shutdown_timeout=5.0,
+            now=now,
+            random=random,
+            instance="control-plane",
         )
         self.garbage_collector: GarbageCollector | None = None
         if garbage_collection:

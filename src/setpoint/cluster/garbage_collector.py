@@ -26,7 +26,8 @@ MAX_ABSENT: Final = 4096
 SYNC_PATIENCE: Final = 10.0
 """Seconds that new caches may take before work goes on without them."""
 RESCAN: Final = 30.0
-"""Seconds after which the server is asked again what it serves."""
+"""Seconds after which the server is asked again what it serves, when it could not say all of it."""
+_AGGREGATION: Final = "apiregistration.k8s.io"
 logger = logging.getLogger("setpoint.gc")
 
 
@@ -58,7 +59,8 @@ class GarbageCollector:
     - Orphan: dependents lose their reference before the owner goes.
     - Owners are looked for in the dependent's namespace, or in none if their kind is cluster-scoped: a reference into
       another namespace is one to nobody.
-    - Custom resources are followed as soon as they are served, and no longer when they aren't.
+    - Custom resources, and those of aggregated servers, are followed as soon as they are served, and no longer when
+      they aren't: a change of a CustomResourceDefinition or an APIService makes it ask the server what it serves.
 
     *Caveats*: an owner of a kind that the server does not serve is neither living nor gone: its dependents stay until
     it is served again.
@@ -130,15 +132,17 @@ class GarbageCollector:
     async def _keep_scanning(self) -> None:
         while True:
             self._rescan.clear()
+            complete = False
             try:
                 served = [resource for resource in await self._resources() if is_collectable(resource)]
                 await self._follow(served)
                 self._settled.set()
                 self.scanned.set()
+                complete = not self._resources.missing
             except (ApiError, TransportError) as problem:
                 logger.warning("can't ask the server what it serves", extra={"fields": {"error": str(problem)}})
             try:
-                async with asyncio.timeout(RESCAN):
+                async with asyncio.timeout(None if complete else RESCAN):
                     await self._rescan.wait()
             except TimeoutError:
                 self._resources.forget()
@@ -168,13 +172,21 @@ class GarbageCollector:
             logger.warning("some resources can't be followed yet", extra={"fields": {"resources": behind}})
 
     def _subscribe(self, gvr: GroupVersionResource, informer: Informer[Any]) -> HandlerRegistration:
-        def on_add(head: Head, _initial: bool) -> None:
+        declares = gvr.group == _AGGREGATION  # what other servers serve under this one's address
+
+        def on_add(head: Head, initial: bool) -> None:
             self._put(gvr, head, None)
+            if declares and not initial:
+                self._changed()
 
         def on_update(old: Head, new: Head) -> None:
             self._put(gvr, new, old)
+            if declares:
+                self._changed()
 
         def on_delete(head: Head, _unknown: bool) -> None:
+            if declares:
+                self._changed()
             node = self.graph.remove(head.uid)
             owners = node.owners if node is not None else ()
             self._enqueue_dependents(head.uid)
