@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -434,3 +438,68 @@ def app_label(head: Head) -> list[str]:
 
 TestStoreAgainstDict = StoreAgainstDict.TestCase
 TestStoreAgainstDict.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+
+
+def test_an_index_that_comes_while_a_list_does_knows_what_the_list_brought() -> None:
+    store = make_store()
+    put(store, pod("a", version=1, labels={"app": "x"}))
+    put(store, pod("b", version=2, labels={"app": "y"}))
+    replacement = store.replacement()
+    replacement.add("default/a", store.intake.read(to_bytes(pod("a", version=3, labels={"app": "y"}))))
+    store.add_index("app", lambda head: (head.labels["app"],))
+    assert lister(store).keys(selector="app=x") == ["default/a"]
+    replacement.add("default/b", store.intake.read(to_bytes(pod("b", version=2, labels={"app": "y"}))))
+    for _ in replacement.finish():
+        pass
+    assert lister(store).keys(selector="app=y") == ["default/b", "default/a"]
+    assert lister(store).keys(selector="app=x") == []
+    assert lister(store).keys(index=("app", "y")) == ["default/b", "default/a"]
+    # and the records that were sealed under the fewer indexes are no trap for later changes
+    put(store, pod("a", version=4, labels={"app": "z"}))
+    assert lister(store).keys(index=("app", "y")) == ["default/b"]
+    assert lister(store).keys(selector="app=z") == ["default/a"]
+
+
+ORDERS = """
+import json, sys
+from tests.cache.test_store import lister, make_store, put
+from tests.cache.fakes import pod
+store = make_store()
+for number in range(40):
+    name = f"pod-{number * 7919 % 1009}"
+    put(store, pod(name, version=number + 1, owner="o", labels={"app": f"app-{number % 2}"}))
+store.remove("default/pod-0")
+read = lister(store)
+json.dump(
+    [
+        read.keys(),
+        read.keys(namespace="default"),
+        read.keys(index=("owner", "o")),
+        read.keys(selector="app in (app-0, app-1)"),
+        read.keys(selector="app=app-1"),
+    ],
+    sys.stdout,
+)
+"""
+
+
+def test_the_order_of_what_a_lister_returns_does_not_depend_on_the_hash_seed() -> None:
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", ORDERS],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=Path(__file__).parents[2],
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    ]
+    assert said[0] == said[1] == said[2]
+    orders = json.loads(said[0])
+    assert orders[0] == orders[1] == orders[2]
+    assert len(orders[0]) == 39
+
+
+@pytest.mark.parametrize("version", ["٣", "1" * 6000, "18446744073709551616", "-1", "1_0", " 1", ""])
+def test_what_is_no_number_of_64_bits_is_no_version_number(version: str) -> None:
+    assert version_number(version) == 0

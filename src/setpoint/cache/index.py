@@ -14,7 +14,10 @@ _FEW = 8
 
 
 class Index:
-    """The keys by value. A posting costs one reference where a value has one key, a tuple up to eight, then a set.
+    """The keys by value, in the order in which they came.
+
+    A posting costs one reference where a value has one key, a tuple up to eight, then a dict, which keeps its order and
+    takes half of what a set does.
 
     ``function`` must depend on its argument alone. With a ``projection`` the function gets an instance of that class,
     decoded from the object; without, its `Head`.
@@ -25,27 +28,27 @@ class Index:
     def __init__(self, function: IndexFunction, projection: type[Any] | None = None) -> None:
         self.function = function
         self.projection = projection
-        self._postings: dict[str, str | tuple[str, ...] | set[str]] = {}
+        self._postings: dict[str, str | tuple[str, ...] | dict[str, None]] = {}
 
     def add(self, value: str, key: str) -> None:
         posting = self._postings.get(value)
         if posting is None:
             self._postings[value] = key
-        elif isinstance(posting, set):
-            posting.add(key)
+        elif isinstance(posting, dict):
+            posting[key] = None
         else:
             keys = (posting,) if isinstance(posting, str) else posting
             if key in keys:
                 return
             keys = (*keys, key)
-            self._postings[value] = keys if len(keys) <= _FEW else set(keys)
+            self._postings[value] = keys if len(keys) <= _FEW else dict.fromkeys(keys)
 
     def discard(self, value: str, key: str) -> None:
         posting = self._postings.get(value)
         if posting is None:
             return
-        if isinstance(posting, set):
-            posting.discard(key)
+        if isinstance(posting, dict):
+            posting.pop(key, None)
             if not posting:
                 del self._postings[value]
         elif isinstance(posting, str):

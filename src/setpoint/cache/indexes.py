@@ -29,14 +29,15 @@ class Indexes:
     ``read`` gives head and document of a record. A function that fails for an object leaves it out of its index.
     """
 
-    __slots__ = ("_all", "_labels", "_named", "_read", "_salt")
+    __slots__ = ("_all", "_labels", "_named", "_read", "epoch")
 
     def __init__(self, read: Callable[[Record], tuple[Head, bytes]]) -> None:
         self._read = read
         self._named: dict[str, Index] = {OWNER: Index(by_owner)}
         self._labels: dict[str, Index] = {}
         self._all: tuple[Index, ...] = tuple(self._named.values())
-        self._salt = 0
+        self.epoch = 0
+        """Changes when an index comes: fingerprints of one epoch say nothing in another."""
 
     # -- looking up ----------------------------------------------------------------------------------------------------
 
@@ -49,7 +50,7 @@ class Indexes:
 
     def labelled(self, selector: Selector, records: Mapping[str, Record]) -> Iterable[str] | None:
         """See `Store.labelled`."""
-        best: set[str] | list[str] | None = None
+        best: list[str] | None = None
         for requirement in selector.requirements:
             if requirement.operator not in ("=", "in"):
                 continue
@@ -59,7 +60,7 @@ class Indexes:
                     continue
                 index = self._labels[requirement.key] = Index(by_label(requirement.key))
                 self._build(index, records)
-            keys = [key for value in requirement.values for key in index.keys(value)]
+            keys = [key for value in sorted(requirement.values) for key in index.keys(value)]
             if best is None or len(keys) < len(best):
                 best = keys
         return best
@@ -85,7 +86,7 @@ class Indexes:
             for value in self._values(index, *self._read(record), strict=strict):
                 index.add(value, key)
         # What records know of their index values is out of date now: the next change of each looks at the old state.
-        self._salt += 1
+        self.epoch += 1
         self._all = (*self._named.values(), *self._labels.values())
 
     # -- changes -------------------------------------------------------------------------------------------------------
@@ -103,8 +104,8 @@ class Indexes:
         owners = head.owner_references
         if owners:
             refs = tuple([(each.uid, each.controller, each.kind, each.name, each.api_version) for each in owners])
-            return hash((self._salt, values, head.uid, refs)) & _MASK
-        return hash((self._salt, values, head.uid)) & _MASK
+            return hash((self.epoch, values, head.uid, refs)) & _MASK
+        return hash((self.epoch, values, head.uid)) & _MASK
 
     def change(self, key: str, old: Record | None, values: Values | None) -> None:
         """The object at ``key`` was ``old`` and has ``values`` now; None is absence."""

@@ -111,7 +111,8 @@ class Lister(Generic[K]):
         index: tuple[str, str] | None = None,
         as_: type[Any] | None = None,
     ) -> builtins.list[Any]:
-        """The objects that fit all that is given, in no order.
+        """The objects that fit all that is given. Those come first that the cache (or the index, under that value) has
+        had for longest: the order depends on the changes that came, and on nothing else.
 
         ``index`` is the name of an index and a value in it. ``selector`` matches labels. A ``namespace`` of None (or
         ``""``) is all namespaces.

@@ -24,7 +24,8 @@ def version_number(resource_version: str) -> int:
     Since Kubernetes 1.35 versions are promised to be comparable this way (KEP-5504). Servers of other makes may send
     anything; such versions can only be compared for equality.
     """
-    if resource_version.isdecimal():
+    # Longer numbers are none that 64 bits hold, and Python refuses to read very long ones.
+    if len(resource_version) <= 20 and resource_version.isascii() and resource_version.isdigit():
         number = int(resource_version)
         return number if number < 1 << 64 else 0
     return 0

@@ -18,6 +18,7 @@ class Replacement:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._fresh: dict[str, Record] = {}
+        self._epoch = store.index_epoch
 
     def __len__(self) -> int:
         return len(self._fresh)
@@ -38,4 +39,4 @@ class Replacement:
     def finish(self) -> Iterator[Change]:
         """Make the store equal to the list, in one step; then the differences: first what went, then what came."""
         fresh, self._fresh = self._fresh, {}
-        return self._store.replace(fresh)
+        return self._store.replace(fresh, self._epoch)

@@ -3,6 +3,8 @@
 *Guarantees*
 
 - A read sees one state of the store; nothing changes while no coroutine waits.
+- What is asked for twice comes in the same order, which depends on the changes that came and on nothing else: what
+  came first is first.
 - A change and its index updates happen in one step: no index ever names an object that has not the value.
 - What is read is the caller's own: documents are decompressed for each read, so nothing is shared.
 - `Store.snapshot` gives a view that later changes don't touch.
@@ -24,7 +26,16 @@ from setpoint.cache.compression import PLAIN, Compressor
 from setpoint.cache.index import Index, IndexFunction
 from setpoint.cache.indexes import Indexes, Values
 from setpoint.cache.intake import Intake, Item
-from setpoint.cache.record import TRAILER_BYTES, Record, scheme_of, seal, unseal, version_number, version_of
+from setpoint.cache.record import (
+    TRAILER_BYTES,
+    Record,
+    same_fingerprint,
+    scheme_of,
+    seal,
+    unseal,
+    version_number,
+    version_of,
+)
 from setpoint.cache.replacement import Replacement
 from setpoint.cache.snapshot import Snapshot
 from setpoint.cache.training import SAMPLE_BYTES, SAMPLES, Training
@@ -63,7 +74,7 @@ class Store:
         self.stored_bytes = 0
         self._compressor = Compressor()
         self._records: dict[str, Record] = {}
-        self._namespaces: dict[str, set[str]] = {}
+        self._namespaces: dict[str, dict[str, None]] = {}
         self._indexes = Indexes(self._read)
         self._snapshots: list[weakref.ref[Snapshot]] = []
         self._training = Training(self._compressor)
@@ -182,20 +193,21 @@ class Store:
         old = self._records.get(key)
         if old is not None and version and version <= version_of(old):
             return STALE
-        record, small, values, fingerprint = self.seal(item, version)
+        record, small, values = self.seal(item, version)
         length = len(document)
-        self._set(key, head.namespace, old, record, length, values, fingerprint)
+        changed = old is None or not same_fingerprint(old, record)
+        self._set(key, head.namespace, old, record, length, values if changed else None)
         if self._training.put(length, small, len(self._records)):
             self._consider_training()
         return old
 
-    def seal(self, item: Item, version: int) -> tuple[Record, int, Values, int]:
-        """The record of an object, how long it is without its trailer, its index values and their fingerprint."""
+    def seal(self, item: Item, version: int) -> tuple[Record, int, Values]:
+        """The record of an object, how long it is without its trailer, and its index values."""
         head, document, end = item
         values = self._indexes.values(head, document)
         fingerprint = self._indexes.fingerprint(head, values)
         scheme, small = self._compressor.compress(document)
-        return seal(small, version, fingerprint, end, len(document), scheme), len(small), values, fingerprint
+        return seal(small, version, fingerprint, end, len(document), scheme), len(small), values
 
     def remove(self, key: str) -> Record | None:
         """Remove an object; the answer is its last record, or None if it was not there."""
@@ -207,7 +219,7 @@ class Store:
         namespace, slash, _ = key.partition("/")
         if slash:
             keys = self._namespaces[namespace]
-            keys.discard(key)
+            keys.pop(key, None)
             if not keys:
                 del self._namespaces[namespace]
         self._indexes.change(key, old, None)
@@ -223,9 +235,8 @@ class Store:
         record: Record,
         length: int,
         values: Values | None,
-        fingerprint: int,
     ) -> None:
-        """``values`` may be None where ``old`` is there and has the same fingerprint."""
+        """``values`` may be None where ``old`` is there and every index has the same for it."""
         if self._snapshots:
             self._save(key, old)
         self._records[key] = record
@@ -236,23 +247,32 @@ class Store:
             if namespace:
                 keys = self._namespaces.get(namespace)
                 if keys is None:
-                    keys = self._namespaces[namespace] = set()
-                keys.add(key)
+                    keys = self._namespaces[namespace] = {}
+                keys[key] = None
             self._indexes.change(key, None, values)
         else:
-            _, old_fingerprint, _, old_length, _ = unseal(old)
+            old_length = unseal(old)[3]
             self.stored_bytes -= len(old)
             self.raw_bytes -= old_length
-            if fingerprint != old_fingerprint:
-                assert values is not None
+            if values is not None:
                 self._indexes.change(key, old, values)
 
     def replacement(self) -> Replacement:
         """Begin to replace everything with a fresh list; the store stays as it is until `Replacement.finish`."""
         return Replacement(self)
 
-    def replace(self, fresh: dict[str, Record]) -> Iterator[Change]:
-        """Hold just these records, in one step; then the differences: first what went, then what came."""
+    @property
+    def index_epoch(self) -> int:
+        """Changes when an index comes."""
+        return self._indexes.epoch
+
+    def replace(self, fresh: dict[str, Record], epoch: int) -> Iterator[Change]:
+        """Hold just these records, in one step; then the differences: first what went, then what came.
+
+        ``epoch`` is the `index_epoch` at which the first of them was sealed. An index that came since has not seen
+        them, and equal fingerprints of that time do not speak for it.
+        """
+        indexed = epoch == self._indexes.epoch
         changes = [Change(key, record, None) for key, record in self._records.items() if key not in fresh]
         for change in changes:
             self.remove(change.key)
@@ -262,12 +282,11 @@ class Store:
                 changes.append(Change(key, old, old, True))
                 continue
             changes.append(Change(key, old, record))
-            _, fingerprint, _, length, _ = unseal(record)
             values = None
-            if old is None or unseal(old)[1] != fingerprint:
+            if old is None or not indexed or not same_fingerprint(old, record):
                 values = self._indexes.values(*self._read(record))
             namespace = key.partition("/")[0] if "/" in key else ""
-            self._set(key, namespace, old, record, length, values, fingerprint)
+            self._set(key, namespace, old, record, unseal(record)[3], values)
         self._consider_training()
         return iter(changes)
 
