@@ -75,7 +75,7 @@ def test_quantities_have_a_canonical_form(text: str, canonical: str) -> None:
     assert str(Quantity(text)) == canonical
 
 
-@pytest.mark.parametrize("text", ["", "1x", "Ki", "1 Gi", "1.2.3", "1e", "--1"])
+@pytest.mark.parametrize("text", ["", "1x", "Ki", "1 Gi", "1.2.3", "1e", "--1", "1\n", "1Gi\n", "٣", "１m"])
 def test_what_is_no_quantity_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a quantity"):
         Quantity(text)
