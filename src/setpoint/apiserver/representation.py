@@ -37,10 +37,9 @@ def respond(
     body = document if isinstance(document, bytes) else msgspec.json.encode(document)
     kind = JSON_TYPE
     if yaml:
-        import yaml as pyyaml
+        from setpoint.meta.yaml_text import to_yaml
 
-        dumper = getattr(pyyaml, "CSafeDumper", pyyaml.SafeDumper)
-        body = pyyaml.dump(msgspec.json.decode(body), Dumper=dumper, allow_unicode=True).encode()
+        body = to_yaml([msgspec.json.decode(body)], sort_keys=True).encode()  # sorted, as Go's writer does
         kind = YAML_TYPE
     elif pretty:
         body = msgspec.json.format(body, indent=2)

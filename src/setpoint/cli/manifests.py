@@ -6,8 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import yaml
-
 from setpoint.controller import Controller, watched_kinds
 from setpoint.crd import CustomResource, crd_for
 from setpoint.meta import GroupKind, resource_of
@@ -81,10 +79,3 @@ def cluster_role(controllers: Sequence[Controller[Any]], name: str) -> dict[str,
             for (group, allowed), plurals in sorted(rules.items())
         ],
     }
-
-
-def to_yaml(documents: Iterable[dict[str, Any]]) -> str:
-    """The documents as one YAML stream that ``kubectl apply -f -`` takes."""
-    dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    text: str = yaml.dump_all(documents, Dumper=dumper, sort_keys=False, allow_unicode=True, width=120)
-    return text

@@ -15,13 +15,14 @@ from cyclopts.validators import Number
 
 from setpoint.apps.failures import UsageError, reported
 from setpoint.apps.running import run
-from setpoint.cli.manifests import cluster_role, definitions, to_yaml
+from setpoint.cli.manifests import cluster_role, definitions
 from setpoint.client import Client
 from setpoint.cluster import with_conversions
 from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.controller import Controller, watched_kinds
 from setpoint.manager import Fleet, KubeconfigFolder, LeaderElection, Manager, Sharding
 from setpoint.manager.logging import configure
+from setpoint.meta.yaml_text import to_yaml
 from setpoint.webhook import (
     Admission,
     CertificateFiles,

@@ -12,8 +12,9 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from setpoint.apps.failures import reported
-from setpoint.cli.manifests import definitions_of, to_yaml
+from setpoint.cli.manifests import definitions_of
 from setpoint.client import Client
+from setpoint.meta.yaml_text import to_yaml
 from setpoint.webhook import (
     AdmissionError,
     CertificateError,

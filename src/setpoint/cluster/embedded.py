@@ -9,12 +9,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import yaml
-
 from setpoint.apiserver import ApiServer, HttpFront, MemoryStorage, SqliteStorage
 from setpoint.client import Client, ClientConfig, InProcessTransport, PatchType
 from setpoint.cluster.control_plane import ControlPlane
 from setpoint.cluster.local_webhooks import LocalWebhooks
+from setpoint.meta.yaml_text import to_yaml
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.webhook import Webhooks
 
@@ -91,7 +90,7 @@ class EmbeddedCluster:
             OSError: the file can't be written.
         """
         assert self._front is not None, "the cluster has not been entered"
-        text = yaml.safe_dump(self._front.kubeconfig(), sort_keys=False)
+        text = to_yaml([self._front.kubeconfig()])
         path.parent.mkdir(parents=True, exist_ok=True)
         new = path.with_name(f".{path.name}.{os.getpid()}")
         new.touch(mode=0o600)
