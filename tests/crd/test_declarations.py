@@ -19,6 +19,7 @@ from setpoint.crd import (
     Field,
     Rule,
     Scale,
+    Status,
     at_least_one_of,
     at_most_one_of,
     crd_for,
@@ -27,7 +28,7 @@ from setpoint.crd import (
     schema_of,
     schema_of_type,
 )
-from setpoint.meta import Model, Object, ObjectMeta, Quantity
+from setpoint.meta import Condition, LabelSelector, Model, Object, ObjectMeta, Quantity
 from setpoint.models.batch_v1 import JobTemplateSpec
 from setpoint.models.core_v1 import PersistentVolumeClaim, PodTemplateSpec, ResourceRequirements
 from setpoint.schema import structural
@@ -354,3 +355,31 @@ def test_a_bound_that_its_type_can_not_have_is_found_before_the_first_object() -
 def test_a_misspelt_class_keyword_is_named(base: Any, words: dict[str, Any], says: str) -> None:
     with pytest.raises(TypeError, match=says):
         type(base)("X", (base,), {"__annotations__": {}}, **words)
+
+
+class SelectedSpec(Model):
+    selector: LabelSelector
+    observed: Condition | None = None
+
+
+class Selected(CustomResource, group="grp.example.com", version="v1"):
+    """Selects something."""
+
+    spec: SelectedSpec
+    status: Status = Status()
+
+
+def test_descriptions_are_the_users_own_words_or_the_apis() -> None:
+    schema = schema_of(Selected)
+    assert schema["description"] == "Selects something."
+    assert "description" not in schema["properties"]["status"]
+    condition = schema["properties"]["status"]["properties"]["conditions"]["items"]
+    assert condition["description"] == (
+        "Condition contains details for one aspect of the current state of this API Resource."
+    )
+    assert condition["required"] == ["status", "type"]
+    assert schema["properties"]["spec"]["properties"]["observed"] == condition
+    selector = schema["properties"]["spec"]["properties"]["selector"]
+    assert selector["description"] == "A label selector is a label query over a set of resources."
+    assert selector["x-kubernetes-map-type"] == "atomic"
+    assert "``" not in json.dumps(schema), "that is how our docstrings are written"

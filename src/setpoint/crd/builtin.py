@@ -12,6 +12,7 @@ import re
 from functools import cache
 from typing import Any
 
+from setpoint.meta import Condition
 from setpoint.models.resources import schemas
 from setpoint.schema import copy_json
 
@@ -65,13 +66,20 @@ def is_builtin(kind: type) -> bool:
 
 
 def builtin_schema(kind: type) -> JSONSchema | None:
-    """The structural schema of a generated model, or None if ``kind`` is not one."""
-    if not is_builtin(kind):
+    """The structural schema of a type of Kubernetes' own, or None if ``kind`` is not one.
+
+    That is a generated model, or one of those in ``setpoint.meta`` (`Condition`, `LabelSelector`).
+    """
+    shared = kind.__module__.startswith("setpoint.meta.")
+    if not (shared or is_builtin(kind)):
         return None
-    name = _names().get((kind.__module__.rpartition(".")[2], kind.__name__))
+    name = _names().get(("meta_v1" if shared else kind.__module__.rpartition(".")[2], kind.__name__))
     if name is None:
         return None
     made: JSONSchema = copy_json(_inlined(name))
+    if kind is Condition:
+        # A controller may leave out what its framework fills in; the API's own type asks for all of it.
+        made["required"] = ["status", "type"]
     return made
 
 

@@ -27,9 +27,12 @@ __all__ = ["class_description", "field_descriptions"]
 
 
 def class_description(kind: type) -> str:
-    """The class's own docstring: not one that it inherits, nor the signature that ``@dataclass`` puts there."""
+    """The class's own docstring: not one that it inherits, nor the signature that ``@dataclass`` puts there.
+
+    Nor one of this framework's classes: those speak to programmers, and a definition to users of the API.
+    """
     text = kind.__dict__.get("__doc__")
-    if not isinstance(text, str) or (is_dataclass(kind) and text.startswith(f"{kind.__name__}(")):
+    if not isinstance(text, str) or _is_ours(kind) or (is_dataclass(kind) and text.startswith(f"{kind.__name__}(")):
         return ""
     return inspect.cleandoc(text)
 
@@ -38,9 +41,13 @@ def field_descriptions(kind: type) -> dict[str, str]:
     """The string below each field of the class and its bases, by attribute."""
     found: dict[str, str] = {}
     for base in reversed(kind.__mro__):
-        if "__annotations__" in base.__dict__ or "__annotate_func__" in base.__dict__:
+        if not _is_ours(base) and ("__annotations__" in base.__dict__ or "__annotate_func__" in base.__dict__):
             found |= _own(cast("Hashable", base))
     return found
+
+
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
 @cache
