@@ -30,6 +30,8 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any, ParamSpec, TypeVar, overload
 
+from setpoint.concurrency import told_of
+
 __all__ = [
     "EPOCH",
     "Deadlock",
@@ -276,20 +278,7 @@ def _no_sockets(what: str) -> RuntimeError:
 def _describe(loop: asyncio.AbstractEventLoop, *but: asyncio.Task[Any] | None) -> str:
     tasks = [task for task in asyncio.all_tasks(loop) if task not in but]
     tasks.sort(key=lambda task: (len(task.get_name()), task.get_name()))
-    return "\n".join(_describe_task(task) for task in tasks) or "  (none)"
-
-
-def _describe_task(task: asyncio.Task[Any]) -> str:
-    """The task's name and the lines of code that it waits at, outermost first."""
-    lines = [f"  {task.get_name()}"]
-    awaited: Any = task.get_coro()
-    while awaited is not None:
-        frame = getattr(awaited, "cr_frame", None) or getattr(awaited, "gi_frame", None)
-        if frame is None:
-            break  # a future, or written in C
-        lines.append(f"    {frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_qualname}")
-        awaited = getattr(awaited, "cr_await", None) or getattr(awaited, "gi_yieldfrom", None)
-    return "\n".join(lines)
+    return "\n".join(told_of(task) for task in tasks) or "  (none)"
 
 
 def run(

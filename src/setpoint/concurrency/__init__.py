@@ -1,0 +1,20 @@
+"""Concurrency: tasks, deadlines and semaphores that end well whenever they are cancelled. Knows nothing but asyncio."""
+
+from setpoint.concurrency.deadline import Deadline
+from setpoint.concurrency.semaphore import FairSemaphore
+from setpoint.concurrency.shared import Shared
+from setpoint.concurrency.stack import stack_of, told_of
+from setpoint.concurrency.tasks import TaskScope, end, every, first, until
+
+__all__ = [
+    "Deadline",
+    "FairSemaphore",
+    "Shared",
+    "TaskScope",
+    "end",
+    "every",
+    "first",
+    "stack_of",
+    "told_of",
+    "until",
+]

@@ -1,0 +1,69 @@
+"""A deadline that can be moved at any moment."""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+
+__all__ = ["Deadline"]
+
+
+class Deadline:
+    """``async with Deadline(at):`` what is awaited inside ends at the loop's time ``at``; None is never.
+
+    As `asyncio.timeout_at`, with one difference: `move` and `expire` may be called at any time and by any task of the
+    loop, before the block, within it and after it. `asyncio.Timeout.reschedule` raises `RuntimeError` from the moment
+    on at which the deadline has passed, which nobody but the block's own task can know.
+
+    *Guarantees*: a deadline that has passed stays so. The cancellation of the block's task by somebody else comes out
+    as `asyncio.CancelledError`, also when it comes in the same tick as the deadline.
+
+    Raises (on leaving):
+        TimeoutError: the deadline passed, or `expire` was called, before the block had ended.
+    """
+
+    __slots__ = ("_at", "_settled", "_timeout")
+
+    def __init__(self, at: float | None = None) -> None:
+        self._at = at
+        self._settled = False
+        self._timeout: asyncio.Timeout | None = None
+
+    @property
+    def at(self) -> float | None:
+        """The loop's time at which the block ends, None if it has none; ``-inf`` after `expire`."""
+        return self._at
+
+    @property
+    def expired(self) -> bool:
+        """Whether the block was cancelled by this."""
+        return self._timeout is not None and self._timeout.expired()
+
+    def move(self, at: float | None) -> None:
+        """Sets another deadline. Without effect once the old one has passed, `expire` was called, or the block left."""
+        timeout = self._timeout
+        if self._settled or (timeout is not None and timeout.expired()):
+            return
+        self._at = at
+        if timeout is not None:
+            timeout.reschedule(at)
+
+    def expire(self) -> None:
+        """Ends the block in the loop's next turn, or as soon as it is entered. May be called again."""
+        self.move(float("-inf"))
+        self._settled = True
+
+    async def __aenter__(self) -> Deadline:
+        if self._timeout is not None:
+            raise RuntimeError("a deadline is for one block; make another one")
+        timeout = asyncio.timeout_at(self._at)
+        await timeout.__aenter__()
+        self._timeout = timeout
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._timeout is not None
+        self._settled = True
+        await self._timeout.__aexit__(kind, error, trace)

@@ -1,0 +1,78 @@
+"""A fair semaphore whose number of places may change."""
+
+from __future__ import annotations
+
+import asyncio
+
+__all__ = ["FairSemaphore"]
+
+
+class FairSemaphore:
+    """At most ``places`` holders at a time; others wait, first come, first served.
+
+    *Guarantees*
+
+    - Whoever waits may be cancelled at any moment, alone or together with others: it leaves the queue, and a place
+      that had just been given to it goes to the next.
+    - A place that is free is never left so while somebody waits.
+
+    ``places`` must be at least 1. With fewer places than holders (`resize`), those holders keep theirs.
+    """
+
+    __slots__ = ("_places", "_waiting", "taken")
+
+    def __init__(self, places: int) -> None:
+        if places < 1:
+            raise ValueError(f"a semaphore needs at least one place, not {places}")
+        self._places = places
+        self.taken = 0
+        """How many places are held."""
+        self._waiting: dict[asyncio.Future[None], None] = {}
+
+    @property
+    def places(self) -> int:
+        return self._places
+
+    @property
+    def waiting(self) -> int:
+        """How many wait for a place."""
+        return len(self._waiting)
+
+    async def acquire(self) -> None:
+        """Waits for a place. Every `acquire` that returned needs one `release`."""
+        if self.taken < self._places and not self._waiting:
+            self.taken += 1
+            return
+        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting[place] = None
+        try:
+            await place
+        except BaseException:
+            if place.done() and not place.cancelled():
+                self.taken -= 1  # the place came together with the cancellation
+            else:
+                self._waiting.pop(place, None)
+            self._admit()
+            raise
+
+    def release(self) -> None:
+        """Gives a place back."""
+        if not self.taken:
+            raise RuntimeError("released more often than acquired")
+        self.taken -= 1
+        self._admit()
+
+    def resize(self, places: int) -> None:
+        """Sets the number of places."""
+        if places < 1:
+            raise ValueError(f"a semaphore needs at least one place, not {places}")
+        self._places = places
+        self._admit()
+
+    def _admit(self) -> None:
+        while self._waiting and self.taken < self._places:
+            place = next(iter(self._waiting))
+            del self._waiting[place]
+            if not place.done():
+                self.taken += 1
+                place.set_result(None)

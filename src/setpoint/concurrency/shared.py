@@ -1,0 +1,48 @@
+"""One run for all who wait for its result."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
+
+__all__ = ["Shared"]
+
+T = TypeVar("T")
+
+
+class Shared(Generic[T]):
+    """Calls ``work`` once for all who ask while it is under way; they share what it returns, and what it fails with.
+
+    Nothing is kept for those who ask later. The work runs in the task of whoever asked first: when that task is
+    cancelled, the next one that waits begins anew.
+
+    *Caveats*: several tasks get the same exception object.
+    """
+
+    __slots__ = ("_failure", "_lock", "_result", "_runs", "_work")
+
+    def __init__(self, work: Callable[[], Awaitable[T]]) -> None:
+        self._work = work
+        self._lock = asyncio.Lock()
+        self._runs = 0
+        self._result: T | None = None
+        self._failure: Exception | None = None
+
+    async def __call__(self) -> T:
+        """The result of the run that is under way, or else of a new one. Raises what the run raised."""
+        seen = self._runs
+        async with self._lock:
+            if self._runs == seen:
+                await self._run()
+            if self._failure is not None:
+                raise self._failure.with_traceback(None)
+            return self._result  # type: ignore[return-value]
+
+    async def _run(self) -> None:
+        self._failure = self._result = None
+        try:
+            self._result = await self._work()
+        except Exception as problem:  # noqa: BLE001 - it is raised for everybody who waits
+            self._failure = problem
+        self._runs += 1

@@ -1,0 +1,43 @@
+"""Where a task is: the lines of code that it waits at."""
+
+from __future__ import annotations
+
+import asyncio
+from gc import get_referents
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
+from typing import Any, Final
+
+__all__ = ["stack_of", "told_of"]
+
+_RUNNING: Final = (AsyncGeneratorType, CoroutineType, GeneratorType)
+
+
+def stack_of(task: asyncio.Task[Any]) -> list[str]:
+    """``file:line in function`` for each coroutine that the task is in, outermost first; empty if it has ended.
+
+    For a task that waits, from within its loop. Where it waits for another task, that is the last line.
+    """
+    lines = []
+    awaited: Any = task.get_coro()
+    inner: Any
+    while awaited is not None:
+        if isinstance(awaited, AsyncGeneratorType):
+            frame, inner = awaited.ag_frame, awaited.ag_await
+        elif isinstance(awaited, CoroutineType):
+            frame, inner = awaited.cr_frame, awaited.cr_await
+        elif isinstance(awaited, GeneratorType):
+            frame, inner = awaited.gi_frame, awaited.gi_yieldfrom
+        else:
+            # What an `async for` awaits does not say which generator it is of; a future refers to none.
+            awaited = next((each for each in get_referents(awaited) if isinstance(each, _RUNNING)), None)
+            continue
+        if frame is None:
+            break
+        lines.append(f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_qualname}")
+        awaited = inner
+    return lines
+
+
+def told_of(task: asyncio.Task[Any], indent: str = "  ") -> str:
+    """The task's name and `stack_of` it, a line each."""
+    return "\n".join((f"{indent}{task.get_name()}", *(f"{indent}  {line}" for line in stack_of(task))))
