@@ -436,7 +436,7 @@ async def test_cancelled_at_random_moments_nothing_is_left_in_process(seed: int)
         async with client:
             assert await chaos(client, seed, span=1.5) == {"CancelledError": 64}
             limiter = client._requester._limiter
-            assert (limiter.in_flight, len(limiter._waiting)) == (0, 0)
+            assert (limiter.in_flight, limiter.waiting) == (0, 0)
             assert (await client.list(ConfigMap)).metadata.resource_version
     gc.collect()
     await asyncio.sleep(1)
@@ -453,7 +453,7 @@ async def test_cancelled_at_random_moments_nothing_is_left_over_sockets(seed: in
             gc.collect()
             await asyncio.sleep(0.01)
             limiter = client._requester._limiter
-            assert (limiter.in_flight, len(limiter._waiting)) == (0, 0)
+            assert (limiter.in_flight, limiter.waiting) == (0, 0)
             assert transport._pool is not None
             assert transport._pool.in_use == 0
             assert (await client.list(ConfigMap)).metadata.resource_version

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from setpoint.client import AdaptiveLimiter, Client, InProcessTransport, Request, TooManyRequests
+from setpoint.concurrency import end
 from setpoint.testing import settle, virtual_time
 
 from .conftest import Answer, Server, Thing, answer, failure
@@ -61,8 +62,8 @@ async def test_leases_never_wait() -> None:
         stuck = asyncio.create_task(client.get(Thing, "a"))
         await settle()
         await client.request("GET", "/apis/coordination.k8s.io/v1/namespaces/x/leases/y")
-        stuck.cancel()
-        await asyncio.gather(stuck, return_exceptions=True)
+        assert await end([stuck]) == set()
+        assert stuck.cancelled()
 
 
 @virtual_time
@@ -74,10 +75,25 @@ async def test_a_waiter_that_is_cancelled_takes_no_place() -> None:
     waiting[0].cancel()
     limiter.leave(throttled=False)
     waiting[1].cancel()  # its place has come already
-    await asyncio.gather(*waiting, return_exceptions=True)
-    assert waiting[2].done()
-    assert not waiting[2].cancelled()
+    await asyncio.wait(waiting)
+    assert [task.cancelled() for task in waiting] == [True, True, False]
     assert limiter.in_flight == 1
+
+
+@virtual_time
+async def test_waiters_that_are_cancelled_together_are_cancelled_and_do_not_fail() -> None:
+    limiter = AdaptiveLimiter(most=2)
+    for _ in range(2):
+        await limiter.enter()
+    waiting = [asyncio.create_task(limiter.enter()) for _ in range(5)]
+    await settle()
+    for task in waiting:
+        task.cancel()
+    limiter.leave(throttled=None)  # the first of them makes place for the next, which is cancelled, too
+    await asyncio.wait(waiting)
+    assert all(task.cancelled() for task in waiting)
+    assert limiter.in_flight == 1
+    await limiter.enter()
 
 
 @virtual_time

@@ -20,6 +20,7 @@ from setpoint.client.request_head import RequestHead, url_of
 from setpoint.client.tls import ClientCertificate
 from setpoint.client.transport import Request, Response, Transport, TransportError
 from setpoint.client.waits import Waits
+from setpoint.concurrency import every
 
 __all__ = ["HttpTransport"]
 
@@ -86,9 +87,7 @@ class HttpTransport(Transport):
     async def close(self) -> None:
         self._waits.close()
         pools, self._pool, self._old = [*self._old, *filter(None, (self._pool,))], None, []
-        for pool in pools:
-            await pool.close("the transport was closed")
-        await self._config.credentials.close()
+        await every(*(pool.close("the transport was closed") for pool in pools), self._config.credentials.close())
 
     # -- for the exchange -------------------------------------------------------------------------------------------
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections import deque
+from setpoint.concurrency import FairSemaphore
 
 __all__ = ["AdaptiveLimiter"]
 
@@ -18,7 +17,7 @@ class AdaptiveLimiter:
     - A waiter that is cancelled leaves its place at once.
     """
 
-    __slots__ = ("_epoch", "_waiting", "in_flight", "least", "limit", "most")
+    __slots__ = ("_epoch", "_places", "least", "limit", "most")
 
     def __init__(self, *, most: int = 64, least: int = 1) -> None:
         if not 1 <= least <= most:
@@ -26,36 +25,32 @@ class AdaptiveLimiter:
         self.most = most
         self.least = least
         self.limit = float(most)
-        self.in_flight = 0
         self._epoch = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._places = FairSemaphore(most)
+
+    @property
+    def in_flight(self) -> int:
+        """How many requests are under way."""
+        return self._places.taken
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait for a place."""
+        return self._places.waiting
 
     async def enter(self) -> None:
         """Waits for a place. Every `enter` that returned needs one `leave`."""
-        if self.in_flight < int(self.limit) and not self._waiting:
-            self.in_flight += 1
-            return
-        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(place)
-        try:
-            await place
-        except BaseException:
-            if place.done() and not place.cancelled():
-                self.in_flight -= 1  # the place came together with the cancellation
-                self._admit()
-            else:
-                self._waiting.remove(place)
-            raise
+        await self._places.acquire()
 
     def leave(self, *, throttled: bool | None) -> None:
         """Gives the place back; ``throttled`` says whether the answer was a 429, None that there was none."""
-        self.in_flight -= 1
+        places = self._places
         if throttled is None:
             self._epoch -= 1
         elif throttled:
             if self._epoch <= 0:
                 self.limit = max(float(self.least), self.limit / 2)
-                self._epoch = self.in_flight
+                self._epoch = places.taken - 1
             else:
                 self._epoch -= 1
         else:
@@ -63,11 +58,6 @@ class AdaptiveLimiter:
                 self._epoch -= 1
             if self.limit < self.most:
                 self.limit = min(float(self.most), self.limit + 1 / self.limit)
-        self._admit()
-
-    def _admit(self) -> None:
-        while self._waiting and self.in_flight < int(self.limit):
-            place = self._waiting.popleft()
-            if not place.done():
-                self.in_flight += 1
-                place.set_result(None)
+        if places.places != int(self.limit):
+            places.resize(int(self.limit))
+        places.release()

@@ -91,7 +91,8 @@ class Pool:
         connections = list(self.connections)
         for connection in connections:
             connection.end(TransportError(reason, sent=True))
-        await asyncio.gather(*(connection.lost for connection in connections))
+        if connections:
+            await asyncio.wait([connection.lost for connection in connections])
 
     def _sweep(self) -> None:
         loop = asyncio.get_running_loop()

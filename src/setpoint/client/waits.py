@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from types import TracebackType
 
 from setpoint.client.transport import TransportError
+from setpoint.concurrency import Deadline
 
 __all__ = ["Waits"]
 
@@ -17,7 +17,7 @@ class Waits:
 
     def __init__(self) -> None:
         self.closed = False
-        self._open: set[asyncio.Timeout] = set()
+        self._open: set[Deadline] = set()
 
     def until(self, deadline: float | None, what: str) -> Wait:
         """``async with waits.until(...)``: what is awaited inside ends at the loop's time ``deadline``.
@@ -28,38 +28,38 @@ class Waits:
         return Wait(self, deadline, what)
 
     def close(self) -> None:
+        """Ends every wait, those whose deadline has just passed among them, and those to come."""
         self.closed = True
-        now = asyncio.get_running_loop().time()
-        for timeout in self._open:
-            timeout.reschedule(now)
+        for deadline in self._open:
+            deadline.expire()
         self._open.clear()
 
 
 class Wait:
-    __slots__ = ("_timeout", "_waits", "_what")
+    __slots__ = ("_deadline", "_waits", "_what")
 
     def __init__(self, waits: Waits, deadline: float | None, what: str) -> None:
         self._waits = waits
-        self._timeout = asyncio.timeout_at(deadline)
+        self._deadline = Deadline(deadline)
         self._what = what
 
     async def __aenter__(self) -> Wait:
         if self._waits.closed:
             raise TransportError("the transport was closed", sent=False)
-        self._waits._open.add(self._timeout)
-        await self._timeout.__aenter__()
+        self._waits._open.add(self._deadline)
+        await self._deadline.__aenter__()
         return self
 
     def move(self, deadline: float | None) -> None:
         """Sets another deadline."""
-        self._timeout.reschedule(deadline)
+        self._deadline.move(deadline)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._waits._open.discard(self._timeout)
+        self._waits._open.discard(self._deadline)
         try:
-            await self._timeout.__aexit__(kind, error, trace)
+            await self._deadline.__aexit__(kind, error, trace)
         except TimeoutError:
             if self._waits.closed:
                 raise TransportError("the transport was closed", sent=True) from None

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
+from setpoint.concurrency import Deadline
 from setpoint.meta import GroupVersionResource, ObjectKey, Resource
 
 DEADLINE: Final = 10.0
@@ -60,7 +61,7 @@ class Barriers:
         self._deadline = deadline
         self._barriers: dict[ObjectKey, dict[tuple[GroupVersionResource, ObjectKey], Barrier]] = {}
         self._doubtful: dict[ObjectKey, set[GroupVersionResource]] = {}
-        self._waits: set[asyncio.Timeout] = set()
+        self._waits: set[Deadline] = set()
         self._abandoned = False
 
     def wrote(
@@ -113,15 +114,14 @@ class Barriers:
     def abandon(self) -> None:
         """Ends every `settle` that is under way, and those to come, with `Abandoned`: the controller stops."""
         self._abandoned = True
-        now = asyncio.get_running_loop().time()
         for wait in self._waits:
-            wait.reschedule(now)
+            wait.expire()
         self._waits.clear()
 
     async def _seen(self, gvr: GroupVersionResource, barrier: Barrier, deadline: float) -> bool:
         if self._abandoned:
             raise Abandoned
-        wait = asyncio.timeout_at(deadline)
+        wait = Deadline(deadline)
         try:
             async with wait:
                 self._waits.add(wait)
