@@ -9,6 +9,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Generic, Literal, NewType, TypeVar
 
+import msgspec
 import pytest
 import yaml
 
@@ -28,7 +29,7 @@ from setpoint.crd import (
     schema_of,
     schema_of_type,
 )
-from setpoint.meta import Condition, LabelSelector, Model, Object, ObjectMeta, Quantity
+from setpoint.meta import Condition, LabelSelector, Model, Object, ObjectMeta, Quantity, decode
 from setpoint.models.batch_v1 import JobTemplateSpec
 from setpoint.models.core_v1 import PersistentVolumeClaim, PodTemplateSpec, ResourceRequirements
 from setpoint.schema import structural
@@ -248,6 +249,10 @@ class Patterned(Model):
     value: Annotated[str, Field(extra_schema={"pattern": "(?=a)"})] = ""
 
 
+class ForMsgspec(Model):
+    value: Annotated[str, msgspec.Meta(pattern="^(a+)+$")] = ""
+
+
 class Tagged(Model, tag=True):
     value: int = 1
 
@@ -267,6 +272,7 @@ class Both:
         (Bounded, r"Bounded\.value: an int-or-string has no bounds of its own"),
         (Sets, r"Sets\.value\.others\.\[\]\.x-kubernetes-map-type: an API server would refuse this: .*must be atomic"),
         (Patterned, r"Patterned\.value: .*error parsing regexp"),
+        (ForMsgspec, r"ForMsgspec\.value: .*Python's engine .* say setpoint's Field\(pattern=\.\.\.\)"),
         (Tagged, r"Tagged\.\(itself\): Tagged has tag= or array_like="),
         (Both, r"Both\.from: two fields of Both have this name on the wire"),
         (list, r"a list must say what it holds"),
@@ -278,6 +284,17 @@ class Both:
 def test_what_can_not_be_names_class_field_and_what_to_do(kind: Any, said: str) -> None:
     with pytest.raises(DefinitionError, match=said):
         schema_of_type(kind)
+
+
+class Slow(Model):
+    value: Annotated[str, Field(pattern="^(a+)+$", max_length=50)] = "a"
+
+
+def test_what_comes_in_is_never_matched_by_an_engine_that_backtracks() -> None:
+    """With Python's engine this would not return."""
+    text = "a" * 49 + "!"
+    assert schema_of_type(Slow)["properties"]["value"]["pattern"] == "^(a+)+$"
+    assert decode(Slow, msgspec.json.encode({"value": text})).value == text
 
 
 class Spec(Model):

@@ -19,6 +19,7 @@ class FieldOptions(Struct, frozen=True, kw_only=True):
     """The Kubernetes part of a `Field`."""
 
     format: str = ""
+    pattern: str | None = None
     nullable: bool = False
     list_type: ListType | Literal[""] = ""
     list_map_keys: tuple[str, ...] = ()
@@ -58,11 +59,14 @@ def Field(
     """Bounds, patterns, descriptions and merge hints of a field, for use inside ``typing.Annotated``.
 
     The bounds go into the CRD's schema, where the API server enforces them, and are checked again when an object is
-    decoded. Defaults are Python's own: ``replicas: Annotated[int, Field(ge=0)] = 1``.
+    decoded; of patterns the API server alone is the judge. Defaults are Python's own:
+    ``replicas: Annotated[int, Field(ge=0)] = 1``.
 
     Args:
         min_length: least length of a string (characters), a list (items) or a map (entries); ``max_length`` likewise.
         min_properties: least number of fields of a free-form object or a class; ``max_properties`` likewise.
+        pattern: a regular expression in RE2's syntax, for a match anywhere in the text. msgspec does not get to see it:
+            it would match what comes in with Python's engine, which a stranger's text can keep busy for good.
         format: one that API servers check (``ipv4``, ``cidr``, ``uri``, ``email``, ``duration`` ...), or ``int32``.
         nullable: the server accepts and keeps ``null``, read as None. A class that must tell null from absent says
             ``X | UnsetType | None`` instead.
@@ -80,6 +84,7 @@ def Field(
     """
     options = FieldOptions(
         format=format,
+        pattern=pattern,
         nullable=nullable,
         list_type="map" if list_map_keys and not list_type else list_type,
         list_map_keys=tuple(list_map_keys),
@@ -101,7 +106,6 @@ def Field(
         le=le,
         lt=lt,
         multiple_of=multiple_of,
-        pattern=pattern,
         min_length=min_length,
         max_length=max_length,
         extra_json_schema=dict(extra_schema) if extra_schema else None,

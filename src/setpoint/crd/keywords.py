@@ -23,7 +23,6 @@ _BOUNDS = (
     ("le", "maximum", ""),
     ("lt", "maximum", "exclusiveMaximum"),
     ("multiple_of", "multipleOf", ""),
-    ("pattern", "pattern", ""),
 )
 _LENGTHS = {"string": ("minLength", "maxLength"), "array": ("minItems", "maxItems"), "object": ("minProperties", "maxProperties")}  # fmt: skip  # noqa: E501
 
@@ -32,18 +31,22 @@ def metas_of(extras: Iterable[Any]) -> Iterator[msgspec.Meta]:
     """What an annotation's extras say, as msgspec says it. What is neither ours nor known is not about the schema."""
     for extra in extras:
         if isinstance(extra, msgspec.Meta):
+            if extra.pattern is not None:
+                raise ValueError(
+                    f"msgspec.Meta(pattern={extra.pattern!r}) is matched with Python's engine whenever an object comes "
+                    "in, and a stranger's text can keep it busy for good: say setpoint's Field(pattern=...)"
+                )
             yield extra
         elif type(extra).__module__.partition(".")[0] in ("annotated_types", "pydantic"):
             # They are told apart by what they carry, so that neither package has to be there.
             if hasattr(extra, "metadata"):
                 yield from metas_of(extra.metadata)
             said = {word: getattr(extra, word, None) for word in _WORDS}
-            compiled = said["pattern"]
-            if isinstance(compiled, re.Pattern):
-                said["pattern"] = compiled.pattern
             said = {word: value for word, value in said.items() if value is not None}
-            if said:
-                yield msgspec.Meta(**said)
+            compiled = said.pop("pattern", None)
+            pattern = compiled.pattern if isinstance(compiled, re.Pattern) else compiled
+            if said or pattern is not None:
+                yield msgspec.Meta(**said, extra={KUBERNETES: FieldOptions(pattern=pattern)})
 
 
 def options_of(metas: Iterable[msgspec.Meta]) -> list[FieldOptions]:
@@ -91,6 +94,8 @@ def _apply_meta(schema: JSONSchema, meta: msgspec.Meta) -> None:
 def _apply_options(schema: JSONSchema, option: FieldOptions) -> None:
     if option.format:
         schema["format"] = option.format
+    if option.pattern is not None:
+        schema["pattern"] = option.pattern
     if option.nullable:
         schema["nullable"] = True
     if option.list_type:

@@ -102,7 +102,7 @@ def _texts(schema: Schema) -> Iterator[str]:
     pattern = compile_pattern(schema.pattern) if schema.pattern else None
     tried = [schema.default, _TEXTS.get(schema.format), *_TRIED, "a" * (schema.min_length or 0)]
     for text in tried:
-        if not isinstance(text, str) or (pattern and not pattern.search(text)):
+        if not isinstance(text, str) or (pattern and not pattern.matches(text)):
             continue
         if len(text) >= (schema.min_length or 0) and (schema.max_length is None or len(text) <= schema.max_length):
             yield text

@@ -240,7 +240,10 @@ def _type(annotation: Any, walk: _Walk, described: str = "") -> JSONSchema:
         if get_origin(annotation) is Annotated:
             annotation, *found = get_args(annotation)
             extras = [*found, *extras]
-    metas = list(metas_of(extras))
+    try:
+        metas = list(metas_of(extras))
+    except ValueError as problem:
+        raise walk.error(problem) from None
     schema = _bare(annotation, walk, open_ended=any(option.preserve_unknown_fields for option in options_of(metas)))
     if described:
         schema["description"] = described

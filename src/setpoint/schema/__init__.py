@@ -17,7 +17,7 @@ from .list_types import list_type_errors
 from .node import ANYTHING, JSON, UNSET, Schema, Unset
 from .object_meta import OBJECT_META, with_object_meta
 from .openapi import Schemas, load_openapi
-from .pattern import PatternError, compile_pattern
+from .pattern import Pattern, PatternError, compile_pattern
 from .prune import prune, unknown_fields
 from .validate import validate
 from .values import copy_json, json_equal
@@ -31,6 +31,7 @@ __all__ = [
     "Denial",
     "ErrorType",
     "FieldError",
+    "Pattern",
     "PatternError",
     "Schema",
     "Schemas",

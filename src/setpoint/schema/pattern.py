@@ -1,199 +1,203 @@
-"""Regular expressions as API servers understand them (RE2), run with Python's engine.
+"""Regular expressions of strangers, run by RE2: time and memory stay in proportion to the text, whatever the pattern.
 
-The two languages agree on nearly everything schemas use. Where they differ this file translates (``$`` means the very
-end of the text, ``\\z``, ``\\Q...\\E``, POSIX classes, ``\\d`` is ASCII) or refuses (look-around, back-references: RE2
-has none).
+API servers match with Go's ``regexp``, whose language is RE2's. Python's own engine backtracks: ``^(a+)+$`` and thirty
+letters keep it busy for longer than anybody waits. Here is the one place that compiles what a schema or an expression
+brings along. Go and RE2 differ in what they refuse and in the words for it; this file speaks Go's.
 """
 
 from __future__ import annotations
 
 import re
-import sys
-import unicodedata
 from functools import lru_cache
-from typing import Final
+from typing import Final, Protocol
 
-__all__ = ["PatternError", "compile_pattern"]
+__all__ = ["Pattern", "PatternError", "compile_pattern"]
 
-_POSIX: Final = {
-    "alnum": "0-9A-Za-z",
-    "alpha": "A-Za-z",
-    "ascii": r"\x00-\x7F",
-    "blank": r"\t ",
-    "cntrl": r"\x00-\x1F\x7F",
-    "digit": "0-9",
-    "graph": "!-~",
-    "lower": "a-z",
-    "print": " -~",
-    "punct": r"!-/:-@\[-`{-~",
-    "space": r"\t\n\v\f\r ",
-    "upper": "A-Z",
-    "word": r"0-9A-Za-z_",
-    "xdigit": "0-9A-Fa-f",
+_CACHED: Final = 128
+_MEMORY: Final = 1 << 20
+_MEMORY_MOST: Final = 8 << 20
+"""Bytes for one pattern: its program and the states found while matching. Few need more than the first."""
+_LONGEST: Final = 8192
+"""Characters of a pattern. Go allows more, but nobody writes more, and compiling takes ever longer."""
+_MOST_WORK: Final = 200_000_000
+"""Instructions of a program times bytes of a text: what the slowest of RE2's engines does in half a second."""
+_DEEPEST: Final = 1000
+_LONG_REPEAT: Final = re.compile(r"\{(?:[0-9]{9,}(?:,[0-9]*)?|[0-9]+,[0-9]{9,})\}")
+_WORDS: Final = {
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid named capture group": "invalid named capture",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "invalid repetition size": "invalid repeat count",
+    "missing )": "missing closing )",
+    "missing ]": "missing closing ]",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "trailing \\": "trailing backslash at end of expression",
 }
-_MAX_REPEAT: Final = 1000
+"""What RE2 says, and what Go says to the same."""
 
 
 class PatternError(ValueError):
     """Not a regular expression an API server accepts."""
 
 
-@lru_cache(maxsize=1024)
-def compile_pattern(pattern: str) -> re.Pattern[str]:
-    """``pattern`` for use with ``search``. Raises PatternError, worded as Go words it."""
+class _Match(Protocol):
+    def span(self) -> tuple[int, int]: ...
+
+
+class _Compiled(Protocol):
+    @property
+    def programsize(self) -> int: ...
+    def search(self, text: bytes, pos: int | None = None) -> _Match | None: ...
+
+
+class Pattern:
+    """A compiled regular expression; ``text`` is what it was made of.
+
+    A text that is too long for a pattern of this size is not looked through: PatternError.
+    """
+
+    __slots__ = ("_compiled", "_most", "text")
+
+    def __init__(self, text: str, compiled: _Compiled) -> None:
+        self.text = text
+        self._compiled = compiled
+        self._most = _MOST_WORK // compiled.programsize
+
+    def matches(self, text: str) -> bool:
+        """Whether it matches anywhere in ``text``."""
+        return self._compiled.search(self._raw(text)) is not None
+
+    def find(self, text: str) -> str:
+        """The first match, ``""`` if there is none."""
+        found = self.find_all(text, 1)
+        return found[0] if found else ""
+
+    def find_all(self, text: str, most: int = -1) -> list[str]:
+        """The matches that don't overlap, ``most`` of them at most (all if it is negative).
+
+        As in Go, an empty match right after another match does not count.
+        """
+        raw = self._raw(text)
+        found: list[str] = []
+        position, before = 0, -1
+        while position <= len(raw) and len(found) != most:
+            match = self._compiled.search(raw, position)
+            if match is None:
+                break
+            start, end = match.span()
+            if start == end < len(raw) and _inside(raw[end]):  # ``\\B`` holds there, which for Go is no place
+                position = _next(raw, end)
+                continue
+            if start < end or start != before:
+                found.append(raw[start:end].decode())
+            before = end
+            position = end if end > position else _next(raw, position)
+        return found
+
+    def _raw(self, text: str) -> bytes:
+        raw = _utf8(text)
+        if len(raw) > self._most:
+            raise PatternError(f"a text of {len(raw)} bytes is too long to be matched with {self.text[:100]!r}")
+        return raw
+
+    def __repr__(self) -> str:
+        return f"<Pattern {self.text!r}>"
+
+
+@lru_cache(maxsize=_CACHED)
+def compile_pattern(pattern: str) -> Pattern:
+    """``pattern`` as API servers understand it. Raises PatternError, worded as Go words it."""
+    if len(pattern) > _LONGEST:
+        raise _refused("expression too large", f"{pattern[:30]}...")
     try:
-        return re.compile(_translate(pattern), re.ASCII)
-    except re.error as error:
-        raise PatternError(f"error parsing regexp: {_worded(error, pattern)}") from None
+        import re2
+    except ImportError:
+        raise PatternError(
+            f"the regular expression {pattern!r} can't be matched in bounded time without RE2, which is not installed "
+            "here: pip install google-re2"
+        ) from None
+    try:
+        raw = pattern.encode()
+    except UnicodeEncodeError:
+        raise _refused("invalid UTF-8", pattern.encode("utf-8", "replace").decode()) from None
+    problem = ""
+    for memory in (_MEMORY, _MEMORY_MOST):
+        options = re2.Options()
+        options.max_mem = memory
+        options.log_errors = False
+        options.never_capture = True  # nobody asks for groups, and without them RE2 needs only its fast engine
+        try:
+            compiled = re2.compile(raw, options)
+            _check(pattern)
+            return Pattern(pattern, compiled)
+        except re2.error as error:
+            problem = error.args[0].decode("utf-8", "replace")
+            if not problem.startswith("pattern too large"):
+                break
+    what, _, where = problem.partition(": ")
+    if what.startswith("pattern too large"):
+        raise _refused("expression too large", pattern)
+    raise _refused(_WORDS.get(what) or what, where)
 
 
-def _worded(error: re.error, pattern: str) -> str:
-    """Python's complaint in Go's words, where both have the same one."""
-    if error.msg.startswith("missing ), unterminated subpattern"):
-        return f"missing closing ): `{pattern}`"
-    if error.msg == "unbalanced parenthesis":
-        return f"unexpected ): `{pattern}`"
-    if error.msg == "nothing to repeat" and error.pos is not None:
-        return f"missing argument to repetition operator: `{str(error.pattern)[error.pos]}`"
-    return str(error)
-
-
-def _translate(pattern: str) -> str:
-    out: list[str] = []
-    multiline = False
-    position, end = 0, len(pattern)
+def _check(pattern: str) -> None:
+    """Refuses what RE2 takes and Go does not: ``\\C``, a number of a dozen digits in braces, a thousand levels."""
+    depth = position = 0
     in_class = False
+    end = len(pattern)
     while position < end:
         char = pattern[position]
         if char == "\\":
-            text, position = _escape(pattern, position, in_class)
-            out.append(text)
+            follow = pattern[position + 1 : position + 2]
+            if follow == "C":
+                raise _refused("invalid escape sequence", "\\C")
+            if follow == "Q" and not in_class:
+                stop = pattern.find("\\E", position + 2)
+                position = end if stop < 0 else stop + 2
+            else:
+                position += 2
             continue
         if in_class:
-            if char == "[":
-                match = re.match(r"\[:(\^?)([a-z]+):\]", pattern[position:])
-                if match and match[2] in _POSIX:
-                    if match[1]:
-                        raise PatternError(f"error parsing regexp: invalid character class range: `{match[0]}`")
-                    out.append(_POSIX[match[2]])
-                    position += len(match[0])
-                    continue
-                out.append("\\[")
-            else:
-                in_class = char != "]" or out[-1] in ("[", "[^")
-                out.append("\\]" if in_class and char == "]" else "\\" + char if char in "&~|" else char)
-            position += 1
-            continue
-        if char == "[":
-            in_class = True
-            if pattern.startswith("[^", position):
-                out.append("[^")
-                position += 1
-            else:
-                out.append("[")
-        elif char == "(" and pattern.startswith("(?", position):
-            group = re.match(r"\(\?(?:P?<([A-Za-z_]\w*)>|([imsU]*)(?:-([imsU]+))?([:)]))", pattern[position:])
-            if group is None:
-                raise PatternError(
-                    f"error parsing regexp: invalid or unsupported Perl syntax: `{pattern[position : position + 3]}`"
-                )
-            if group[1]:
-                out.append(f"(?P<{group[1]}>")
-            elif "U" in (group[2] or "") + (group[3] or ""):
-                raise PatternError("error parsing regexp: the flag U (ungreedy) is not supported here")
-            else:
-                multiline = multiline or "m" in (group[2] or "")
-                if group[4] == ")":
-                    if position or group[3]:
-                        raise PatternError(
-                            "error parsing regexp: flags are supported only at the start or as (?flags:...)"
-                        )
-                    out.append(f"(?{group[2]})" if group[2] else "")
-                else:
-                    out.append(f"(?{group[2] or ''}{'-' + group[3] if group[3] else ''}:")
-            position += len(group[0])
-            continue
-        elif char == "$" and not multiline:
-            out.append("\\Z")
+            in_class = char != "]"
+            if pattern.startswith("[:", position):
+                stop = pattern.find(":]", position + 2)
+                position = position if stop < 0 else stop + 1
+        elif char == "[":
+            in_class = True  # and a bracket right after it stands for itself
+            position += pattern.startswith("^", position + 1)
+            position += pattern.startswith("]", position + 1)
         elif char == "{":
-            repeat = re.match(r"\{(\d+)(?:,(\d*))?\}", pattern[position:])
-            if repeat is None:
-                out.append("\\{")
-            else:
-                if max(int(repeat[1]), int(repeat[2] or 0)) > _MAX_REPEAT:
-                    raise PatternError(f"error parsing regexp: invalid repeat count: `{repeat[0]}`")
-                out.append(repeat[0])
-                position += len(repeat[0])
-                _refuse_double(pattern, position, repeat[0])
-                continue
-        else:
-            out.append(char)
-            if char in "*+?":
-                _refuse_double(pattern, position + 1, char)
-                if pattern.startswith("?", position + 1):
-                    out.append("?")
-                    position += 1
+            repeat = _LONG_REPEAT.match(pattern, position)
+            if repeat is not None:
+                raise _refused("invalid repeat count", repeat[0])
+        elif char == "(":
+            depth += 1
+            if depth >= _DEEPEST:
+                raise _refused("expression nests too deeply", pattern)
+        elif char == ")":
+            depth -= 1
         position += 1
-    if in_class:
-        raise PatternError(f"error parsing regexp: missing closing ]: `{pattern[pattern.rfind('[') :]}`")
-    return "".join(out)
 
 
-def _refuse_double(pattern: str, position: int, before: str) -> None:
-    if pattern.startswith(("*", "+"), position):  # possessive in Python, an error in RE2
-        raise PatternError(f"error parsing regexp: invalid nested repetition operator: `{before}{pattern[position]}`")
+def _refused(what: str, where: str) -> PatternError:
+    return PatternError(f"error parsing regexp: {what}: `{where}`")
 
 
-def _escape(pattern: str, position: int, in_class: bool) -> tuple[str, int]:
-    follow = pattern[position + 1 : position + 2]
-    if follow == "":
-        raise PatternError("error parsing regexp: trailing backslash at end of expression: ``")
-    if follow == "Q" and not in_class:
-        stop = pattern.find("\\E", position + 2)
-        literal = pattern[position + 2 :] if stop < 0 else pattern[position + 2 : stop]
-        return re.escape(literal), len(pattern) if stop < 0 else stop + 2
-    if follow in "pP":
-        match = re.match(r"\\[pP](?:\{(\^?)(\w+)\}|([A-Z]))", pattern[position:])
-        if match is None:
-            raise PatternError(
-                f"error parsing regexp: invalid character class range: `{pattern[position : position + 3]}`"
-            )
-        negated = (follow == "P") != bool(match[1])
-        ranges = _category(match[2] or match[3], negated)
-        return ranges if in_class else f"[{ranges}]", position + len(match[0])
-    if follow == "z":
-        return "\\Z", position + 2
-    if follow == "x":
-        match = re.match(r"\\x(?:\{([0-9A-Fa-f]+)\}|([0-9A-Fa-f]{2}))", pattern[position:])
-        if match is None:
-            raise PatternError(f"error parsing regexp: invalid escape sequence: `{pattern[position : position + 3]}`")
-        return re.escape(chr(int(match[1] or match[2], 16))), position + len(match[0])
-    if (
-        follow == "C"
-        or follow in "123456789"
-        or follow == "Z"
-        or (follow.isalpha() and follow not in "AabBdDfnrsStvwWx")
-    ):
-        raise PatternError(f"error parsing regexp: invalid escape sequence: `\\{follow}`")
-    return ("\\x08" if in_class and follow == "b" else f"\\{follow}"), position + 2
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:  # a lone surrogate, which Go reads as U+FFFD
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
-@lru_cache(maxsize=64)
-def _category(name: str, negated: bool) -> str:
-    """A Unicode general category (``L``, ``Lu``, ``Nd`` ...) as the inside of a character class."""
-    if len(name) > 2:
-        raise PatternError(
-            f"error parsing regexp: the Unicode script {name} is not supported; only general categories are"
-        )
-    ranges: list[str] = []
-    start = -1
-    for code in range(sys.maxunicode + 2):
-        inside = code <= sys.maxunicode and unicodedata.category(chr(code)).startswith(name) != negated
-        if inside and start < 0:
-            start = code
-        elif not inside and start >= 0:
-            ranges.append(f"\\U{start:08X}-\\U{code - 1:08X}")
-            start = -1
-    if not ranges:
-        raise PatternError(f"error parsing regexp: invalid character class range: `\\p{{{name}}}`")
-    return "".join(ranges)
+def _inside(byte: int) -> bool:
+    """Whether it goes on with a character, rather than starting one."""
+    return byte & 0xC0 == 0x80
+
+
+def _next(raw: bytes, position: int) -> int:
+    """Where the character after the one at ``position`` starts."""
+    position += 1
+    while position < len(raw) and _inside(raw[position]):
+        position += 1
+    return position

@@ -21,7 +21,7 @@ from .errors import (
 from .formats import matches_format
 from .list_types import list_type_errors
 from .node import JSON, UNSET, Schema
-from .pattern import compile_pattern
+from .pattern import PatternError, compile_pattern
 from .values import MAX_INT64, MIN_INT64, json_equal, json_type
 
 __all__ = ["validate"]
@@ -122,11 +122,20 @@ class _Checker:
             self.errors.append(too_long(self.at(path), schema.max_length))
         if schema.min_length is not None and len(value) < schema.min_length:
             self.fail(path, value, f"should be at least {schema.min_length} chars long")
-        if schema.pattern and compile_pattern(schema.pattern).search(value) is None:
-            self.fail(path, value, f"should match '{schema.pattern}'")
+        if schema.pattern:
+            self._pattern(schema.pattern, value, path)
         if schema.format and schema.type == "string" and not matches_format(schema.format, value):
             detail = f"{path} in body must be of type {schema.format}: {quote(value)}"
             self.errors.append(type_invalid(self.at(path), value, detail))
+
+    def _pattern(self, pattern: str, value: str, path: str) -> None:
+        try:
+            if compile_pattern(pattern).matches(value):
+                return
+            problem = f"should match '{pattern}'"
+        except PatternError as error:  # of a definition that was stored when it was still taken for one
+            problem = f"can't be matched: {error}"
+        self.fail(path, value, problem)
 
     def _number(self, schema: Schema, value: float, path: str) -> None:
         if schema.type == "integer":

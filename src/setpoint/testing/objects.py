@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from setpoint.crd import Versions
 from setpoint.meta import Object, resource_of
 from setpoint.schema import Schema, compile_pattern, validate
+from setpoint.testing.patterns import python_form
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -147,7 +148,8 @@ def _text(schema: Schema) -> SearchStrategy[str]:
 
     low, high = schema.min_length or 0, schema.max_length
     if schema.pattern:
-        found = st.from_regex(compile_pattern(schema.pattern), alphabet=st.characters(codec="ascii"))
+        pattern = compile_pattern(schema.pattern)
+        found = st.from_regex(python_form(pattern.text), alphabet=st.characters(codec="ascii")).filter(pattern.matches)
         return found.filter(lambda text: low <= len(text) <= (high if high is not None else len(text)))
     if schema.format in ("date-time", "date"):
         moments = st.datetimes().map(lambda moment: moment.replace(microsecond=0).isoformat() + "Z")

@@ -10,7 +10,7 @@ from setpoint.cel.errors import EvaluationError
 from setpoint.cel.library.formatting import formatted
 from setpoint.cel.types import BOOL, DYN, INT, STRING, list_of
 from setpoint.cel.values import ListValue, Value, show
-from setpoint.schema import PatternError, compile_pattern
+from setpoint.schema import Pattern, PatternError, compile_pattern
 
 __all__ = ["JSON_PATCH", "TEXTS"]
 
@@ -93,21 +93,7 @@ def _pattern(work: Callable[..., Any]) -> Callable[..., Any]:
     return done
 
 
-def _find_all(compiled: Any, text: str, most: int = -1) -> list[str]:
-    found: list[str] = []
-    for match in compiled.finditer(text):
-        if 0 <= most <= len(found):
-            break
-        found.append(match[0])
-    return found
-
-
-def _find(compiled: Any, text: str) -> str:
-    match = compiled.search(text)
-    return match[0] if match else ""
-
-
-_MATCHES: Final = _pattern(lambda compiled, text: compiled.search(text) is not None)
+_MATCHES: Final = _pattern(Pattern.matches)
 
 TEXTS: Final = Library(
     (
@@ -116,9 +102,11 @@ TEXTS: Final = Library(
         method("startsWith", "starts_with_string", (STRING, STRING), BOOL, lambda text, part: text.startswith(part)),
         function("matches", "matches", (STRING, STRING), BOOL, _MATCHES),
         method("matches", "matches_string", (STRING, STRING), BOOL, _MATCHES),
-        method("find", "string_find_string", (STRING, STRING), STRING, _pattern(_find)),
-        method("findAll", "string_find_all_string", (STRING, STRING), list_of(STRING), _pattern(_find_all)),
-        method("findAll", "string_find_all_string_int", (STRING, STRING, INT), list_of(STRING), _pattern(_find_all)),
+        method("find", "string_find_string", (STRING, STRING), STRING, _pattern(Pattern.find)),
+        method("findAll", "string_find_all_string", (STRING, STRING), list_of(STRING), _pattern(Pattern.find_all)),
+        method(
+            "findAll", "string_find_all_string_int", (STRING, STRING, INT), list_of(STRING), _pattern(Pattern.find_all)
+        ),
         method("charAt", "string_char_at_int", (STRING, INT), STRING, _char_at),
         method("indexOf", "string_index_of_string", (STRING, STRING), INT, _index_of),
         method("indexOf", "string_index_of_string_int", (STRING, STRING, INT), INT, _index_of),
