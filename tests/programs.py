@@ -78,7 +78,7 @@ async def until(programs: Sequence[Program], done: Callable[[], bool], what: str
                 finally:
                     for wait in waits:
                         wait.cancel()
-                    await asyncio.gather(*waits, return_exceptions=True)
+                    await asyncio.wait(waits)
     except TimeoutError:
         printed = "\n".join(each.printed() for each in programs)
         raise AssertionError(f"no {what} within {DEADLINE:g} s:\n{printed}") from None

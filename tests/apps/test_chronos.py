@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
+from tests.tasks import drop, stop
 
 from setpoint.apiserver import ApiServer
 from setpoint.apps.chronos import Chronos, Entry
@@ -63,20 +64,19 @@ class _Breakable(Response):
         broken = asyncio.ensure_future(self._broken.wait())
         try:
             while True:
-                piece = asyncio.ensure_future(anext(pieces))
+                piece = asyncio.ensure_future(anext(pieces, None))
                 try:
                     await asyncio.wait((piece, broken), return_when=asyncio.FIRST_COMPLETED)
                     if broken.done():
                         raise TransportError("connection reset", sent=True, reset=True)
                     got = piece.result()
-                except StopAsyncIteration:
-                    return
                 finally:
-                    piece.cancel()
-                    await asyncio.gather(piece, return_exceptions=True)
+                    await drop(piece)
+                if got is None:
+                    return
                 yield got
         finally:
-            broken.cancel()
+            await drop(broken)
 
 
 def pod(name: str, **labels: str) -> Pod:
@@ -127,8 +127,7 @@ async def world(*pods: Pod, failures: int = 0, dropped: list[str] | None = None)
             try:
                 yield World(somebody, link, chronos, said)
             finally:
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
+                await stop(task)
 
 
 @virtual_time
@@ -192,8 +191,7 @@ async def test_json_is_one_object_a_line() -> None:
         await client.create(pod("b", app="db"))
         task = asyncio.create_task(watch(client, stream, output="json", selector="app=web"))
         await advance(1)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await stop(task)
     (line,) = stream.getvalue().splitlines()
     entry = json.loads(line)
     assert (entry["event"], entry["key"], entry["kind"]) == ("create", "default/a", "Pod")

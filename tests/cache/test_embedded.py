@@ -10,6 +10,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.tasks import drop
 
 from setpoint.apiserver.server import ApiServer
 from setpoint.cache import InformerFactory
@@ -85,9 +86,7 @@ class _Fragile(Response):
                     raise TransportError("connection reset", sent=True, reset=True)
                 chunk = await piece
             finally:
-                for each in (piece, struck):
-                    each.cancel()
-                await asyncio.gather(piece, struck, return_exceptions=True)
+                await drop(piece, struck)
             if not chunk:
                 return
             if self._truncate:

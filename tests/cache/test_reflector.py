@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.tasks import stop
 
 from setpoint.cache import Backoff, Reflector
 from setpoint.cache.errors import is_too_large
@@ -105,8 +106,7 @@ async def running(*script: Exception | bytes | Stream, streaming: bool = False, 
         await settle()
         yield world
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await stop(task)
         assert source.open == 0
 
 

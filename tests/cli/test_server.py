@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 import pytest
 from aiohttp import web
-from tests.programs import program, server
+from tests.programs import DEADLINE, program, server
 
-from setpoint.client import Client, ConfigError
+from setpoint.client import Client, ConfigError, TransportError
 from setpoint.models.core_v1 import ConfigMap, Pod
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -42,7 +42,7 @@ async def test_an_open_watch_does_not_keep_it_from_ending(tmp_path: Path) -> Non
         await client.create(ConfigMap.named("a", "default"))
         await seen.wait()
         assert await running.signalled(signal.SIGTERM) == 0
-        await asyncio.wait_for(asyncio.gather(watching, return_exceptions=True), 10)
+        await asyncio.wait_for(watching, DEADLINE)  # the server ends the stream properly
 
 
 async def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
@@ -82,7 +82,8 @@ async def test_whatever_was_acknowledged_survives_a_kill(tmp_path: Path) -> None
             while len(acknowledged) < 100:
                 await asyncio.wait(writers, timeout=0.01)
             running.process.kill()
-            await asyncio.gather(*writers, return_exceptions=True)
+            for answer in await asyncio.gather(*writers, return_exceptions=True):
+                assert isinstance(answer, TransportError), answer
         await running.ended()
     async with server(tmp_path, "--data-dir", data) as (_, _, kubeconfig), Client.from_kubeconfig(kubeconfig) as client:
         there = {item.name for item in await client.list(ConfigMap, namespace="default")}

@@ -98,7 +98,7 @@ async def talking(talk: Talk, tls: ssl.SSLContext | None = None) -> AsyncIterato
         server.close()
         for task in list(tasks):
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*tasks)
 
 
 def saying(*parts: bytes, hold: bool = False, half_close: bool = False, reset: bool = False) -> Talk:

@@ -151,7 +151,7 @@ async def serving(talk: Talk, tls: ssl.SSLContext | None = None) -> AsyncIterato
         server.close()
         for task in list(tasks):
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*tasks)
 
 
 def once(url: str, *, ca_data: bytes = b"") -> Client:

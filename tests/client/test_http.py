@@ -46,7 +46,7 @@ async def raw_server(talk: Talk) -> AsyncIterator[str]:
         tasks.add(task)
         try:
             await talk(reader, writer)
-        except ConnectionError:
+        except (ConnectionError, asyncio.CancelledError):
             pass
         finally:
             tasks.discard(task)
@@ -57,9 +57,9 @@ async def raw_server(talk: Talk) -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
-        for task in tasks:
+        for task in list(tasks):
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*tasks)
 
 
 def connected(url: str) -> Client:

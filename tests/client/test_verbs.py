@@ -8,6 +8,7 @@ import json
 from collections.abc import AsyncIterator
 
 import pytest
+from tests.tasks import stop
 
 from setpoint.client import (
     Conflict,
@@ -342,8 +343,7 @@ async def test_a_watch_that_is_cancelled_or_left_is_closed_at_once(connect: Conn
 
         task = asyncio.create_task(follow())
         await started.wait()
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await stop(task)
         if client.config is None and not hasattr(client.transport, "config"):
             assert closed.is_set()
         closed.clear()

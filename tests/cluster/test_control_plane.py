@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from tests.tasks import stop
 
 import setpoint as sp
 from setpoint.cache import InformerFactory
@@ -168,8 +169,7 @@ async def test_foreground_deletion_goes_through_all_generations() -> None:
         await world.settle()
         await world.delete(top, propagation="Foreground")
         await world.settle()
-        watching.cancel()
-        await asyncio.gather(watching, return_exceptions=True)
+        await stop(watching)
         assert gone == ["bottom", "middle", "top"]
 
 

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from tests.tasks import stop
 
 import setpoint as sp
 from setpoint.apiserver import ApiServer
@@ -401,8 +402,7 @@ async def test_a_thread_whose_reconcile_is_over_can_write_nothing_more() -> None
         running = asyncio.ensure_future(controller.run(world.client, factory))
         while not begun.is_set():  # noqa: ASYNC110 - the clock stands still as long as the thread works
             await asyncio.sleep(0)
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
+        await stop(running)
         go_on.set()
         assert ended.wait(10)
         assert len(problems) == 2

@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from tests.tasks import stop
 
 import setpoint as sp
 from setpoint.apiserver import ApiServer
@@ -63,8 +64,7 @@ async def recording(obj: Any = None) -> AsyncIterator[tuple[Recording, Any]]:
         try:
             yield made, about
         finally:
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
+            await stop(running)
 
 
 @virtual_time

@@ -6,6 +6,7 @@ import asyncio
 from random import Random
 
 import pytest
+from tests.tasks import stop
 
 import setpoint as sp
 from setpoint.client import Client, InProcessTransport, Request, TransportError
@@ -76,8 +77,7 @@ def test_a_naive_controller_is_right_in_the_end_whatever_is_lost(seed: int) -> N
                 await c.create(widget(name, size))
             for _ in range(4):
                 await advance(world.random.random() * 8)
-                running.cancel()
-                await asyncio.gather(running, return_exceptions=True)
+                await stop(running)
                 running = asyncio.ensure_future(process())
                 name = world.random.choice(sorted(sizes))
                 doomed = await c.find(Widget, name)
@@ -102,8 +102,7 @@ def test_a_naive_controller_is_right_in_the_end_whatever_is_lost(seed: int) -> N
                 assert widgets[name].status.ready == size
             assert len(children) == sum(sizes.values()), "nothing is left of what was deleted"
             assert world.outside == {found.uid for found in widgets.values()}
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
+            await stop(running)
 
     run()
 

@@ -7,6 +7,7 @@ import logging
 from typing import Any
 
 import pytest
+from tests.tasks import stop
 
 import setpoint as sp
 from setpoint.controller import HotLoopLimits
@@ -37,8 +38,7 @@ async def fought(controller: sp.Controller[Any], *, pause: float, seconds: float
         await world.create(widget())
         fight = asyncio.ensure_future(rival(world, pause, {"x": "theirs"}))
         await advance(seconds)
-        fight.cancel()
-        await asyncio.gather(fight, return_exceptions=True)
+        await stop(fight)
         return world.running("widget").metrics
 
 

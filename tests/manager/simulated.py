@@ -64,7 +64,7 @@ class Cable:
         finally:
             if not task.done():
                 task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            await asyncio.wait([task])
             if not task.cancelled() and task.exception() is None:
                 await entering.__aexit__(None, None, None)
 

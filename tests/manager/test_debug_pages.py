@@ -14,6 +14,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from tests.tasks import stop
 
 import setpoint as sp
 from setpoint.apiserver import ApiServer
@@ -45,8 +46,7 @@ async def busy() -> AsyncIterator[None]:
     try:
         yield
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await stop(task)
 
 
 async def get(path: str, **query: str) -> Any:
@@ -106,8 +106,7 @@ async def test_where_the_memory_comes_from() -> None:
         collapsed = (await get("heap", seconds="0.1", format="collapsed")).body.decode()
         assert any(__file__ in line and int(line.split()[-1]) >= 100_000 for line in collapsed.splitlines())
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await stop(task)
 
 
 async def test_what_every_task_waits_for() -> None:
@@ -120,9 +119,7 @@ async def test_what_every_task_waits_for() -> None:
     tasks = [asyncio.create_task(outer(), name=f"waiter {number}") for number in range(3)]
     await asyncio.sleep(0)
     text = (await get("tasks")).body.decode()
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    await stop(*tasks)
     _, _, rest = text.partition("3 at: waiter 0, waiter 1, waiter 2\n")
     places = [line.strip() for line in rest.splitlines()[:3]]
     assert [place.rpartition(":")[0].rpartition(".")[2] for place in places] == ["outer", "inner", "wait"]

@@ -10,6 +10,7 @@ import signal
 from typing import Any
 
 import pytest
+from tests.tasks import stop
 
 from setpoint.controller import BoundLogger
 from setpoint.manager import HealthChecks, RunnableEnded, stopping_on_signals
@@ -214,8 +215,7 @@ async def test_the_server_answers_by_prefix_and_says_what_there_is() -> None:
     second = HttpServer(f"127.0.0.1:{server.port}", name="second")
     with pytest.raises(OSError, match="the second server can't listen on"):
         await second.run()
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
+    await stop(running)
 
 
 # -- signals -----------------------------------------------------------------------------------------------------------

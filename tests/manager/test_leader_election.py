@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.tasks import drop, stop
 
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client, CredentialsError, InProcessTransport, Request, Response, Transport, TransportError
@@ -89,10 +90,9 @@ class Candidate:
             self.journal.append((loop.time(), self.identity, "stop"))
 
     async def stop(self) -> None:
-        """As a process that is asked to end."""
+        """As a process that is asked to end, if it has not lost its lease and ended before."""
         assert self.task is not None
-        self.task.cancel()
-        await asyncio.gather(self.task, return_exceptions=True)
+        await (drop if self.error else stop)(self.task)
 
     @property
     def works(self) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 import aiohttp
 import pytest
 from tests.client.certificates import Pair, make, tolerant
+from tests.tasks import stop
 
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport, Request, Response, Transport, TransportError
@@ -187,5 +188,4 @@ async def test_new_certificates_are_taken_up_and_damaged_ones_are_not(tmp_path: 
     second.write(tmp_path, "tls")
     await advance(LOOK_EVERY)
     assert shown(context, authority) == expected[1]
-    following.cancel()
-    await asyncio.gather(following, return_exceptions=True)
+    await stop(following)

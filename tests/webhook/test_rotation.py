@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.tasks import stop
 
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport, TransportError
@@ -122,12 +123,7 @@ async def running(*sources: Any) -> AsyncIterator[None]:
         await settle()
         yield
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        for task in tasks:
-            if not task.cancelled():
-                task.result()
+        await stop(*tasks)
 
 
 def replica(client: Client, **options: Any) -> SecretCertificates:
