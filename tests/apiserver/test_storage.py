@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from setpoint.apiserver.storage import Compacted, Conflict, MemoryStorage, SqliteStorage, Storage, StorageError
+from setpoint.apiserver.storage.database import write_facts
 
 NAMES = st.sampled_from(["a", "a-b", "b", "c.d"])
 SPACES = st.sampled_from(["", "one", "one-more", "two"])
@@ -284,10 +285,13 @@ def test_a_later_format_is_refused_and_left_alone(tmp_path: Path) -> None:
 
     SqliteStorage(tmp_path).close()
     with sqlite3.connect(tmp_path / "setpoint.db") as connection:
+        write_facts(connection, {"format": 99})
         connection.execute("PRAGMA user_version=99")
     connection.close()
+    before = (tmp_path / "setpoint.db").read_bytes()
     with pytest.raises(StorageError, match="format 99"):
         SqliteStorage(tmp_path)
+    assert (tmp_path / "setpoint.db").read_bytes() == before
 
 
 def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
@@ -345,6 +349,12 @@ def test_what_was_acknowledged_survives_sigkill(tmp_path: Path) -> None:
     storage.close()
 
 
+def leave(storage: SqliteStorage) -> None:
+    """As a process that is killed does."""
+    storage._connection.close()
+    storage._lock.close()
+
+
 def rewrite(storage: Storage, count: int) -> None:
     """Makes versions that leave the history."""
     for _ in range(count):
@@ -361,7 +371,7 @@ def test_a_clean_up_that_fails_takes_no_later_write_with_it(tmp_path: Path) -> N
         storage._clean()
     connection.execute("DROP TRIGGER broken")
     last = storage.put("pods", "default", "last", encoded("x"), expected=0).revision
-    connection.close()  # as a process that is killed does
+    leave(storage)
     reopened = SqliteStorage(tmp_path, max_events=10)
     assert reopened.get("pods", "default", "last") is not None
     assert reopened.revision == last
@@ -376,4 +386,4 @@ def test_closing_unlocks_the_directory_even_if_it_can_not_be_tidied(tmp_path: Pa
     )
     with pytest.raises(StorageError, match="broken disk"):
         storage.close()
-    SqliteStorage(tmp_path)._connection.close()
+    leave(SqliteStorage(tmp_path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -11,7 +12,7 @@ from setpoint.apiserver.hooks.conversion import ConversionWebhook
 from setpoint.apiserver.http_types import Request
 from setpoint.apiserver.objects import decode, encode
 from setpoint.apiserver.registry import ScalePaths, Served
-from setpoint.apiserver.storage import Record
+from setpoint.apiserver.storage import Damage, Record
 from setpoint.apiserver.strategies.custom import CustomStrategy
 from setpoint.meta import GroupVersionKind, Resource, format_time
 from setpoint.schema import ANYTHING, Schema, structural
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CLEANUP_FINALIZER", "COLLECTION", "CustomResources"]
 
+_log = logging.getLogger(__name__)
 JsonObject = dict[str, Any]
 COLLECTION: Final = "customresourcedefinitions.apiextensions.k8s.io"
 CLEANUP_FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
@@ -33,18 +35,30 @@ class CustomResources:
 
     What upstream's controllers do soon after a write is done here right after it, in the same turn: names are
     accepted, the CRD is established, its resources are served. Each step is a write of its own, so that a watch sees
-    what it would see there.
+    what it would see there; all are one transaction. What is served changes once they are stored, and all that can fail
+    has been done by then.
     """
 
     def __init__(self, server: ApiServer) -> None:
         self._server = server
         self._served: dict[str, list[Served]] = {}
         self._specs: dict[str, bytes] = {}
+        self._unusable: dict[str, Damage] = {}
+
+    @property
+    def damage(self) -> list[Damage]:
+        """Stored CRDs that can't be served as they are."""
+        return list(self._unusable.values())
 
     def load(self) -> None:
-        """Serves what is stored."""
+        """Serves what is stored. A CRD that can't be served is told, and can be changed or deleted like any other."""
         for record in self._server.storage.scan(COLLECTION):
-            self.refresh(record)
+            try:
+                self.refresh(record)
+            except Exception as problem:  # noqa: BLE001 - whatever it is, the others are served
+                why = f"its resource is not served: {type(problem).__name__}: {problem}"
+                self._unusable[record.name] = Damage(f"{COLLECTION} {record.name}", why)
+                _log.exception("%s %s: its resource is not served", COLLECTION, record.name)
 
     def created(self, record: Record) -> Record:
         """After a CRD was stored for the first time."""
@@ -73,7 +87,7 @@ class CustomResources:
 
     def deleted(self, record: Record) -> None:
         """After a CRD is gone."""
-        self._unserve(record.name)
+        self._server.storage.then(lambda: self._unserve(record.name))
 
     def instance_deleted(self, served: Served) -> None:
         """After a custom object is gone: it may have been what its CRD's deletion waited for."""
@@ -135,8 +149,7 @@ class CustomResources:
 
     def _terminate(self, record: Record) -> Record:
         crd: JsonObject = decode(record.value)
-        for served in self._served.get(record.name, ()):
-            served.terminating = True
+        self._server.storage.then(lambda: self._end(record.name))
         text = "CustomResource deletion is in progress"
         wanted: JsonObject = decode(record.value)
         _set_condition(self._now(), wanted["status"], "Terminating", "True", "InstanceDeletionInProgress", text)
@@ -145,6 +158,10 @@ class CustomResources:
         self._delete_instances(record.name)
         current = self._server.storage.get(COLLECTION, "", record.name)
         return record if current is None else self._finish(current)
+
+    def _end(self, name: str) -> None:
+        for served in self._served.get(name, ()):
+            served.terminating = True
 
     def _delete_instances(self, crd: str) -> None:
         from setpoint.apiserver.call import Call
@@ -196,21 +213,25 @@ class CustomResources:
         terminating = bool(crd["metadata"].get("deletionTimestamp"))
         if self._specs.get(record.name) == spec:
             return
-        self._unserve(record.name)
-        self._specs[record.name] = spec
         made = _served_versions(self._server, crd)
         exposed = {version["name"] for version in crd["spec"]["versions"] if version.get("served")}
         for served in made:
             served.terminating = terminating
             served.has_defaults = b'"default":' in msgspec.json.encode(served.schema_document)
             served.defaults_since = record.revision if served.has_defaults else 0
-        self._served[record.name] = made
-        for served in made:
-            if served.resource.version in exposed:
-                self._server.registry.add(served)
+        exposable = [served for served in made if served.resource.version in exposed]
+        self._server.storage.then(lambda: self._serve(record.name, spec, made, exposable))
+
+    def _serve(self, name: str, spec: bytes, made: list[Served], exposed: list[Served]) -> None:
+        self._unserve(name)
+        self._specs[name] = spec
+        self._served[name] = made
+        for served in exposed:
+            self._server.registry.add(served)
 
     def _unserve(self, name: str) -> None:
         self._specs.pop(name, None)
+        self._unusable.pop(name, None)
         for served in self._served.pop(name, ()):
             self._server.registry.remove(served)
             self._server.end_watches(served)
@@ -227,14 +248,13 @@ class CustomResources:
         return home
 
     def _now(self) -> str:
-
         return format_time(self._server.now())
 
 
 def _served_versions(server: ApiServer, crd: JsonObject) -> list[Served]:
     """All versions of a CRD, the stored one first."""
     spec = crd["spec"]
-    names = crd["status"]["acceptedNames"]
+    names = _full_names(spec["names"]) | (crd["status"].get("acceptedNames") or {})
     made: list[Served] = []
     for version in sorted(spec["versions"], key=lambda item: not item.get("storage")):
         subresources = version.get("subresources") or {}
@@ -316,12 +336,12 @@ def _full_names(names: JsonObject) -> JsonObject:
 
 
 def _condition(status: JsonObject, type_: str) -> str | None:
-    return next((item["status"] for item in status.get("conditions") or () if item["type"] == type_), None)
+    return next((item.get("status") for item in status.get("conditions") or () if item.get("type") == type_), None)
 
 
 def _set_condition(now: str, status: JsonObject, type_: str, value: str, reason: str, message: str) -> None:
-    conditions = status.setdefault("conditions", [])
-    current = next((item for item in conditions if item["type"] == type_), None)
+    conditions = status["conditions"] = status.get("conditions") or []
+    current = next((item for item in conditions if item.get("type") == type_), None)
     if current is None:
         current = {"type": type_}
         conditions.append(current)

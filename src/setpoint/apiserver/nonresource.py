@@ -30,6 +30,7 @@ VERSION: Final = {
     "compiler": f"{platform.python_implementation()} {platform.python_version()}",
     "platform": f"{platform.system().lower()}/{platform.machine()}",
 }
+_DAMAGE: Final = "/debug/damage"
 _HEALTH: Final = ("/healthz", "/livez", "/readyz")
 _TEXT: Final = {"content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff"}
 
@@ -39,7 +40,7 @@ def answer(server: ApiServer, request: IncomingRequest) -> Response:
     path = request.path.rstrip("/") or "/"
     accept = request.headers.get("accept", "")
     root = path.split("/")[1]
-    if root not in ("api", "apis", "openapi", "version", "healthz", "livez", "readyz", ""):
+    if root not in ("api", "apis", "openapi", "version", "healthz", "livez", "readyz", "") and path != _DAMAGE:
         return nothing()
     if request.method not in ("GET", "HEAD"):
         raise ApiStatusError(
@@ -60,6 +61,8 @@ def answer(server: ApiServer, request: IncomingRequest) -> Response:
         return _openapi(server, request, path, accept)
     if path == "/version":
         return respond(VERSION)
+    if path == _DAMAGE:
+        return respond(_damage(server))
     if path == "/":
         return respond({"paths": _paths(server)})
     return _health(server, request, path)
@@ -96,6 +99,16 @@ def _paths(server: ApiServer) -> list[str]:
     roots = {served.resource.root for served in server.registry}
     groups = {root.rsplit("/", 1)[0] for root in roots}
     return sorted(roots | groups | {"/apis", "/openapi/v2", "/openapi/v3", "/version", *_HEALTH})
+
+
+def _damage(server: ApiServer) -> dict[str, object]:
+    """A Status of what is stored and can't be used; upstream's reason for that is ``StorageReadError``."""
+    causes = [{"reason": "StorageReadError", "message": item.why, "field": item.what} for item in server.damage]
+    status: dict[str, object] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+    if causes:
+        status |= {"status": "Failure", "reason": "StorageReadError", "details": {"causes": causes}}
+        status["message"] = f"{len(causes)} stored things can't be read or used"
+    return status
 
 
 def _health(server: ApiServer, request: IncomingRequest, path: str) -> Response:

@@ -35,7 +35,7 @@ from setpoint.apiserver.registry import Registry, Served
 from setpoint.apiserver.representation import respond
 from setpoint.apiserver.request_info import parse_path
 from setpoint.apiserver.scale import get_scale, patch_scale, update_scale
-from setpoint.apiserver.storage import MemoryStorage, Storage
+from setpoint.apiserver.storage import Damage, MemoryStorage, Storage, StorageError
 from setpoint.apiserver.subresources import CREATORS
 from setpoint.apiserver.turns import Lines, Suspended, Turn, settle
 from setpoint.apiserver.update import update
@@ -84,9 +84,11 @@ class ApiServer:
     ``service`` leads nowhere here without a resolver). It is closed with the server.
 
     *Guarantees*: what a kube-apiserver promises about resource versions, conflicts, watches and lists. A write is
-    stored (see the storage for how safely) before it is answered or seen by any watch. Requests don't interleave: each
-    is done in one go of the event loop, but for the streams of watches. A request about which webhooks have to be asked
-    waits for them, and is then done in one go, on what is stored by then.
+    stored (see the storage for how safely) before it is answered or seen by any watch, and after everything that can
+    fail, up to the bytes of the answer: a request that is answered with an error has changed nothing. Whatever is
+    stored, the server starts: what can't be read or used is named in `damage` and in the log, and the rest is served.
+    Requests don't interleave: each is done in one go of the event loop, but for the streams of watches. A request about
+    which webhooks have to be asked waits for them, and is then done in one go, on what is stored by then.
 
     *Caveats*: everybody is let in and everything is allowed (the bearer of a service account's token is that account,
     everybody else ``admin``); bodies are JSON or YAML, not protobuf. There is no audit log: what admission policies
@@ -130,6 +132,12 @@ class ApiServer:
         self.running = True
         await bootstrap.create_objects(self)
 
+    @property
+    def damage(self) -> list[Damage]:
+        """What is stored and can't be read or used: of the storage when it was opened, and of what is stored now. Also
+        at ``/debug/damage``."""
+        return [*self.storage.damage, *self.custom_resources.damage, *self.hooks.damage]
+
     async def close(self) -> None:
         """Ends all watches and closes the storage. Requests are refused from now on."""
         if not self.running:
@@ -169,6 +177,10 @@ class ApiServer:
             if retry_after:
                 response.headers["retry-after"] = str(retry_after)
             return response
+        except StorageError as error:
+            _log.error("%s %s failed: %s", request.method, request.path, error)
+            failure = internal_error(str(error))
+            return respond(failure.status, failure.code)
         except Exception as error:  # noqa: BLE001 - the client gets an answer, the log the reason
             _log.exception("%s %s failed", request.method, request.path)
             failure = internal_error(f"{type(error).__name__}: {error}")
@@ -187,8 +199,15 @@ class ApiServer:
             raise timeout("request did not complete within requested timeout - context deadline exceeded") from None
 
     def _dispatch(self, request: IncomingRequest) -> Response:
+        """The answer. What was written on the way is stored if there is one, and only then."""
         if not self.running:
             raise ApiStatusError(503, "ServiceUnavailable", "the server is not running")
+        if request.method in _READS:
+            return self._answer(request)
+        with self.storage.transaction():
+            return self._answer(request)
+
+    def _answer(self, request: IncomingRequest) -> Response:
         path = parse_path(request.path)
         if path is None:
             return nonresource.answer(self, request)

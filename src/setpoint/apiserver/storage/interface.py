@@ -6,10 +6,21 @@ the next number of one counter, the revision, and the recent writes can be read 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Literal, Protocol
 
-__all__ = ["Change", "Compacted", "Conflict", "Encode", "Record", "Storage", "StorageError", "Subscription"]
+__all__ = [
+    "Change",
+    "Compacted",
+    "Conflict",
+    "Damage",
+    "Encode",
+    "Record",
+    "Storage",
+    "StorageError",
+    "Subscription",
+]
 
 Encode = Callable[[int], bytes]
 """Makes the bytes of an object, given the revision that it is stored at."""
@@ -18,7 +29,7 @@ ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
 
 
 class StorageError(Exception):
-    """The storage can't be used: the data directory is locked, unreadable or of a later format."""
+    """The storage can't be used: the data directory is locked, unreadable, full or of a later format."""
 
 
 class Conflict(Exception):
@@ -71,6 +82,20 @@ class Change:
         return f"<Change {self.type} {self.record!r}>"
 
 
+class Damage:
+    """Something that was stored and can't be read: ``what`` names it, ``why`` says what is wrong and where its bytes
+    are kept."""
+
+    __slots__ = ("what", "why")
+
+    def __init__(self, what: str, why: str) -> None:
+        self.what = what
+        self.why = why
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.why}"
+
+
 class Subscription(Protocol):
     """A reader of one resource's changes. It holds a place in the history, no queue: a slow reader costs nothing."""
 
@@ -90,9 +115,15 @@ class Storage(Protocol):
 
     - Revisions start above 0 and only grow, over restarts too; every write has its own.
     - A write happens if and only if the object is at the ``expected`` revision (0: it does not exist).
-    - When a write returns it is as durable as the implementation says, and every subscription can read it.
+    - When a write, or the transaction that it is part of, ends, it is as durable as the implementation says, and
+      every subscription can read it.
     - Methods are called from one event loop's thread and don't interleave.
     """
+
+    @property
+    def damage(self) -> Sequence[Damage]:
+        """What could not be read when the storage was opened. The rest is served as if nothing had happened."""
+        ...
 
     @property
     def revision(self) -> int:
@@ -102,6 +133,23 @@ class Storage(Protocol):
     def advance(self, revision: int) -> None:
         """Makes the counter go on from at least ``revision``, so that a server without memory of its former life
         never gives a number again that it gave then."""
+        ...
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """All writes inside become durable and visible together when it ends; if anything is raised, none of them
+        happened. Reads inside see them. Nothing may be awaited inside; one inside another is part of it.
+
+        Raises:
+            StorageError: on its end, if the writes can't be stored.
+        """
+        ...
+
+    def then(self, work: Callable[[], None]) -> None:
+        """Does ``work`` when the transaction has been stored, before anybody sees it; at once outside of one.
+
+        ``work`` brings what is derived from the objects in step with them. It can't undo the writes any more, so it
+        must be prepared such that it can't fail; what it raises all the same is logged.
+        """
         ...
 
     def get(self, resource: str, namespace: str, name: str) -> Record | None: ...

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from operator import attrgetter
+from typing import Final
 
-from setpoint.apiserver.storage.interface import Change, Compacted, Conflict, Encode, Record
+from setpoint.apiserver.storage.interface import Change, Compacted, Conflict, Damage, Encode, Record
 
 __all__ = ["MemoryStorage"]
 
+_log = logging.getLogger(__name__)
 MAX_EVENTS = 50_000
 MAX_BYTES = 64 * 1024 * 1024
 _TRIM = 1024
@@ -36,6 +40,12 @@ class MemoryStorage:
         self._collections: dict[str, _Collection] = {}
         self._window: deque[tuple[_Collection, Change]] = deque()
         self._window_bytes = 0
+        self._pending: _Pending | None = None
+        """Of the transaction that is open."""
+
+    @property
+    def damage(self) -> Sequence[Damage]:
+        return ()
 
     @property
     def revision(self) -> int:
@@ -45,6 +55,15 @@ class MemoryStorage:
         if revision > self._revision:
             self._gap = (self._revision, revision)
             self._revision = revision
+
+    def transaction(self) -> AbstractContextManager[None]:
+        return _JOINED if self._pending is not None else _Transaction(self)
+
+    def then(self, work: Callable[[], None]) -> None:
+        if self._pending is None:
+            work()
+        else:
+            self._pending.works.append(work)
 
     def get(self, resource: str, namespace: str, name: str) -> Record | None:
         collection = self._collections.get(resource)
@@ -59,9 +78,9 @@ class MemoryStorage:
         revision = self._revision + 1
         record = Record(namespace, name, revision, encode(revision))
         change = Change("MODIFIED" if previous else "ADDED", record, previous)
-        self._write(resource, change)
-        collection.set(record)
-        self._append(collection, change)
+        with self.transaction():
+            self._append(resource, collection, change)
+            collection.set(record)
         return record
 
     def delete(self, resource: str, namespace: str, name: str, encode: Encode, *, expected: int) -> Record:
@@ -72,9 +91,9 @@ class MemoryStorage:
         revision = self._revision + 1
         record = Record(namespace, name, revision, encode(revision))
         change = Change("DELETED", record, previous)
-        self._write(resource, change)
-        collection.remove(namespace, name)
-        self._append(collection, change)
+        with self.transaction():
+            self._append(resource, collection, change)
+            collection.remove(namespace, name)
         return record
 
     def scan(self, resource: str, namespace: str | None = None, *, at: int | None = None) -> list[Record]:
@@ -112,8 +131,9 @@ class MemoryStorage:
 
     # -- for storages that keep their data elsewhere too -----------------------------------------------------------
 
-    def _write(self, resource: str, change: Change) -> None:
-        """Called before a change becomes visible; what it raises, the writer gets, and nothing has changed."""
+    def _write(self, changes: Sequence[tuple[str, Change]]) -> None:
+        """Called with the changes of one transaction and their resources before anybody sees them. All are to be
+        stored or none; what it raises, the writer gets, and nothing has changed."""
 
     def _trimmed(self, change: Change) -> None:
         """Called when a change leaves the history."""
@@ -136,15 +156,53 @@ class MemoryStorage:
         if revision is not None and revision < compacted:
             raise Compacted(revision, compacted)
 
-    def _append(self, collection: _Collection, change: Change) -> None:
+    def _append(self, resource: str, collection: _Collection, change: Change) -> None:
+        assert self._pending is not None
+        self._pending.writes.append(_Write(resource, collection, change))
         self._revision = change.record.revision
-        self._remember(collection, change)
-        for wake in tuple(collection.wakes):
-            wake()
+        collection.note(change)
+
+    def _finish(self, pending: _Pending, *, stored: bool) -> None:
+        self._pending = None
+        if not stored:
+            self._undo(pending)
+            return
+        if pending.writes:
+            try:
+                self._write([(write.resource, write.change) for write in pending.writes])
+            except BaseException:
+                self._undo(pending)
+                raise
+        self._publish(pending)
+
+    def _undo(self, pending: _Pending) -> None:
+        for write in reversed(pending.writes):
+            collection, change = write.collection, write.change
+            collection.log.pop()
+            collection.last = write.last
+            if change.previous is not None:
+                collection.set(change.previous)
+            elif change.type == "ADDED":
+                collection.remove(change.record.namespace, change.record.name)
+        self._revision = pending.revision
+
+    def _publish(self, pending: _Pending) -> None:
+        for work in pending.works:
+            try:
+                work()
+            except Exception:  # noqa: BLE001 - the write is done, and what else follows from it must be, too
+                _log.exception("what follows from a write was not done")
+        for write in pending.writes:
+            self._remember(write.collection, write.change)
+        woken: _Collection | None = None
+        for write in pending.writes:
+            if write.collection is not woken:  # waking twice is harmless
+                woken = write.collection
+                for wake in tuple(woken.wakes):
+                    wake()
 
     def _remember(self, collection: _Collection, change: Change) -> None:
-        collection.log.append(change)
-        collection.last = change.record.revision
+        """Makes room in the history for a change that is in its collection's log already."""
         self._window.append((collection, change))
         self._window_bytes += len(change.record.value)
         while len(self._window) > self._max_events or self._window_bytes > self._max_bytes:
@@ -155,6 +213,46 @@ class MemoryStorage:
         self._window_bytes -= len(change.record.value)
         collection.forget_first()
         self._trimmed(change)
+
+
+class _Transaction:
+    """Stores all that is written inside, or undoes it."""
+
+    __slots__ = ("_pending", "_storage")
+
+    def __init__(self, storage: MemoryStorage) -> None:
+        self._storage = storage
+        self._pending = _Pending(storage.revision)
+
+    def __enter__(self) -> None:
+        self._storage._pending = self._pending
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        self._storage._finish(self._pending, stored=kind is None)
+
+
+_JOINED: Final = nullcontext()
+
+
+class _Write:
+    __slots__ = ("change", "collection", "last", "resource")
+
+    def __init__(self, resource: str, collection: _Collection, change: Change) -> None:
+        self.resource = resource
+        self.collection = collection
+        self.change = change
+        self.last = collection.last
+
+
+class _Pending:
+    """What a transaction has done so far: ``revision`` is that of before."""
+
+    __slots__ = ("revision", "works", "writes")
+
+    def __init__(self, revision: int) -> None:
+        self.revision = revision
+        self.writes: list[_Write] = []
+        self.works: list[Callable[[], None]] = []
 
 
 class _Bucket:
@@ -204,6 +302,11 @@ class _Collection:
             del self.buckets[namespace]
         elif bucket.names is not None:
             del bucket.names[bisect_left(bucket.names, name)]
+
+    def note(self, change: Change) -> None:
+        """Appends to the history."""
+        self.log.append(change)
+        self.last = change.record.revision
 
     def records(self, namespace: str | None) -> list[Record]:
         found: list[Record] = []

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from setpoint.apiserver.storage.interface import Change, Record, StorageError
+from setpoint.apiserver.storage import database
+from setpoint.apiserver.storage.database import DamagedError
+from setpoint.apiserver.storage.interface import Change, Damage, Record, StorageError
 from setpoint.apiserver.storage.memory import MAX_BYTES, MAX_EVENTS, MemoryStorage
+from setpoint.apiserver.storage.pages import Log
+from setpoint.apiserver.storage.rows import Row, sealed
+from setpoint.apiserver.storage.salvage import kept_aside, salvage
 
 __all__ = ["SqliteStorage"]
 
-FORMAT = 1
-_BATCH = 256
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS versions (
-    revision INTEGER PRIMARY KEY,
-    resource TEXT NOT NULL,
-    namespace TEXT NOT NULL,
-    name TEXT NOT NULL,
-    deleted INTEGER NOT NULL,
-    value BLOB NOT NULL
-);
-CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
-"""
+_log = logging.getLogger(__name__)
+_BATCH: Final = 256
+_DELETE: Final = "DELETE FROM versions WHERE revision = ?"
 
 
 class SqliteStorage(MemoryStorage):
@@ -33,15 +30,23 @@ class SqliteStorage(MemoryStorage):
     in batches. On opening the rows are read once, in order, which restores objects and history: a client may resume
     its watch from where it was when the server died.
 
-    *Guarantees*: a write that was acknowledged survives the process being killed at any moment. With ``power_safe`` it
-    survives the loss of power too, for the price of one fsync a write; without, the last moments before a loss of power
-    may be missing, never torn or out of order, and what clients remember of them is refused (410) rather than mixed up.
+    *Guarantees*: a write that was acknowledged survives the process being killed at any moment, and of the writes of
+    one request either all are stored or none. With ``power_safe`` it survives the loss of power too, for the price of
+    one fsync a write; without, the last moments before a loss of power may be missing, never torn or out of order, and
+    what clients remember of them is refused (410) rather than mixed up.
+
+    A damaged file keeps nothing from being served that is whole in it: every row has a checksum, and when one is wrong,
+    or SQLite finds the file malformed or cut off, the rows are looked for in its pages one by one and put into a new
+    file. What could not be read is named in `damage` and in the log; the damaged file is kept beside the new one.
+    Watches that began before have to begin anew then, and an object whose newest version is lost is served as the
+    newest that is left.
 
     *Caveats*: all objects are in memory. SQLite is called in the event loop's thread: a write takes some ten
     microseconds without fsync, which is less than passing it to another thread would cost.
 
     Raises:
-        StorageError: another process uses ``directory``, or what is there can't be read.
+        StorageError: another process uses ``directory``, it can't be read or written, a later setpoint made it, or it
+            is so damaged that nothing in it can be read.
     """
 
     def __init__(
@@ -54,15 +59,69 @@ class SqliteStorage(MemoryStorage):
     ) -> None:
         super().__init__(max_events=max_events, max_bytes=max_bytes)
         self._directory = Path(directory)
+        self._path = self._directory / "setpoint.db"
         self._obsolete: list[tuple[int]] = []
         self._horizon = 0
         self._closed = False
-        self._connection = _connect(self._directory, power_safe)
+        self._lock = database.lock(self._directory)
         try:
-            self._load()
+            self._damage: list[Damage] = kept_aside(self._path)
+            self._connection, rows = self._open(power_safe)
+            try:
+                self._load(rows)
+            except BaseException:
+                self._connection.close()
+                raise
         except BaseException:
-            self._connection.close()
+            self._lock.close()
             raise
+
+    @property
+    def damage(self) -> Sequence[Damage]:
+        return self._damage
+
+    def _open(self, power_safe: bool) -> tuple[sqlite3.Connection, list[Row]]:
+        """The database and all its rows, of a new one if it is damaged."""
+        log = self._left_log()
+        if self._path.exists() and not self._path.stat().st_size and not log:
+            _log.warning("%s is empty: there are no objects in it", self._path)
+        try:
+            if log and Log(log).torn:  # which SQLite takes for the log's end
+                raise DamagedError("its write-ahead log has a wrong checksum")
+            if log and not self._path.stat().st_size:
+                raise DamagedError("all but its write-ahead log is gone")
+            return self._read(power_safe)
+        except DamagedError as problem:
+            found = salvage(self._path, log, str(problem))
+        for item in found:
+            _log.error("%s", item)
+        self._damage += found
+        try:
+            return self._read(power_safe)
+        except DamagedError as problem:
+            raise StorageError(f"data directory {self._directory} can't be used: {problem}") from None
+
+    def _left_log(self) -> bytes:
+        """The write-ahead log of a process that was killed, as it left it."""
+        try:
+            return self._path.with_name(f"{self._path.name}-wal").read_bytes()
+        except FileNotFoundError:
+            return b""
+        except OSError as problem:
+            raise StorageError(f"data directory {self._directory} can't be used: {problem.strerror}") from problem
+
+    def _read(self, power_safe: bool) -> tuple[sqlite3.Connection, list[Row]]:
+        """Raises DamagedError."""
+        connection = database.connect(self._path, power_safe=power_safe)
+        try:
+            noted = database.facts(connection)
+            rows = database.rows(connection, self._path)
+        except BaseException:
+            connection.close()
+            raise
+        self._horizon = self._floor = noted.get("horizon", self._floor)
+        self._revision = max(self._revision, noted.get("revision", 0))
+        return connection, rows
 
     def close(self) -> None:
         """Flushes and unlocks. Writing afterwards raises `StorageError`.
@@ -77,16 +136,33 @@ class SqliteStorage(MemoryStorage):
             self._clean()
         finally:
             self._connection.close()
+            self._lock.close()
 
-    def _write(self, resource: str, change: Change) -> None:
+    def _write(self, changes: Sequence[tuple[str, Change]]) -> None:
         if len(self._obsolete) >= _BATCH:
             self._clean()
-        record = change.record
-        row = (record.revision, resource, record.namespace, record.name, change.type == "DELETED", record.value)
+        rows = [
+            sealed(
+                change.revision, resource, change.record.namespace, change.record.name, change.type == "DELETED",
+                change.record.value,
+            )
+            for resource, change in changes
+        ]  # fmt: skip
         try:
-            self._connection.execute("INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?)", row)
+            if len(rows) == 1:
+                self._connection.execute(database.INSERT, rows[0])
+            else:
+                self._connection.execute("BEGIN")
+                self._connection.executemany(database.INSERT, rows)
+                self._connection.execute("COMMIT")
         except sqlite3.Error as problem:
-            raise StorageError(f"{self._directory}: can't write: {problem}") from problem
+            raise self._failed(problem) from problem
+
+    def _failed(self, problem: sqlite3.Error) -> StorageError:
+        """The error that a failed write ends in. What is written next must not become part of its transaction."""
+        if not self._closed and self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+        return StorageError(f"{self._directory}: can't write: {problem}")
 
     def _trimmed(self, change: Change) -> None:
         self._horizon = change.revision
@@ -99,26 +175,18 @@ class SqliteStorage(MemoryStorage):
         """Removes what left the history. Done before a write, so that its failure is that of nothing else."""
         if not self._obsolete:
             return
-        facts = [("horizon", self._horizon), ("revision", self._revision)]
         try:
             self._connection.execute("BEGIN")
-            self._connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", facts)
-            self._connection.executemany("DELETE FROM versions WHERE revision = ?", self._obsolete)
+            database.write_facts(self._connection, {"horizon": self._horizon, "revision": self._revision})
+            self._connection.executemany(_DELETE, self._obsolete)
             self._connection.execute("COMMIT")
         except sqlite3.Error as problem:
-            if self._connection.in_transaction:  # else what is written next would be part of it, and never committed
-                self._connection.execute("ROLLBACK")
-            raise StorageError(f"{self._directory}: can't write: {problem}") from problem
+            raise self._failed(problem) from problem
         self._obsolete.clear()
 
-    def _load(self) -> None:
-        facts: dict[str, int] = dict(self._connection.execute("SELECT name, value FROM facts"))
-        horizon = self._horizon = self._floor = facts.get("horizon", self._floor)
-        self._revision = max(self._revision, facts.get("revision", 0))
-        rows = self._connection.execute(
-            "SELECT revision, resource, namespace, name, deleted, value FROM versions ORDER BY revision"
-        )
-        for revision, resource, namespace, name, deleted, value in rows:
+    def _load(self, rows: Sequence[Row]) -> None:
+        horizon = self._horizon
+        for revision, resource, namespace, name, deleted, value, _ in rows:
             collection = self._collection(resource)
             previous = self.get(resource, namespace, name)
             record = Record(namespace, name, revision, value)
@@ -130,45 +198,8 @@ class SqliteStorage(MemoryStorage):
             self._revision = max(self._revision, revision)
             if revision > horizon and not (deleted and previous is None):
                 type_: Any = "DELETED" if deleted else "MODIFIED" if previous else "ADDED"
-                self._remember(collection, Change(type_, record, previous))
+                change = Change(type_, record, previous)
+                collection.note(change)
+                self._remember(collection, change)
             elif revision <= horizon and previous is not None:
                 self._obsolete.append((previous.revision,))
-
-
-def _connect(directory: Path, power_safe: bool) -> sqlite3.Connection:
-    path = directory / "setpoint.db"
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(path, isolation_level=None, timeout=0)
-    except OSError as problem:
-        raise StorageError(f"data directory {directory} can't be used: {problem.strerror}") from problem
-    except sqlite3.Error as problem:
-        raise StorageError(f"{path} can't be used: {problem}") from problem
-    try:
-        _set_up(connection, directory, power_safe)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _set_up(connection: sqlite3.Connection, directory: Path, power_safe: bool) -> None:
-    try:
-        connection.execute("PRAGMA locking_mode=EXCLUSIVE")  # held until the connection is closed, or the process ends
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("BEGIN EXCLUSIVE")
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        connection.execute("COMMIT")
-        if version > FORMAT:
-            raise StorageError(
-                f"data directory {directory} is of format {version}; this setpoint knows formats up to {FORMAT}"
-            )
-        connection.execute(f"PRAGMA synchronous={'FULL' if power_safe else 'NORMAL'}")
-        connection.executescript(_SCHEMA)
-        connection.execute(f"PRAGMA user_version={FORMAT}")
-    except sqlite3.OperationalError as problem:
-        if "locked" in str(problem):
-            raise StorageError(f"data directory {directory} is in use by another server") from None
-        raise StorageError(f"data directory {directory} can't be used: {problem}") from problem
-    except sqlite3.Error as problem:
-        raise StorageError(f"data directory {directory} can't be used: {problem}") from problem

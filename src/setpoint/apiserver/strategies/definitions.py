@@ -248,7 +248,7 @@ def _update_errors(spec: JsonObject, old: JsonObject) -> list[FieldError]:
     if spec.get("group") != before.get("group"):
         errors.append(invalid("spec.group", spec.get("group", ""), "field is immutable"))
     established = any(
-        item["type"] == "Established" and item["status"] == "True" for item in status.get("conditions") or ()
+        item.get("type") == "Established" and item.get("status") == "True" for item in status.get("conditions") or ()
     )
     if established:
         if spec.get("scope") != before.get("scope"):

@@ -41,11 +41,11 @@ class _Configuration(Strategy):
         self._mutating = mutating
 
     def after_create(self, call: Call, record: Record) -> Record:
-        call.server.hooks.refresh()
+        call.server.hooks.refresh(record)
         return record
 
     def after_update(self, call: Call, record: Record, old: JsonObject) -> Record:
-        call.server.hooks.refresh()
+        call.server.hooks.refresh(record)
         return record
 
     def after_delete(self, call: Call, record: Record) -> None:

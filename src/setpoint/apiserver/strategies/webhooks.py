@@ -66,11 +66,11 @@ class WebhookConfigurations(Strategy):
         return errors
 
     def after_create(self, call: Call, record: Record) -> Record:
-        call.server.hooks.refresh()
+        call.server.hooks.refresh(record)
         return record
 
     def after_update(self, call: Call, record: Record, old: JsonObject) -> Record:
-        call.server.hooks.refresh()
+        call.server.hooks.refresh(record)
         return record
 
     def after_delete(self, call: Call, record: Record) -> None:

@@ -1,0 +1,67 @@
+"""A row of the database: one version of one object, with a checksum that covers all of it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import msgspec
+
+__all__ = ["Row", "fact_checksum", "sealed", "wrong"]
+
+
+class Row(NamedTuple):
+    """As it is stored. ``checksum`` is None in rows of format 1."""
+
+    revision: int
+    resource: str
+    namespace: str
+    name: str
+    deleted: int
+    value: bytes
+    checksum: int | None
+
+    @property
+    def what(self) -> str:
+        """The object's name, for people."""
+        return f"{self.resource} {f'{self.namespace}/' if self.namespace else ''}{self.name}"
+
+
+class _Named(msgspec.Struct):
+    name: str
+
+
+class _Object(msgspec.Struct):
+    metadata: _Named
+
+
+def sealed(revision: int, resource: str, namespace: str, name: str, deleted: bool, value: bytes) -> Row:
+    """A row with its checksum."""
+    return Row(
+        revision, resource, namespace, name, int(deleted), value,
+        _checksum(revision, resource, namespace, name, int(deleted), value),
+    )  # fmt: skip
+
+
+def wrong(row: Row) -> str:
+    """Why the row is not what was written, ``""`` if it is."""
+    if row.checksum is not None:
+        return "" if row.checksum == _checksum(*row[:6]) else "its checksum is wrong"
+    if row.deleted:
+        return ""
+    try:  # without a checksum, what can be read counts as whole
+        msgspec.json.decode(row.value)
+        named = msgspec.json.decode(row.value, type=_Object).metadata.name
+    except (ValueError, RecursionError) as problem:
+        return str(problem)
+    return "" if named == row.name else f"it is stored as {row.name!r} and calls itself {named!r}"
+
+
+def fact_checksum(name: str, value: int) -> int:
+    """Of a row in the table of facts."""
+    return crc32(f"{name}\0{value}".encode())
+
+
+def _checksum(revision: int, resource: str, namespace: str, name: str, deleted: int, value: bytes) -> int:
+    head: Any = f"{revision}\0{resource}\0{namespace}\0{name}\0{deleted}\0"
+    return crc32(value, crc32(head.encode()))
