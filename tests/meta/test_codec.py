@@ -23,9 +23,13 @@ from setpoint.meta import (
     ObjectKey,
     Quantity,
     Resource,
+    TooDeep,
     decode,
     encode,
     from_wire,
+    head_of,
+    members,
+    plain,
     raw_of,
     to_wire,
     wire_name,
@@ -209,3 +213,80 @@ def test_managed_fields_come_back_as_they_were() -> None:
     repaired = decode(Gadget, raw[:-1] + b',"spec":{"ports":null}}')
     assert to_wire(repaired)["metadata"]["managedFields"] == [entry]
     assert copy.deepcopy(repaired) == repaired
+
+
+class Inner(Model):
+    needed: str
+    numbers: list[int]
+
+
+class Needy(Object):
+    resource = Resource(group="example.com", version="v1", kind="Needy", plural="needies")
+    spec: Inner
+
+
+def test_a_class_is_looked_at_once_however_many_objects_miss_a_field(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[Any] = []
+    fields = msgspec.structs.fields
+
+    def counted(kind: Any) -> Any:
+        looked.append(kind)
+        return fields(kind)
+
+    monkeypatch.setattr(msgspec.structs, "fields", counted)
+    for name in "abcdef":
+        found = decode(Needy, b'{"metadata":{"name":"%b"},"spec":{"numbers":null}}' % name.encode())
+        assert (found.name, found.spec.needed, found.spec.numbers) == (name, "", [])
+    assert sorted(map(str, looked)) == sorted(set(map(str, looked)))
+
+
+def deep(levels: int, key: str = "a") -> bytes:
+    return b'{"%b":' % key.encode() * levels + b"1" + b"}" * levels
+
+
+@pytest.mark.parametrize("levels", [1_000, 10_000, 100_000])
+def test_what_is_nested_too_deeply_is_an_error_that_names_the_object(levels: int) -> None:
+    raw = b'{"metadata":{"namespace":"default","name":"web"},"spec":%b}' % deep(levels)
+    with pytest.raises(TooDeep, match=r"^Gadget default/web: nested too deeply"):
+        decode(Gadget, raw)
+    with pytest.raises(TooDeep, match="nested too deeply"):
+        plain(raw)
+    assert {name: len(value) for name, value in members(raw).items()}["spec"] == levels * 6 + 1
+    assert head_of(raw).key == "default/web"
+    managed = raw.replace(b'"name"', b'"managedFields":[{"fieldsV1":%b}],"name"' % deep(levels))
+    assert head_of(managed).key == "default/web"
+
+
+@given(st.recursive(st.none() | st.text() | st.integers() | st.booleans(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)), st.sampled_from([None, 1]))  # fmt: skip  # noqa: E501
+def test_members_are_those_that_a_parser_finds(value: Any, indent: int | None) -> None:
+    raw = json.dumps({"a": value, "b": value, '"}{\\': [value]}, indent=indent).encode()
+    assert {name: json.loads(each) for name, each in members(raw).items()} == json.loads(raw)
+
+
+@pytest.mark.parametrize("raw", [b"", b"[]", b"{", b'{"a"', b'{"a":', b'{"a":{', b'{"a":1', b'{"a":1,', b'{a:1}', b'{"a":1]'])  # fmt: skip  # noqa: E501
+def test_what_is_no_object_has_no_members(raw: bytes) -> None:
+    with pytest.raises(DecodeError):
+        members(raw)
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        (rb"\ud800", "�"), (rb"\udc00x", "�x"), (rb"\ud800A", "�A"), (rb"\ud83d\ude00", "😀"),
+        (rb"\\ud800", "\\ud800"), (rb"\\\ud800", "\\�"), (b"\xff", "�"), (b"caf\xc3\xa9\xe2", "café�"),
+        (rb"\u0000", "\0"), (rb"\uD800\uD83D\uDE00", "�😀"),
+    ],
+)  # fmt: skip
+def test_what_is_not_unicode_is_read_as_go_reads_it(text: bytes, read: str) -> None:
+    raw = b'{"metadata":{"name":"a"},"status":{"phase":"%b"}}' % text
+    found = decode(Gadget, raw)
+    assert found.status.phase == read
+    assert json.loads(raw_of(found) or b"")["status"]["phase"] == read
+    assert plain(raw)["status"]["phase"] == read
+    assert head_of(b'{"metadata":{"labels":{"a":"%b"}}}' % text).labels == {"a": read}
+
+
+@pytest.mark.parametrize("number", [b"1e400", b"9" * 5000, b"-1e999"])
+def test_a_number_that_nothing_can_hold_is_told_of_the_object(number: bytes) -> None:
+    with pytest.raises(DecodeError, match=r"^Gadget a: "):
+        decode(Gadget, b'{"metadata":{"name":"a"},"spec":{"nodeName":%b}}' % number)

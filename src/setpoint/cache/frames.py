@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from setpoint.cache.errors import WatchBroken
 from setpoint.cache.sink import EventType
-from setpoint.meta import Status
+from setpoint.meta import DecodeError, Status, members, plain
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
@@ -28,6 +28,7 @@ class _Mark(Struct):
     metadata: MarkMeta = msgspec.field(default_factory=MarkMeta)
 
 
+_MALFORMED = (msgspec.DecodeError, UnicodeDecodeError)
 _decode_frame = msgspec.json.Decoder(_Frame).decode
 _decode_mark = msgspec.json.Decoder(_Mark).decode
 _decode_status = msgspec.json.Decoder(Status).decode
@@ -49,8 +50,12 @@ def split_event(line: bytes) -> tuple[bytes, bytes]:
             return line[9:end], line[end + 11 : -1]
     try:
         frame = _decode_frame(line)
-    except msgspec.DecodeError as problem:
-        raise WatchBroken(f"not a watch event: {problem}; it begins with {line[:200]!r}") from None
+    except (*_MALFORMED, RecursionError) as problem:
+        try:
+            found = members(line)
+            return str(plain(found["type"])).encode(), found["object"]
+        except (DecodeError, LookupError, UnicodeEncodeError):
+            raise WatchBroken(f"not a watch event: {problem}; it begins with {line[:200]!r}") from None
     return frame.type.encode(), bytes(frame.object)
 
 
@@ -67,7 +72,7 @@ def mark_of(raw: bytes) -> MarkMeta:
     """
     try:
         return _decode_mark(raw).metadata
-    except msgspec.DecodeError as problem:
+    except (*_MALFORMED, RecursionError) as problem:
         raise WatchBroken(f"a bookmark that is none: {problem}; it begins with {raw[:200]!r}") from None
 
 
@@ -75,5 +80,5 @@ def status_of(raw: bytes) -> Status:
     """What an ERROR event says; something of that sort, if it says nothing."""
     try:
         return _decode_status(raw)
-    except msgspec.DecodeError:
+    except (*_MALFORMED, RecursionError):
         return Status(code=500, reason="InternalError", message=f"an ERROR event without a Status: {raw[:200]!r}")

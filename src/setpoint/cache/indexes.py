@@ -8,7 +8,7 @@ from typing import Any
 
 from setpoint.cache.index import Index, IndexFunction, by_label, by_owner
 from setpoint.cache.record import Record
-from setpoint.meta import Selector, decode
+from setpoint.meta import DecodeError, Selector, decode
 from setpoint.meta.head import Head
 
 logger = logging.getLogger("setpoint.cache")
@@ -130,8 +130,9 @@ class Indexes:
                 found = index.function(head)
                 return tuple(found) if found else ()
             return tuple(index.function(decode(index.projection, document)))
-        except Exception:
-            if strict:
+        except Exception as problem:
+            # Whoever puts something unreadable into a cluster must not keep programs from starting.
+            if strict and not isinstance(problem, DecodeError):
                 raise
             logger.exception("index function %r failed for %s: it is not indexed", index.function, head.key)
             return ()

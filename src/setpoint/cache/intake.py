@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from setpoint.meta import DecodeError, Resource, decode, encode
+from setpoint.meta import DecodeError, Resource, TooDeep, decode, encode, head_in, members, mended, plain
 from setpoint.meta.head import Head
 
 Transform = Callable[[dict[str, Any]], dict[str, Any]]
@@ -37,12 +37,14 @@ class Item(NamedTuple):
     """One object on its way into the store.
 
     ``document`` is its JSON without managedFields: kind, apiVersion and metadata first, in this order, then the rest.
-    ``end`` is where the metadata ends in it.
+    ``end`` is where the metadata ends in it. ``problem`` says why it is kept as it came, for want of understanding:
+    nothing was projected or transformed then, and whoever decodes it will fail.
     """
 
     head: Head
     document: bytes
     end: int
+    problem: str = ""
 
 
 class Intake:
@@ -79,7 +81,8 @@ class Intake:
         """The object in ``raw``.
 
         Raises:
-            DecodeError: it is not an object with metadata, or the transform failed for it.
+            DecodeError: it is not an object with metadata, or the transform failed for it. What is only nested too
+                deeply, or does not fit the projection, is kept as it is: see `Item`.
             UnexpectedKind: it says that it is of another kind.
         """
         if self._fast:
@@ -95,71 +98,92 @@ class Intake:
                 metadata = raw[skip:cut] + b"}"
                 try:
                     head = _decode_head(metadata)
-                except msgspec.DecodeError:
+                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                     return self._read_any(raw)
                 return Item(head, b"%b%b%b" % (prefix, metadata, raw[end:]), len(prefix) + len(metadata))
         return self._read_any(raw)
 
     def head_of(self, document: bytes, end: int) -> Head:
         """The head of a document that was read before."""
-        metadata = document[len(self._prefix) : end]
-        try:
-            return _decode_head(metadata)
-        except msgspec.ValidationError:
-            return decode(Head, metadata)
+        return head_in(document[len(self._prefix) : end])
 
     def _read_any(self, raw: bytes) -> Item:
         """Any order of keys, any looseness that Go's decoder would bear."""
         try:
-            members: dict[str, msgspec.Raw] = _members(raw)
-        except msgspec.DecodeError as problem:
-            raise DecodeError(f"not a {self._kind}: {problem}") from None
+            members, problem = _members(raw)
+        except DecodeError as malformed:
+            raise DecodeError(f"not a {self._kind}: {malformed}") from None
         kind = _decode_text(members.get("kind"))
         if kind and (kind not in self._kinds or not self._same_group(_decode_text(members.get("apiVersion")))):
             raise UnexpectedKind(
                 f"the server sent {kind} ({_decode_text(members.get('apiVersion'))}) "
                 f"where {self._kind} ({self._api_version}) was asked for"
             )
-        if self._transform is not None:
-            document = msgspec.json.decode(raw)
-            document.setdefault("kind", self._kind)
-            document.setdefault("apiVersion", self._api_version)
-            try:
-                raw = msgspec.json.encode(self._transform(document))
-                members = _members(raw)
-            except Exception as problem:
-                raise DecodeError(
-                    f"the transform failed for a {self._kind}: {problem!r}; it was {raw[:200]!r}"
-                ) from problem
+        if self._transform is not None and not problem:
+            raw, members, problem = self._transformed(raw, members, self._transform)
         metadata = bytes(members.pop("metadata", b"{}"))
-        if not self._keep and b'"managedFields"' in metadata:
-            fields: dict[str, msgspec.Raw] = _members(metadata)
-            fields.pop("managedFields", None)
-            metadata = _encode(fields)
         try:
-            head = decode(Head, metadata)
-        except DecodeError as problem:
-            raise DecodeError(f"{self._kind} with unreadable metadata: {problem}") from None
+            if not self._keep and b'"managedFields"' in metadata:
+                fields, _ = _members(metadata)
+                fields.pop("managedFields", None)
+                metadata = _encode(fields)
+            head = head_in(metadata)
+        except DecodeError as unreadable:
+            raise DecodeError(f"{self._kind} with unreadable metadata: {unreadable}") from None
         if not head.name:
             raise DecodeError(f"a {self._kind} without a name: {raw[:200]!r}")
         if self._metadata_only:
-            rest = b"}"
-        elif self._projection is not None:
-            projected = encode(decode(self._projection, raw))
-            kept = {name: value for name, value in _members(projected).items() if name not in _IDENTITY}
-            rest = b"," + _encode(kept)[1:] if kept else b"}"
-        else:
-            members.pop("kind", None)
-            members.pop("apiVersion", None)
-            rest = b"," + _encode(members)[1:] if members else b"}"
-        return Item(head, b"%b%b%b" % (self._prefix, metadata, rest), len(self._prefix) + len(metadata))
+            members, problem = {}, ""
+        elif self._projection is not None and not problem:
+            try:
+                members, _ = _members(encode(decode(self._projection, raw)))
+            except DecodeError as unfit:
+                problem = str(unfit)
+        rest = _encode({name: value for name, value in members.items() if name not in _IDENTITY})[1:]
+        separator = b"" if rest == b"}" else b","
+        document = b"%b%b%b%b" % (self._prefix, metadata, separator, rest)
+        return Item(head, document, len(self._prefix) + len(metadata), problem)
+
+    def _transformed(self, raw: bytes, members: _Members, transform: Transform) -> tuple[bytes, _Members, str]:
+        """The object after the transform; as it was, with the reason, where it is nested too deeply for that."""
+        try:
+            document = plain(raw)
+            document.setdefault("kind", self._kind)
+            document.setdefault("apiVersion", self._api_version)
+            changed = _encode(transform(document))
+            return changed, *_members(changed)
+        except (TooDeep, RecursionError):
+            return raw, members, _TOO_DEEP
+        except Exception as problem:
+            raise DecodeError(
+                f"the transform failed for a {self._kind}: {problem!r}; it was {raw[:200]!r}"
+            ) from problem
 
     def _same_group(self, api_version: str) -> bool:
         return api_version in (self._api_version, "", "meta.k8s.io/v1")
 
 
-_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_Members = dict[str, msgspec.Raw]
+_decode_members = msgspec.json.Decoder(_Members).decode
 _encode = msgspec.json.encode
+_TOO_DEEP = "nested too deeply to be decoded"
+
+
+def _members(raw: bytes) -> tuple[_Members, str]:
+    """The members of an object, and why they can't be decoded: ``""`` where nothing is known against it.
+
+    Raises:
+        DecodeError: it is not an object.
+    """
+    try:
+        return _decode_members(raw), ""
+    except RecursionError:
+        return {name: msgspec.Raw(value) for name, value in members(raw).items()}, _TOO_DEEP
+    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+        better = mended(raw)
+        if better is None:
+            raise DecodeError(str(problem)) from None
+    return _members(better)
 
 
 def _end_of_managed(raw: bytes, start: int) -> int:
@@ -173,5 +197,5 @@ def _end_of_managed(raw: bytes, start: int) -> int:
 def _decode_text(raw: msgspec.Raw | None) -> str:
     if raw is None:
         return ""
-    value = msgspec.json.decode(raw)
+    value = plain(raw)
     return value if isinstance(value, str) else ""

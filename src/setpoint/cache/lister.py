@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import builtins
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Generic, Protocol, TypeVar, overload
 
 from setpoint.cache.errors import NotFoundInCache
 from setpoint.cache.indexes import OWNER
 from setpoint.cache.record import Record
-from setpoint.meta import LabelSelector, Object, ObjectKey, Resource, Selector, decode
+from setpoint.meta import DecodeError, LabelSelector, Object, ObjectKey, Resource, Selector, decode
 from setpoint.meta.head import Head
 
 K = TypeVar("K", bound=Object)
 P = TypeVar("P")
 
+logger = logging.getLogger("setpoint.cache")
+
+_MOST_TOLD = 1000
 AnySelector = str | Mapping[str, str] | LabelSelector | Selector | None
 
 
@@ -40,18 +44,23 @@ class Lister(Generic[K]):
     *Guarantees*: every object that is returned was decoded for this call and is the caller's to change; one call sees
     one state of the cache.
 
-    *Caveats*: it is a cache: what it says was true a moment ago. Before the informer has synced it is incomplete.
+    *Caveats*
+
+    - It is a cache: what it says was true a moment ago. Before the informer has synced it is incomplete.
+    - An object that can't be decoded does not fail a list: it is left out and logged, once for each of its states.
+      `heads` and `keys` have it, and `get` raises the error that says what is wrong with it.
 
     The cost of a list is that of what is returned: namespaces, owners, indexes and labels asked for by value are
     looked up, not searched. ``as_`` names a smaller struct to decode into; what it leaves out is not decoded.
     """
 
-    __slots__ = ("_kind", "_readable", "_resource")
+    __slots__ = ("_kind", "_readable", "_resource", "_told")
 
     def __init__(self, readable: Readable, kind: type[K], resource: Resource) -> None:
         self._readable = readable
         self._kind = kind
         self._resource = resource
+        self._told: dict[str, Record] = {}
 
     @overload
     def get(self, key: str, namespace: str | None = None) -> K: ...
@@ -63,6 +72,7 @@ class Lister(Generic[K]):
 
         Raises:
             NotFoundInCache: there is none (a `KeyError`).
+            DecodeError: it does not fit the class, or is nested too deeply; the message names it.
         """
         full = _key(key, namespace)
         record = self._readable.record(full)
@@ -126,7 +136,10 @@ class Lister(Generic[K]):
         for key in self._select(namespace, Selector.of(selector), index):
             record = readable.record(key)
             if record is not None:
-                found.append(decode(kind, readable.document(record)))
+                try:
+                    found.append(decode(kind, readable.document(record)))
+                except DecodeError as problem:
+                    self._left_out(key, record, problem)
         return found
 
     def heads(
@@ -165,6 +178,13 @@ class Lister(Generic[K]):
 
     def __contains__(self, key: object) -> bool:
         return key in self._readable
+
+    def _left_out(self, key: str, record: Record, problem: DecodeError) -> None:
+        if self._told.get(key) != record:
+            if len(self._told) >= _MOST_TOLD:
+                self._told.clear()
+            self._told[key] = record
+            logger.warning("%s %s is left out of a list: %s", self._resource.kind, key, problem)
 
     def _select(self, namespace: str | None, selector: Selector, index: tuple[str, str] | None) -> builtins.list[str]:
         readable = self._readable

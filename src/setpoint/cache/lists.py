@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct, field
 
 from setpoint.cache.errors import WatchBroken
-from setpoint.meta import ListMeta
+from setpoint.meta import ListMeta, end_of_value
 
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[{}\[\]]', re.DOTALL)
 _FIRST_KEY = re.compile(rb'\{\s*"[^"\\]*"\s*:')
@@ -73,7 +73,7 @@ class ListSplitter:
             document = self._header + data[position:]
         try:
             return items, msgspec.json.decode(document, type=Envelope)
-        except msgspec.DecodeError as problem:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             raise WatchBroken(f"not a complete list: {problem}; it begins with {document[:200]!r}") from None
 
     def _split(self, data: bytes, items: list[bytes]) -> int:
@@ -97,7 +97,7 @@ class ListSplitter:
                     position = end + 1
                     break
             else:
-                end = _end_of_object(data, position)
+                end = end_of_value(data, position)
                 if end < 0:
                     return position
                 items.append(data[position:end])
@@ -110,7 +110,7 @@ class ListSplitter:
             position = _skip(data, position)
             if data[position : position + 1] != b"{":
                 return position
-            end = _end_of_object(data, position)
+            end = end_of_value(data, position)
             if end < 0:
                 return position
             items.append(data[position:end])
@@ -122,6 +122,8 @@ def _is_whole(item: bytes) -> bool:
         _whole(item)
     except msgspec.DecodeError:
         return False
+    except RecursionError:
+        return end_of_value(item, 0) == len(item)
     return True
 
 
@@ -131,19 +133,6 @@ def _skip(data: bytes, position: int) -> int:
     while position < length and data[position] in _SPACE:
         position += 1
     return position
-
-
-def _end_of_object(data: bytes, position: int) -> int:
-    depth = 0
-    for token in _TOKEN.finditer(data, position):
-        character = data[token.start()]
-        if character in b"{[":
-            depth += 1
-        elif character in b"}]":
-            depth -= 1
-            if depth == 0:
-                return token.end()
-    return -1
 
 
 _ITEMS = re.compile(rb"\s*:\s*\[")

@@ -78,7 +78,8 @@ class InformerMetrics:
                 ("reflector_short_watches", "Watches that ended within a second, without a change."),
                 ("reflector_bookmarks", "Bookmarks."),
                 ("reflector_received_bytes", "Bytes received on watches."),
-                ("informer_skipped_objects", "Objects that could not be read and were skipped."),
+                ("informer_skipped_objects", "Objects whose metadata could not be read; they were skipped."),
+                ("informer_unreadable_objects", "Objects that came and can't be decoded; they are kept as they are."),
             )
         }
         events = CounterMetricFamily("informer_events", "Changes by type.", labels=(*_LABELS, "type"))
@@ -119,6 +120,7 @@ class InformerMetrics:
                 ("reflector_bookmarks", done.bookmarks),
                 ("reflector_received_bytes", done.bytes),
                 ("informer_skipped_objects", shared.skipped),
+                ("informer_unreadable_objects", shared.unreadable),
             ):
                 counters[name].add_metric(labels, value)
             for type, count in shared.events.items():

@@ -77,6 +77,7 @@ class SharedInformer:
         self.handles = 0
         self.events = {"ADDED": 0, "MODIFIED": 0, "DELETED": 0}
         self.skipped = 0
+        self.unreadable = 0
         self.sync_seconds: float | None = None
         self._synced = asyncio.Event()
         self._replacement: Replacement | None = None
@@ -243,11 +244,17 @@ class SharedInformer:
 
     def _read(self, raw: bytes) -> Item | None:
         try:
-            return self.store.intake.read(raw)
+            item = self.store.intake.read(raw)
         except (DecodeError, UnexpectedKind) as problem:
             self.skipped += 1
             logger.error("%s: skipped an object: %s", self.scope.resource, problem)
             return None
+        if item.problem:
+            self.unreadable += 1
+            logger.error(
+                "%s %s is kept, but can't be read: %s", self.scope.resource.kind, key_of(item.head), item.problem
+            )
+        return item
 
     def _put(self, item: Item, *, initial: bool) -> None:
         key = key_of(item.head)

@@ -188,7 +188,7 @@ class Store:
 
     def put(self, key: str, item: Item) -> Record | Stale | None:
         """Add or replace an object. The answer is the record it replaced, None, or `STALE` if it isn't newer."""
-        head, document, _ = item
+        head, document = item.head, item.document
         version = version_number(head.resource_version)
         old = self._records.get(key)
         if old is not None and version and version <= version_of(old):
@@ -203,7 +203,7 @@ class Store:
 
     def seal(self, item: Item, version: int) -> tuple[Record, int, Values]:
         """The record of an object, how long it is without its trailer, and its index values."""
-        head, document, end = item
+        head, document, end, _ = item
         values = self._indexes.values(head, document)
         fingerprint = self._indexes.fingerprint(head, values)
         scheme, small = self._compressor.compress(document)

@@ -28,6 +28,7 @@ from setpoint.client.errors import (
     Timeout,
     TooManyRequests,
     Unauthorized,
+    UnreadableAnswer,
     UnsupportedMediaType,
     error_from,
 )
@@ -100,6 +101,7 @@ __all__ = [
     "Transport",
     "TransportError",
     "Unauthorized",
+    "UnreadableAnswer",
     "UnsupportedMediaType",
     "Watch",
     "WatchEvent",

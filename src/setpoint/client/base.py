@@ -6,14 +6,16 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, NamedTuple, TypeVar
 
+from setpoint.client.errors import UnreadableAnswer
 from setpoint.client.options import checked_name
 from setpoint.client.requester import JSON, Requester
 from setpoint.client.transport import Transport
-from setpoint.meta import Object, ObjectKey, Resource, decode, resource_of
+from setpoint.meta import DecodeError, Object, ObjectKey, Resource, decode, resource_of
 
 __all__ = ["ClientBase", "Sent", "WriteObserver"]
 
 K = TypeVar("K", bound=Object)
+M = TypeVar("M")
 
 
 class Sent(NamedTuple):
@@ -64,7 +66,7 @@ class ClientBase:
             resource=named(resource, subresource),
             key=key,
         )
-        made = decode(kind, answer)
+        made = readable(kind, answer, verb, named(resource, subresource), key)
         if observed and self._observers:
             sent = Sent(content_type, body)
             self._observe(resource, made.key, made.uid, made.metadata.resource_version, verb, sent)
@@ -88,6 +90,18 @@ class ClientBase:
         return ObjectKey.of(
             self._namespace_of(resource, namespace), checked_name(name, f"the name of the {resource.kind}")
         )
+
+
+def readable(kind: type[M], body: bytes, verb: str, resource: Resource | str, key: str) -> M:
+    """What a server answered, as ``kind``.
+
+    Raises:
+        UnreadableAnswer: it does not fit.
+    """
+    try:
+        return decode(kind, body)
+    except DecodeError as problem:
+        raise UnreadableAnswer(problem, verb=verb, resource=resource, key=key) from None
 
 
 def scope_of(namespace: str | None) -> str:

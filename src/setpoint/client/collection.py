@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from setpoint.client.transport import TransportError
-from setpoint.meta import DecodeError, Head, ListMeta, Object, decode, head_of, raw_of
+from setpoint.meta import DecodeError, Head, ListMeta, Object, decode, elements, head_of, members, mended, raw_of
 
 __all__ = ["ObjectList", "decode_list", "split_list"]
 
@@ -151,9 +151,29 @@ def split_list(body: bytes) -> RawList:
     """
     try:
         return _decoder.decode(body)
-    except msgspec.DecodeError as problem:
-        shown = body[:200].decode("utf-8", "replace")
-        raise TransportError(f"the answer is no list: {problem}: {shown}", sent=True) from None
+    except RecursionError:
+        return _split_deep(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+        better = mended(body)
+        if better is None:
+            raise _no_list(problem, body) from None
+    return split_list(better)
+
+
+def _split_deep(body: bytes) -> RawList:
+    """As `split_list`, of a list in which something is nested too deeply; maybe nothing but an object or two."""
+    try:
+        found = members(body)
+        metadata = decode(ListMeta, found["metadata"]) if found.get("metadata", b"null") != b"null" else None
+        items = [Raw(each) for each in elements(found["items"])] if found.get("items", b"null") != b"null" else None
+    except DecodeError as problem:
+        raise _no_list(problem, body) from None
+    return RawList(metadata, items)
+
+
+def _no_list(problem: Exception, body: bytes) -> TransportError:
+    shown = body[:200].decode("utf-8", "replace")
+    return TransportError(f"the answer is no list: {problem}: {shown}", sent=True)
 
 
 def decode_list(kind: type[K], body: bytes) -> ObjectList[K]:

@@ -191,7 +191,7 @@ class Discovery:
         body = await self._requester.request("GET", path, accept=accept, timeout=TIMEOUT)
         try:
             return msgspec.json.decode(body, type=kind)
-        except msgspec.DecodeError as problem:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             shown = body[:200].decode("utf-8", "replace")
             raise TransportError(
                 f"GET {path}: the answer is no discovery document: {problem}: {shown}", sent=True

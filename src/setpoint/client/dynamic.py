@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import msgspec
 
-from setpoint.meta import Object, ObjectMeta, Resource, raw_of, resource_of, to_wire
+from setpoint.meta import Object, ObjectMeta, Resource, plain, raw_of, resource_of, to_wire
 from setpoint.meta.model import ModelMeta
 
 __all__ = ["DynamicObject", "dynamic"]
@@ -44,11 +44,15 @@ class DynamicObject(Object, omit_defaults=True):
 
     @property
     def raw(self) -> dict[str, Any]:
-        """Everything but apiVersion, kind and metadata; yours to change. Parsed when first asked for."""
+        """Everything but apiVersion, kind and metadata; yours to change. Parsed when first asked for.
+
+        Raises:
+            TooDeep: it is nested too deeply.
+        """
         content = vars(self).get(_CONTENT)
         if content is None:
             read = raw_of(self)
-            content = vars(self)[_CONTENT] = {} if read is None else _content_of(msgspec.json.decode(read))
+            content = vars(self)[_CONTENT] = {} if read is None else _content_of(plain(read))
         found: dict[str, Any] = content
         return found
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import msgspec
 
 from setpoint.client.transport import TransportError
-from setpoint.meta import ObjectKey, Status, StatusCause, StatusDetails
+from setpoint.meta import DecodeError, ObjectKey, Status, StatusCause, StatusDetails
 from setpoint.meta.resource import Resource
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "Timeout",
     "TooManyRequests",
     "Unauthorized",
+    "UnreadableAnswer",
     "UnsupportedMediaType",
     "error_from",
     "error_from_status",
@@ -51,6 +52,20 @@ class CredentialsError(TransportError):
 
     def __init__(self, message: str) -> None:
         super().__init__(message, sent=False)
+
+
+class UnreadableAnswer(TransportError, DecodeError):
+    """The server did what was asked, but what it answered does not fit its model, or is nested too deeply.
+
+    The message names what was asked for, and the object as far as the answer tells.
+    """
+
+    def __init__(self, problem: DecodeError, *, verb: str, resource: Resource | str, key: str) -> None:
+        asked = " ".join(filter(None, (verb, str(resource), key)))
+        super().__init__(f"{asked}: the answer can't be read: {problem}", sent=True)
+        self.verb = verb
+        self.resource = str(resource)
+        self.key = ObjectKey(key)
 
 
 class ApiError(Exception):
@@ -287,7 +302,7 @@ def retry_after_of(headers: Mapping[str, str]) -> float | None:
 def _status_of(code: int, body: bytes, headers: Mapping[str, str]) -> Status:
     try:
         status = _status_decoder.decode(body)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         status = None
     if status is not None and (status.reason or status.message or status.code):
         return status

@@ -134,7 +134,7 @@ class Oidc(Credentials):
     def _decoded(self, body: bytes, kind: type[_T]) -> _T:
         try:
             return msgspec.json.decode(body, type=kind)
-        except msgspec.DecodeError as problem:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             raise self._failed(f"the issuer answered no JSON: {problem}") from None
 
     def _failed(self, why: str) -> CredentialsError:
@@ -153,5 +153,5 @@ def _expiry(token: str) -> float:
     try:
         payload = base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4))
         return msgspec.json.decode(payload, type=_Claims).exp
-    except (binascii.Error, ValueError, msgspec.DecodeError):
+    except (binascii.Error, ValueError, msgspec.DecodeError, RecursionError):
         return 0.0

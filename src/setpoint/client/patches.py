@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from setpoint.client.options import PatchType
-from setpoint.meta import Object, decode, raw_of, to_wire
+from setpoint.meta import Object, TooDeep, decode, plain, raw_of, to_wire
 
 __all__ = ["changes", "edited", "patch_between"]
 
@@ -25,6 +25,7 @@ def changes(obj: Object) -> tuple[PatchType, bytes] | None:
 
     Raises:
         ValueError: ``obj`` was made by hand, so nothing says what it was before.
+        TooDeep: it is nested too deeply to be compared.
     """
     raw = raw_of(obj)
     if raw is None:
@@ -32,7 +33,14 @@ def changes(obj: Object) -> tuple[PatchType, bytes] | None:
             f"{type(obj).__name__} {obj.key} was not read from a server, so there is nothing to compute a patch from: "
             "use apply(), create() or replace()"
         )
-    read = msgspec.json.decode(raw)
+    try:
+        return _changes(obj, raw)
+    except RecursionError:
+        raise TooDeep(f"{type(obj).__name__} {obj.key}: nested too deeply for its changes to be found") from None
+
+
+def _changes(obj: Object, raw: bytes) -> tuple[PatchType, bytes] | None:
+    read = plain(raw)
     before = to_wire(decode(type(obj), raw))
     after = to_wire(obj)
     if before == after:

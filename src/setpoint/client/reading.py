@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import TypeVar
 
-from setpoint.client.base import ClientBase, accept_of, named, scope_of
+from setpoint.client.base import ClientBase, accept_of, named, readable, scope_of
 from setpoint.client.collection import ObjectList, decode_list
 from setpoint.client.errors import Expired
 from setpoint.client.options import AnyFieldSelector, AnySelector, list_query
 from setpoint.client.requester import IDLE_TIMEOUT
 from setpoint.client.watch import Watch
-from setpoint.meta import Object, decode, resource_of
+from setpoint.meta import Object, resource_of
 
 __all__ = ["Reading"]
 
@@ -35,6 +35,7 @@ class Reading(ClientBase):
 
         Raises:
             NotFound: there is none.
+            UnreadableAnswer: it does not fit its class, or is nested too deeply.
         """
         resource = resource_of(kind)
         key = self._key(resource, namespace, name)
@@ -47,7 +48,7 @@ class Reading(ClientBase):
             resource=named(resource, subresource),
             key=key,
         )
-        return decode(kind, body)
+        return readable(kind, body, "get", named(resource, subresource), key)
 
     async def list(
         self,

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from setpoint.client.base import ClientBase, named
+from setpoint.client.base import ClientBase, named, readable
 from setpoint.client.errors import BadRequest
 from setpoint.client.options import PatchType, write_query
 from setpoint.client.requester import JSON
 from setpoint.client.transport import Response
-from setpoint.meta import Object, Resource, Status, decode, resource_of, to_wire
+from setpoint.meta import Object, Resource, Status, resource_of, to_wire
 
 if TYPE_CHECKING:
     from setpoint.models.authentication_v1 import TokenRequest
@@ -24,6 +24,7 @@ __all__ = ["Subresources"]
 
 K = TypeVar("K", bound=Object)
 S = TypeVar("S", bound=Object)
+M = TypeVar("M")
 _NO_EVICTION = 'no kind "Eviction" is registered for version "policy/v1"'
 LOG_IDLE = 3600.0
 """A log may well be silent; after an hour the connection is taken for dead."""
@@ -51,7 +52,7 @@ class Subresources(ClientBase):
             resource=named(resource, "scale"),
             key=key,
         )
-        return decode(Scale, body)
+        return readable(Scale, body, "get", named(resource, "scale"), key)
 
     async def patch_scale(
         self,
@@ -85,7 +86,7 @@ class Subresources(ClientBase):
             resource=named(resource, "scale"),
             key=key,
         )
-        scale = decode(Scale, body)
+        scale = readable(Scale, body, "patch", named(resource, "scale"), key)
         if not dry_run:
             self._observe(resource, key, scale.uid, scale.metadata.resource_version, "patch")
         return scale
@@ -118,13 +119,12 @@ class Subresources(ClientBase):
         if options:
             body["deleteOptions"] = options
         try:
-            answer = await self._post(_POD, *_named_by(pod, namespace), "eviction", body)
+            return await self._post(Status, _POD, *_named_by(pod, namespace), "eviction", body)
         except BadRequest as problem:
             if _NO_EVICTION not in problem.message:
                 raise
             body["apiVersion"] = "policy/v1beta1"
-            answer = await self._post(_POD, *_named_by(pod, namespace), "eviction", body)
-        return msgspec.json.decode(answer, type=Status)
+            return await self._post(Status, _POD, *_named_by(pod, namespace), "eviction", body)
 
     async def bind(self, pod: Pod | str, node: str, *, namespace: str | None = None) -> Status:
         """Assigns a pod to a node, as a scheduler does.
@@ -139,8 +139,7 @@ class Subresources(ClientBase):
         }
         if not isinstance(pod, str) and pod.uid:
             body["metadata"] = {"uid": pod.uid}
-        answer = await self._post(_POD, *_named_by(pod, namespace), "binding", body)
-        return msgspec.json.decode(answer, type=Status)
+        return await self._post(Status, _POD, *_named_by(pod, namespace), "binding", body)
 
     async def create_token(
         self,
@@ -157,8 +156,7 @@ class Subresources(ClientBase):
         if expiration_seconds is not None:
             spec["expirationSeconds"] = expiration_seconds
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
-        answer = await self._post(_SERVICE_ACCOUNT, *_named_by(service_account, namespace), "token", body)
-        return decode(TokenRequest, answer)
+        return await self._post(TokenRequest, _SERVICE_ACCOUNT, *_named_by(service_account, namespace), "token", body)
 
     async def approve(self, request: CertificateSigningRequest) -> CertificateSigningRequest:
         """Stores the conditions of ``request`` (``Approved`` or ``Denied``) as its approval."""
@@ -229,11 +227,17 @@ class Subresources(ClientBase):
         )
 
     async def _post(
-        self, resource: Resource, namespace: str | None, name: str, subresource: str, body: dict[str, Any]
-    ) -> bytes:
+        self,
+        answered: type[M],
+        resource: Resource,
+        namespace: str | None,
+        name: str,
+        subresource: str,
+        body: dict[str, Any],
+    ) -> M:
         key = self._key(resource, namespace, name)
         metadata = {"name": key.name, "namespace": key.namespace, **body.get("metadata", {})}
-        return await self._requester.request(
+        answer = await self._requester.request(
             "POST",
             resource.path(namespace=key.namespace, name=key.name, subresource=subresource),
             query=tuple(write_query(False, self.field_manager, None)),
@@ -243,6 +247,7 @@ class Subresources(ClientBase):
             resource=named(resource, subresource),
             key=key,
         )
+        return readable(answered, answer, "create", named(resource, subresource), key)
 
 
 _POD = Resource(group="", version="v1", kind="Pod", plural="pods")

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from setpoint.client.errors import ApiError, error_from_status
 from setpoint.client.transport import Response, TransportError
-from setpoint.meta import Head, Object, Resource, Status, decode, head_of
+from setpoint.meta import DecodeError, Head, Object, Resource, Status, decode, head_of, members
 
 __all__ = ["EventType", "Watch", "WatchEvent"]
 
@@ -20,13 +20,29 @@ K = TypeVar("K", bound=Object)
 EventType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"]
 
 
-class _Frame(Struct):
+class _Type(Struct):
     type: EventType
+
+
+class _Frame(_Type):
     object: msgspec.Raw
 
 
 _frames = msgspec.json.Decoder(_Frame)
-_statuses = msgspec.json.Decoder(Status)
+
+
+def _taken_apart(line: bytes) -> tuple[EventType, bytes]:
+    """Type and object of an event, however deep the object is nested."""
+    try:
+        frame = _frames.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        try:
+            found = members(line)
+            return decode(_Type, b'{"type":%b}' % found["type"]).type, found["object"]
+        except (DecodeError, KeyError):
+            shown = line[:200].decode("utf-8", "replace")
+            raise TransportError(f"no watch event: {problem}: {shown}", sent=True) from None
+    return frame.type, bytes(frame.object)
 
 
 class WatchEvent(Generic[K]):
@@ -52,7 +68,7 @@ class WatchEvent(Generic[K]):
             DecodeError: it does not fit its model.
         """
         if self._object is None:
-            self._object = _statuses.decode(self.raw) if self.type == "ERROR" else decode(self._kind, self.raw)
+            self._object = decode(Status, self.raw) if self.type == "ERROR" else decode(self._kind, self.raw)
         return self._object
 
     @property
@@ -111,12 +127,7 @@ class Watch(Generic[K]):
         async with self._open as response:
             async for batch in response.batches():
                 for line in batch:
-                    try:
-                        frame = _frames.decode(line)
-                    except msgspec.DecodeError as problem:
-                        shown = line[:200].decode("utf-8", "replace")
-                        raise TransportError(f"no watch event: {problem}: {shown}", sent=True) from None
-                    yield WatchEvent(frame.type, bytes(frame.object), kind, resource)
+                    yield WatchEvent(*_taken_apart(line), kind, resource)
 
     async def aclose(self) -> None:
         """Closes the connection."""

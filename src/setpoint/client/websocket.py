@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -112,14 +113,14 @@ class CommandStream:
     def _exit_code_of(self, data: bytes) -> int:
         try:
             status = msgspec.json.decode(data, type=Status)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             text = data.decode("utf-8", "replace")
             raise TransportError(f"exec {self._key}: {text}", sent=True) from None
         if status.status == "Success":
             return 0
         if status.reason == "NonZeroExitCode" and status.details is not None:
             for cause in status.details.causes:
-                if cause.reason == "ExitCode" and cause.message.isdigit():
+                if cause.reason == "ExitCode" and re.fullmatch("[0-9]{1,9}", cause.message):
                     return int(cause.message)
         raise error_from_status(status, verb="exec", resource="pods", key=self._key)
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar, overload
 
 import msgspec
 
-from setpoint.client.base import ClientBase, accept_of
+from setpoint.client.base import ClientBase, accept_of, readable
 from setpoint.client.options import (
     AnyFieldSelector,
     AnySelector,
@@ -18,7 +18,7 @@ from setpoint.client.options import (
     write_query,
 )
 from setpoint.client.patches import changes
-from setpoint.meta import Object, ObjectKey, Status, decode, resource_of, to_wire
+from setpoint.meta import Object, ObjectKey, Status, json_of, resource_of, to_wire
 
 __all__ = ["Writing", "configuration_of"]
 
@@ -40,6 +40,13 @@ class _Kind(msgspec.Struct):
 
 
 _kinds = msgspec.json.Decoder(_Kind)
+
+
+def _says_status(body: bytes) -> bool:
+    try:
+        return _kinds.decode(body).kind == "Status"
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False  # whatever it is
 
 
 class Writing(ClientBase):
@@ -70,7 +77,7 @@ class Writing(ClientBase):
             type(obj),
             ObjectKey.of(namespace, obj.name or obj.metadata.generate_name),
             resource.path(namespace=namespace),
-            msgspec.json.encode(document),
+            json_of(document, resource.kind, obj.name),
             query=write_query(dry_run, self._manager(field_manager), field_validation),
             observed=not dry_run,
         )
@@ -140,7 +147,7 @@ class Writing(ClientBase):
             type(obj),
             key,
             resource.path(namespace=key.namespace, name=key.name, subresource=subresource),
-            msgspec.json.encode(document),
+            json_of(document, resource.kind, obj.name),
             query=write_query(dry_run, self._manager(field_manager), field_validation),
             subresource=subresource,
             observed=not dry_run,
@@ -178,7 +185,7 @@ class Writing(ClientBase):
             kind,
             key,
             resource.path(namespace=key.namespace, name=key.name, subresource=subresource),
-            patch if isinstance(patch, bytes) else msgspec.json.encode(patch),
+            patch if isinstance(patch, bytes) else json_of(patch, "the patch of", resource.kind, key),
             query=query,
             content_type=type.value,
             subresource=subresource,
@@ -215,7 +222,7 @@ class Writing(ClientBase):
             type(obj),
             key,
             resource.path(namespace=key.namespace, name=key.name, subresource=subresource),
-            msgspec.json.encode(configuration_of(obj, key.namespace, subresource)),
+            json_of(configuration_of(obj, key.namespace, subresource), resource.kind, key),
             query=query,
             content_type=PatchType.APPLY.value,
             subresource=subresource,
@@ -292,12 +299,12 @@ class Writing(ClientBase):
             resource=resource,
             key=key,
         )
-        if _kinds.decode(body).kind == "Status":
-            status = msgspec.json.decode(body, type=Status)
+        if _says_status(body):
+            status = readable(Status, body, "delete", resource, key)
             if not dry_run:
                 self._observe(resource, key, uid or (status.details.uid if status.details else ""), "", "delete")
             return status
-        gone = decode(kind, body)
+        gone = readable(kind, body, "delete", resource, key)
         if not dry_run:
             self._observe(resource, key, gone.uid, gone.metadata.resource_version, "delete")
         return gone

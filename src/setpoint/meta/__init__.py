@@ -1,10 +1,11 @@
 """Names of things: kinds and resources, keys, metadata, conditions, selectors, quantities, and the model base class."""
 
-from setpoint.meta.codec import DecodeError, decode, encode, from_wire, raw_of, remember_raw, to_wire
+from setpoint.meta.codec import decode, encode, from_wire, json_of, raw_of, remember_raw, to_wire
 from setpoint.meta.condition import Condition, find_condition, is_condition_true, remove_condition, set_condition
+from setpoint.meta.document import DecodeError, TooDeep, elements, end_of_value, members, mended, plain
 from setpoint.meta.duration import Duration
 from setpoint.meta.fields import wire_name
-from setpoint.meta.head import Head, head_of
+from setpoint.meta.head import Head, head_in, head_of
 from setpoint.meta.key import ObjectKey
 from setpoint.meta.model import ApiModel, Model, Object, resource_of
 from setpoint.meta.object_meta import ListMeta, ManagedFieldsEntry, ObjectMeta, OwnerReference
@@ -61,15 +62,23 @@ __all__ = [
     "Status",
     "StatusCause",
     "StatusDetails",
+    "TooDeep",
     "decode",
+    "elements",
     "encode",
+    "end_of_value",
     "find_condition",
     "format_micro_time",
     "format_time",
     "from_wire",
+    "head_in",
     "head_of",
     "is_condition_true",
+    "json_of",
+    "members",
+    "mended",
     "parse_time",
+    "plain",
     "raw_of",
     "remember_raw",
     "remove_condition",

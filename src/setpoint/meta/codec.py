@@ -1,50 +1,53 @@
 """Between bytes, plain JSON values and models.
 
-`decode` is strict about types first, because that is fast. What only Go's looseness would accept (``null`` for a
-list, a required field left out, a number where a quantity's string is meant) is repaired on a second, slow attempt,
-so that no answer of a real server is ever refused for being sloppy.
+`decode` is strict about types first, because that is fast. What only Go's looseness would accept is repaired on a
+second attempt (`setpoint.meta.repair`), so that no answer of a real server is ever refused for being sloppy.
 """
 
 from __future__ import annotations
 
-import types
 from collections.abc import Hashable, Mapping
-from datetime import datetime
 from functools import cache
-from typing import Any, TypeVar, cast, get_args, get_origin
+from typing import Any, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from setpoint.meta.document import DecodeError, TooDeep, members, mended, plain
 from setpoint.meta.duration import Duration
-from setpoint.meta.fields import alternatives, bare, fields_of, has_foreign, is_foreign, is_pydantic, is_record
+from setpoint.meta.fields import alternatives, fields_of, has_foreign, is_foreign, is_pydantic
 from setpoint.meta.foreign import make_pydantic, prepare
 from setpoint.meta.model import ApiModel, Object, resource_of
 from setpoint.meta.quantity import Quantity
+from setpoint.meta.repair import repaired
 from setpoint.meta.time import MicroTime, format_micro_time, parse_time
 
 M = TypeVar("M")
 _RAW = "_raw"
 
 
-class DecodeError(ValueError):
-    """A document does not fit its model; the message names the kind, the key where known, and the field."""
-
-
 def decode(kind: type[M], raw: bytes | memoryview | msgspec.Raw) -> M:
     """A fresh instance of ``kind`` from JSON. An `Object` remembers ``raw`` for later patches (see `raw_of`).
 
+    What is not Unicode in the text is read as U+FFFD, as Go does.
+
     Raises:
+        TooDeep: it is nested too deeply.
         DecodeError: not JSON, or a value can't be what its field says.
     """
     raw = bytes(raw)  # its own copy: an object must not keep alive the whole list that it came in
     made: M
     try:
         made = _decoder(cast("Hashable", kind)).decode(raw)
-    except msgspec.ValidationError as problem:
-        made = _repaired(kind, raw, problem)
-    except msgspec.DecodeError as problem:
-        raise DecodeError(f"not a {kind.__name__} but malformed JSON: {problem}") from None
+    except msgspec.ValidationError:
+        made = _repaired(kind, raw)
+    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+        better = mended(raw)
+        if better is None:
+            raise DecodeError(f"not a {kind.__name__} but malformed JSON: {problem}") from None
+        return decode(kind, better)
+    except RecursionError:
+        raise TooDeep(f"{_described(kind, raw)}: nested too deeply to be decoded") from None
     if isinstance(made, Object):
         vars(made)[_RAW] = raw
     return made
@@ -54,9 +57,10 @@ def from_wire(kind: type[M], value: Any) -> M:
     """A fresh instance of ``kind`` from plain JSON values (dicts, lists, strings, numbers).
 
     Raises:
+        TooDeep: they are nested too deeply.
         DecodeError: a value can't be what its field says.
     """
-    return decode(kind, msgspec.json.encode(value))
+    return decode(kind, json_of(value, kind.__name__))
 
 
 def raw_of(obj: Object) -> bytes | None:
@@ -74,7 +78,18 @@ def to_wire(value: Any) -> Any:
     """Plain JSON values of a model (or of a container of models): what is absent is left out, never null.
 
     An `Object` starts with ``apiVersion`` and ``kind``; a ``spec`` or ``status`` that says nothing is left out.
+
+    Raises:
+        TooDeep: it is nested too deeply.
     """
+    try:
+        return _to_wire(value)
+    except RecursionError:
+        what = f"{type(value).__name__} {value.key}" if isinstance(value, Object) else type(value).__name__
+        raise TooDeep(f"{what}: nested too deeply to be encoded") from None
+
+
+def _to_wire(value: Any) -> Any:
     if isinstance(value, Object):
         if own := getattr(type(value), "__wire__", None):  # a kind without a model of its own
             return own(value)
@@ -89,15 +104,32 @@ def to_wire(value: Any) -> Any:
     if isinstance(value, Struct) or is_foreign(type(value)):
         return _struct_to_wire(value)
     if isinstance(value, Mapping):
-        return {key: to_wire(item) for key, item in value.items()}
+        return {key: _to_wire(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [to_wire(item) for item in value]
+        return [_to_wire(item) for item in value]
     return msgspec.to_builtins(value, enc_hook=_encode_hook)
 
 
 def encode(value: Any) -> bytes:
-    """JSON of a model; see `to_wire`."""
-    return msgspec.json.encode(to_wire(value))
+    """JSON of a model; see `to_wire`.
+
+    Raises:
+        TooDeep: it is nested too deeply.
+    """
+    return json_of(to_wire(value), type(value).__name__)
+
+
+def json_of(value: Any, *what: str) -> bytes:
+    """JSON of plain values; ``what`` they are (kind, key) is for the message.
+
+    Raises:
+        TooDeep: they are nested too deeply.
+        ValueError: a text in them is not Unicode (half of a surrogate pair).
+    """
+    try:
+        return msgspec.json.encode(value)
+    except RecursionError:
+        raise TooDeep(f"{' '.join(what)}: nested too deeply to be encoded") from None
 
 
 def _struct_to_wire(value: Any) -> dict[str, Any]:
@@ -110,7 +142,7 @@ def _struct_to_wire(value: Any) -> dict[str, Any]:
         content = getattr(value, attribute)
         if content is UNSET or (content is None and not nullable):
             continue
-        document[name] = to_wire(content)
+        document[name] = _to_wire(content)
     return document
 
 
@@ -189,79 +221,34 @@ def _convert(value: Any, kind: Any) -> Any:
     return _native(cast("Hashable", kind)).decode(msgspec.json.encode(value))
 
 
-# -- the slow attempt -------------------------------------------------------------------------------------------------
+# -- the slow attempts ------------------------------------------------------------------------------------------------
 
 
-def _repaired(kind: type[M], raw: bytes, problem: msgspec.ValidationError) -> M:
-    document = msgspec.json.decode(raw)
+def _repaired(kind: type[M], raw: bytes) -> M:
+    """As Go's decoder would have understood a document that does not fit ``kind``."""
     try:
-        return cast("M", _convert(prepare(kind, _repair(kind, document)), kind))
-    except msgspec.ValidationError as final:
-        raise DecodeError(f"{_describe(kind, document)}: {final}") from None
+        document = plain(raw)
+        return cast("M", _convert(prepare(kind, repaired(kind, document)), kind))
+    except msgspec.ValidationError as problem:
+        raise DecodeError(f"{_described(kind, raw)}: {problem}") from None
+    except DecodeError as problem:
+        raise type(problem)(f"{_described(kind, raw)}: {problem}") from None
     except RecursionError:
-        raise DecodeError(f"{_describe(kind, document)}: nested too deeply ({problem})") from None
+        raise TooDeep(f"{_described(kind, raw)}: nested too deeply to be decoded") from None
 
 
-def _describe(kind: type, document: Any) -> str:
-    metadata = document.get("metadata") if isinstance(document, dict) else None
-    if not isinstance(metadata, dict) or not metadata.get("name"):
+def _described(kind: type, raw: bytes) -> str:
+    """Kind and key, as far as a document tells."""
+    try:
+        metadata = members(members(raw).get("metadata", b"{}"))
+        namespace, name = (plain(metadata.get(part, b'""')) for part in ("namespace", "name"))
+    except DecodeError:
         return kind.__name__
-    namespace = metadata.get("namespace")
-    return f"{kind.__name__} {namespace}/{metadata['name']}" if namespace else f"{kind.__name__} {metadata['name']}"
+    if not isinstance(name, str) or not name:
+        return kind.__name__
+    return (
+        f"{kind.__name__} {namespace}/{name}" if namespace and isinstance(namespace, str) else f"{kind.__name__} {name}"
+    )
 
 
-def _repair(annotation: Any, value: Any) -> Any:
-    """``value`` as Go's decoder would have understood it for a field of this type."""
-    choices = alternatives(annotation)
-    if value is None:
-        return None if types.NoneType in choices else _zero(choices[0])
-    concrete = [choice for choice in choices if choice not in (types.NoneType, UnsetType)]
-    if len(concrete) != 1:
-        return value
-    target = concrete[0]
-    if target is msgspec.Raw:
-        return msgspec.Raw(msgspec.json.encode(value))
-    origin = get_origin(target) or target
-    if is_record(origin) and isinstance(value, dict):
-        return _repair_struct(origin, value)
-    if origin is list and isinstance(value, list):
-        (item,) = get_args(target) or (Any,)
-        return [_repair(item, entry) for entry in value]
-    if origin is dict and isinstance(value, dict):
-        _, item = get_args(target) or (str, Any)
-        return {key: _repair(item, entry) for key, entry in value.items()}
-    if target is str and isinstance(value, int | float) and not isinstance(value, bool):
-        return str(value)
-    return value
-
-
-def _repair_struct(kind: type, value: dict[str, Any]) -> dict[str, Any]:
-    repaired = dict(value)
-    for item in fields_of(kind):
-        name = item.encode_name
-        if name in value:
-            if value[name] is None and types.NoneType not in alternatives(item.type) and not item.required:
-                del repaired[name]
-            else:
-                repaired[name] = _repair(item.type, value[name])
-        elif item.required:
-            repaired[name] = _zero(alternatives(item.type)[0])
-    return repaired
-
-
-def _zero(target: Any) -> Any:
-    """The zero value that Go gives to a field that was not sent."""
-    target = bare(target)
-    origin = get_origin(target) or target
-    if origin in (str, int, float, bool, list, dict):
-        return origin()
-    if origin is bytes:
-        return ""
-    if is_record(origin):
-        return _repair_struct(origin, {})
-    if isinstance(origin, type) and issubclass(origin, datetime):
-        return "0001-01-01T00:00:00Z"
-    return None
-
-
-__all__ = ["DecodeError", "decode", "encode", "from_wire", "raw_of", "remember_raw", "to_wire"]
+__all__ = ["DecodeError", "TooDeep", "decode", "encode", "from_wire", "json_of", "raw_of", "remember_raw", "to_wire"]

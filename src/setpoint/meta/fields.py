@@ -49,6 +49,11 @@ def fields_of(kind: Any) -> tuple[FieldInfo, ...]:
         NameError: an annotation names something that can't be found at run time.
         TypeError: a field has no single wire name.
     """
+    return _fields_of(cast("Hashable", kind))
+
+
+@cache  # type hints are evaluated, which takes a hundred times as long as decoding
+def _fields_of(kind: Any) -> tuple[FieldInfo, ...]:
     if not is_foreign(kind):
         return msgspec.structs.fields(kind)
     return _pydantic_fields(kind) if is_pydantic(kind) else _dataclass_fields(kind)

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct, field
 
 from setpoint.meta.codec import decode
+from setpoint.meta.document import members
 from setpoint.meta.key import ObjectKey
 from setpoint.meta.object_meta import OwnerReference
 
@@ -54,18 +55,37 @@ class _Headed(Struct):
 
 
 _decode_headed = msgspec.json.Decoder(_Headed).decode
+_decode_head = msgspec.json.Decoder(Head).decode
 
 
 def head_of(raw: bytes | msgspec.Raw) -> Head:
-    """The head of an object's JSON.
+    """The head of an object's JSON, however deep the rest of it is nested.
 
     Raises:
         DecodeError: it is no object, or its metadata can't be what its fields say.
     """
     try:
         return _decode_headed(raw).metadata
-    except msgspec.DecodeError:
+    except RecursionError:
+        return head_in(members(bytes(raw)).get("metadata", b"{}"))
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return decode(_Headed, raw).metadata
 
 
-__all__ = ["Head", "head_of"]
+def head_in(metadata: bytes) -> Head:
+    """The head in the JSON of an object's metadata.
+
+    Raises:
+        DecodeError: the metadata can't be what its fields say.
+    """
+    try:
+        return _decode_head(metadata)
+    except RecursionError:  # managedFields are nested as deep as their object is
+        found = members(metadata)
+        found.pop("managedFields", None)
+        return decode(Head, msgspec.json.encode({name: msgspec.Raw(value) for name, value in found.items()}))
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return decode(Head, metadata)
+
+
+__all__ = ["Head", "head_in", "head_of"]

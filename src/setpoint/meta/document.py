@@ -1,0 +1,141 @@
+"""Documents: the JSON of one object, which may be nested deeper than a parser goes, and sloppier than it bears.
+
+An API server takes JSON of 10,000 levels; msgspec, as any parser that calls itself, gives up at about the depth of
+Python's stack. So what only has to find its way in a document counts brackets instead (`members`), and what has to
+understand all of it says clearly that it can't (`TooDeep`).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+__all__ = ["DecodeError", "TooDeep", "elements", "end_of_value", "members", "mended", "plain"]
+
+
+class DecodeError(ValueError):
+    """A document does not fit its model; the message names the kind, the key where known, and the field."""
+
+
+class TooDeep(DecodeError):
+    """A document is nested deeper than can be decoded here: some hundreds of levels, less within deep calls."""
+
+
+_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[{}\[\]]', re.DOTALL)
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_SCALAR = re.compile(rb'[^\s,:{}\[\]"]+')
+_SPACE = re.compile(rb"[ \t\r\n]*")
+_COLON = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*")
+_LONE = re.compile(
+    rb"(?P<kept>\\[uU][dD][89aAbB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\[^uU])"
+    rb"|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
+)
+
+
+def plain(raw: bytes | memoryview | msgspec.Raw) -> Any:
+    """The plain JSON values of a document: dicts, lists, strings, numbers.
+
+    Raises:
+        TooDeep: it is nested too deeply.
+        DecodeError: it is not JSON.
+    """
+    try:
+        return msgspec.json.decode(raw)
+    except RecursionError:
+        raise TooDeep("nested too deeply to be decoded") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+        better = mended(bytes(raw))
+        if better is None:
+            raise DecodeError(f"malformed JSON: {problem}") from None
+    return plain(better)
+
+
+def mended(raw: bytes) -> bytes | None:
+    """``raw`` with U+FFFD in the place of what is not Unicode, as Go's decoder reads it; None where all of it is.
+
+    That is a byte that is not UTF-8, and the escape of one half of a surrogate pair.
+    """
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        text = raw.decode("utf-8", "replace").encode()
+    else:
+        text = raw
+    text = _LONE.sub(lambda found: found["kept"] or rb"\ufffd", text)
+    return None if text == raw else text
+
+
+def members(raw: bytes) -> dict[str, bytes]:
+    """The members of a JSON object, each value as its JSON, whatever is inside of them. Values are not checked.
+
+    Raises:
+        DecodeError: it is not an object, or its brackets don't match.
+    """
+    position = _past_space(raw, 0)
+    if raw[position : position + 1] != b"{":
+        raise DecodeError(f"not a JSON object: {raw[:100]!r}")
+    found: dict[str, bytes] = {}
+    position = _past_space(raw, position + 1)
+    while raw[position : position + 1] != b"}":
+        key = _STRING.match(raw, position)
+        colon = _COLON.match(raw, key.end()) if key is not None else None
+        end = end_of_value(raw, colon.end()) if colon is not None else -1
+        if key is None or colon is None or end < 0:
+            raise DecodeError(f"malformed JSON at byte {position}: {raw[position : position + 100]!r}")
+        found[plain(key.group())] = raw[colon.end() : end]
+        position = _past_separator(raw, end, b"}")
+    return found
+
+
+def elements(raw: bytes) -> list[bytes]:
+    """The elements of a JSON array, each as its JSON, whatever is inside of them. They are not checked.
+
+    Raises:
+        DecodeError: it is not an array, or its brackets don't match.
+    """
+    position = _past_space(raw, 0)
+    if raw[position : position + 1] != b"[":
+        raise DecodeError(f"not a JSON array: {raw[:100]!r}")
+    found: list[bytes] = []
+    position = _past_space(raw, position + 1)
+    while raw[position : position + 1] != b"]":
+        end = end_of_value(raw, position)
+        if end < 0:
+            raise DecodeError(f"malformed JSON at byte {position}: {raw[position : position + 100]!r}")
+        found.append(raw[position:end])
+        position = _past_separator(raw, end, b"]")
+    return found
+
+
+def end_of_value(raw: bytes, position: int) -> int:
+    """Where the JSON value that begins at ``position`` ends, -1 if it does not end. It is not checked otherwise."""
+    if raw[position : position + 1] not in (b"{", b"["):
+        scalar = _STRING.match(raw, position) or _SCALAR.match(raw, position)
+        return scalar.end() if scalar is not None else -1
+    depth = 0
+    for token in _TOKEN.finditer(raw, position):
+        character = raw[token.start()]
+        if character in b"{[":
+            depth += 1
+        elif character in b"}]":
+            depth -= 1
+            if depth == 0:
+                return token.end()
+    return -1
+
+
+def _past_space(raw: bytes, position: int) -> int:
+    space = _SPACE.match(raw, position)
+    return position if space is None else space.end()
+
+
+def _past_separator(raw: bytes, position: int, closing: bytes) -> int:
+    """Where the next part begins, or ``closing`` stands."""
+    position = _past_space(raw, position)
+    if raw[position : position + 1] == b",":
+        return _past_space(raw, position + 1)
+    if raw[position : position + 1] != closing:
+        raise DecodeError(f"malformed JSON at byte {position}: {raw[position : position + 100]!r}")
+    return position

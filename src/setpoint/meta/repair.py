@@ -1,0 +1,126 @@
+"""Repair: what only Go's decoder would have accepted, made into what a strict one does.
+
+``null`` for a list, a required field that was left out, a number where a quantity's string is meant: real servers send
+all of that. What a class needs is worked out from its annotations once; an object then costs a look at its fields.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Hashable
+from datetime import datetime
+from functools import cache
+from typing import Any, NamedTuple, cast, get_args, get_origin
+
+import msgspec
+from msgspec import UnsetType
+
+from setpoint.meta.fields import alternatives, bare, fields_of, is_record
+
+__all__ = ["repaired"]
+
+Repair = Callable[[Any], Any]
+"""From a plain JSON value to one that a strict decoder takes."""
+
+
+class _Field(NamedTuple):
+    name: str
+    repair: Repair | None
+    removes_null: bool
+    required: bool
+    zero: Callable[[], Any]
+
+
+def repaired(kind: Any, value: Any) -> Any:
+    """``value`` (plain JSON values) as Go's decoder would have understood it for a field of this type."""
+    repair = _repair_of(kind)
+    return value if repair is None else repair(value)
+
+
+def _repair_of(annotation: Any) -> Repair | None:
+    """What makes a value fit this type; None where nothing has to be done."""
+    choices = alternatives(annotation)
+    inner = _inner(choices)
+    if types.NoneType in choices:
+        return None if inner is None else lambda value: None if value is None else inner(value)
+    zero = _zero_of(choices[0])
+    if inner is None:
+        return lambda value: zero() if value is None else value
+    return lambda value: zero() if value is None else inner(value)
+
+
+def _inner(choices: tuple[Any, ...]) -> Repair | None:
+    """For a value that is not null."""
+    concrete = [choice for choice in choices if choice not in (types.NoneType, UnsetType)]
+    if len(concrete) != 1:
+        return None
+    target = concrete[0]
+    if target is msgspec.Raw:
+        return lambda value: msgspec.Raw(msgspec.json.encode(value))
+    origin = get_origin(target) or target
+    if is_record(origin):
+        return lambda value: _record(origin, value) if isinstance(value, dict) else value
+    if origin is list:
+        return _list_of((get_args(target) or (Any,))[0])
+    if origin is dict:
+        return _dict_of((get_args(target) or (str, Any))[1])
+    return _text if target is str else None
+
+
+def _list_of(annotation: Any) -> Repair | None:
+    repair = _repair_of(annotation)
+    if repair is None:
+        return None
+    return lambda value: [repair(item) for item in value] if isinstance(value, list) else value
+
+
+def _dict_of(annotation: Any) -> Repair | None:
+    repair = _repair_of(annotation)
+    if repair is None:
+        return None
+    return lambda value: {key: repair(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def _text(value: Any) -> Any:
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _record(kind: type, value: dict[str, Any]) -> dict[str, Any]:
+    repaired = dict(value)
+    for name, repair, removes_null, required, zero in _fields(cast("Hashable", kind)):
+        if name in value:
+            content = value[name]
+            if content is None and removes_null:
+                del repaired[name]
+            elif repair is not None:
+                repaired[name] = repair(content)
+        elif required:
+            repaired[name] = zero()
+    return repaired
+
+
+@cache
+def _fields(kind: Any) -> tuple[_Field, ...]:
+    """Looked up when an object comes, not when a plan is made: a class may be a part of itself."""
+    found = []
+    for item in fields_of(kind):
+        choices = alternatives(item.type)
+        removes_null = types.NoneType not in choices and not item.required
+        field = _Field(item.encode_name, _repair_of(item.type), removes_null, item.required, _zero_of(choices[0]))
+        found.append(field)
+    return tuple(found)
+
+
+def _zero_of(target: Any) -> Callable[[], Any]:
+    """Makes the zero value that Go gives to a field that was not sent."""
+    target = bare(target)
+    origin = get_origin(target) or target
+    if origin in (str, int, float, bool, list, dict):
+        return cast("Callable[[], Any]", origin)
+    if origin is bytes:
+        return str
+    if is_record(origin):
+        return lambda: _record(origin, {})
+    if isinstance(origin, type) and issubclass(origin, datetime):
+        return lambda: "0001-01-01T00:00:00Z"
+    return lambda: None
