@@ -178,7 +178,7 @@ def _encode_hook(value: Any) -> Any:
     if isinstance(value, str):  # an ObjectKey, or any other kind of str, which msgspec doesn't take for one
         return str.__str__(value)
     if isinstance(value, msgspec.Raw):
-        return msgspec.json.decode(value)
+        return plain(value)
     if is_foreign(type(value)):
         return to_wire(value)
     raise NotImplementedError(f"{type(value).__name__} has no JSON form")
