@@ -14,7 +14,7 @@ import pytest
 from setpoint.client.errors import Conflict, Forbidden, NotFound, TooManyRequests, error_from_status
 from setpoint.client.transport import TransportError
 from setpoint.controller import TerminalError, WorkLoop, after, done, retry
-from setpoint.controller.failures import Outdated, ReconcileTimeout
+from setpoint.controller.failures import Outdated, ReconcileTimeout, StatusNotServed
 from setpoint.controller.owner import AdoptionError
 from setpoint.meta import Status, StatusCause, StatusDetails
 from setpoint.testing import advance, settle, virtual_time
@@ -81,6 +81,7 @@ ROWS = [
         "ReconcileTimeout", raising(ReconcileTimeout("slow")), 0.005, 1, "error", ("errors", "timeouts"), logging.ERROR
     ),
     Row("AdoptionError", raising(AdoptionError("theirs")), 0.005, 1, "error", ("errors",), logging.ERROR),
+    Row("StatusNotServed", raising(StatusNotServed("old")), 0.005, 1, "error", ("errors",), logging.ERROR),
     Row("a mistake", raising(KeyError("x")), 0.005, 1, "error", ("errors", "panics"), logging.ERROR),
     Row("any other exception", raising(RuntimeError("x")), 0.005, 1, "error", ("errors",), logging.ERROR),
 ]
@@ -139,6 +140,21 @@ def test_the_table_in_the_docs_has_each_ending(row: Row) -> None:
         assert counter in cells[4].replace(" ", "_")
     assert cells[5] == ("-" if row.level is None else logging.getLevelName(row.level).lower())
     assert cells[2] == ("forgotten" if row.failures == 0 else "grows")
+
+
+@pytest.mark.parametrize("problem", [RuntimeError("x"), KeyError("x"), FileNotFoundError("no such file: key.pem")])
+def test_what_the_users_code_raises_is_logged_with_where_it_was_raised(
+    problem: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    @virtual_time
+    async def check() -> None:
+        with caplog.at_level(logging.ERROR, "setpoint.controller"):
+            await work_once(Row("", raising(problem), 0.005, 1, "error", (), logging.ERROR))
+        (record,) = caplog.records
+        assert record.exc_info is not None
+        assert record.exc_info[1] is problem
+
+    check()
 
 
 @virtual_time

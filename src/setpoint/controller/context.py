@@ -153,7 +153,8 @@ class Context:
         Transition time and observed generation are filled in. ``reason`` is one CamelCase word.
         """
         word = status if isinstance(status, str) else ("True" if status else "False")
-        generation = self.object.metadata.generation
+        counts = "status" in self._run.controller.resource.subresources  # else this very write would move it
+        generation = self.object.metadata.generation if counts else 0
         condition = Condition(type=type, status=word, reason=reason, message=message, observed_generation=generation)
         return set_condition(self.status.conditions, condition, now=self.now())
 

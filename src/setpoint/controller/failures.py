@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import Final, NamedTuple
 
-from setpoint.client import ApiError, Conflict, Forbidden, TooManyRequests, TransportError
+from setpoint.client import ApiError, Conflict, Forbidden, Invalid, TooManyRequests, TransportError
 from setpoint.controller.outcome import TerminalError
 from setpoint.controller.owner import AdoptionError
 from setpoint.meta import DecodeError
@@ -18,12 +18,21 @@ BUGS: Final = (
 """What a mistake in the program raises, as opposed to the world's refusals; Go's panics. Counted as such."""
 
 
+INSTALL: Final = "`python APP.py manifests | kubectl apply -f -`"
+"""How the definitions of a program's custom resources come into a cluster; APP.py is the file that calls `main`."""
+
+
 class ReconcileTimeout(Exception):
     """The reconcile function was cancelled because it took longer than the controller's ``timeout``."""
 
 
 class Outdated(Exception):
     """A write was made for a state of the object that is no more. Handled as a conflict."""
+
+
+class StatusNotServed(Exception):
+    """The object is there, and the server does not know the subresource in which its status belongs: the definition
+    that is installed is not the one that belongs to the class."""
 
 
 class HandedOver(Exception):
@@ -67,7 +76,7 @@ def classify(problem: Exception) -> Failure:
         if isinstance(problem, Forbidden) and any(cause.reason == "NamespaceTerminating" for cause in problem.causes):
             return _TERMINATING
         return _REFUSED
-    if isinstance(problem, AdoptionError | ReconcileTimeout | TransportError | OSError):
+    if isinstance(problem, AdoptionError | ReconcileTimeout | StatusNotServed | TransportError):
         return _REFUSED
     return _ERROR
 
@@ -82,6 +91,14 @@ def is_conflict(problem: Exception) -> bool:
     if isinstance(problem, ExceptionGroup):
         return all(map(is_conflict, problem.exceptions))
     return isinstance(problem, Conflict | Outdated)
+
+
+def is_namesake(problem: BaseException) -> bool:
+    """Whether a write that named a uid was refused because the object of that name has another one, or there is none
+    (any more)."""
+    if isinstance(problem, Invalid):
+        return any(cause.field == "metadata.uid" for cause in problem.causes)
+    return isinstance(problem, Conflict) and "uid mismatch" in problem.message
 
 
 def maybe_done(problem: BaseException) -> bool:

@@ -10,19 +10,17 @@ from contextlib import nullcontext
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-import msgspec
-
 from setpoint.client import Conflict, Invalid, NotFound, PatchType
 from setpoint.controller import finalizer
 from setpoint.controller.barriers import Abandoned
 from setpoint.controller.context import Context, current
-from setpoint.controller.failures import Outdated, ReconcileTimeout, describe, is_conflict
+from setpoint.controller.echo import expect_echo
+from setpoint.controller.failures import Outdated, ReconcileTimeout
 from setpoint.controller.outcome import After, Done, Outcome, Retry
-from setpoint.controller.status import StatusDraft
+from setpoint.controller.status_writer import StatusWriter
 from setpoint.controller.sync_context import SyncContext
 from setpoint.controller.tracing import find_tracer, reconcile_span
-from setpoint.meta import GroupVersionResource, Object, ObjectKey, Resource, raw_of, resource_of
-from setpoint.patch import merge_patch
+from setpoint.meta import GroupVersionResource, Object, ObjectKey, Resource, resource_of
 
 if TYPE_CHECKING:
     from setpoint.controller.running import RunningController
@@ -53,9 +51,8 @@ class Reconciler(Generic[K]):
             self._reconcile = checked_first(self._reconcile, declared.defaulters, declared.validators)
             if self._finalize is not None:
                 self._finalize = checked_first(self._finalize, declared.defaulters, declared.validators)
-        resource = run.controller.resource
         self._tracer = find_tracer()
-        self._status_subresource = "status" if "status" in resource.subresources else ""
+        self._status = StatusWriter(run)
 
     async def handle(self, key: ObjectKey) -> Outcome | None:
         """One attempt. Raises what the function raised."""
@@ -128,18 +125,16 @@ class Reconciler(Generic[K]):
 
     async def _attempt(self, function: Callable[[K, Context], Any], obj: K, context: Context) -> Outcome | None:
         """The function's outcome, with the status written whether it returned or raised."""
-        draft = StatusDraft(obj, owned=self._controller.owns_status)
+        draft = self._status.draft(obj)
         try:
             if self._controller.timeout is None:
                 outcome = _checked(await function(obj, context), self._controller.name)
             else:
                 outcome = _checked(await self._limited(function, obj, context), self._controller.name)
         except Exception as problem:
-            await self._report(problem, draft, obj, context)
+            await self._status.failed(problem, draft, obj, context)
             raise
-        if self._controller.owns_status:
-            draft.succeeded(now=self._run.now)
-        await self._write_status(draft, obj, context, observed=True)
+        await self._status.succeeded(draft, obj, context)
         return outcome
 
     async def _limited(self, function: Callable[[K, Context], Any], obj: K, context: Context) -> Any:
@@ -240,20 +235,20 @@ class Reconciler(Generic[K]):
         patched = await self._patch_finalizers(obj, finalizer.added(obj, self._controller.finalizer))
         if patched is None:
             raise Outdated(f"{obj.kind} {obj.key} is gone")
-        self._expect_echo(obj, patched, finalizers=True)
+        expect_echo(self._run.echoes, obj, patched, ignoring=("finalizers",))
         context.object = patched
         return patched
 
     async def _clean_up(self, obj: K, context: Context) -> Outcome | None:
         assert self._finalize is not None
-        draft = StatusDraft(obj, owned=self._controller.owns_status)
+        draft = self._status.draft(obj)
         try:
             outcome = _checked(await self._limited(self._finalize, obj, context), self._controller.name)
         except Exception as problem:
-            await self._report(problem, draft, obj, context)
+            await self._status.failed(problem, draft, obj, context)
             raise
         if outcome is not None and not isinstance(outcome, Done):
-            await self._write_status(draft, obj, context, observed=True)
+            await self._status.succeeded(draft, obj, context)
             return outcome
         await self._patch_finalizers(obj, finalizer.removed(obj, self._controller.finalizer))
         return outcome
@@ -268,58 +263,6 @@ class Reconciler(Generic[K]):
             return None
         except (Invalid, Conflict) as problem:
             raise Outdated(f"{obj.kind} {obj.key} has changed: {problem.message}") from problem
-
-    # -- status --------------------------------------------------------------------------------------------------------
-
-    async def _write_status(self, draft: StatusDraft, obj: K, context: Context, *, observed: bool) -> None:
-        patch = draft.patch(observed=observed, now=self._run.now)
-        if patch is None:
-            return
-        body = {"metadata": {"uid": obj.uid}, "status": patch}
-        try:
-            answer = await self._run.client.patch(
-                self._controller.kind,
-                obj.name,
-                body,
-                type=PatchType.MERGE,
-                namespace=obj.namespace or None,
-                subresource=self._status_subresource,
-                field_manager=self._run.field_manager,
-            )
-        except NotFound:
-            return  # the object went while it was reconciled; there is nobody left to tell
-        self._expect_echo(obj, answer, patch=patch)
-
-    async def _report(self, problem: Exception, draft: StatusDraft, obj: K, context: Context) -> None:
-        """Writes what the function left behind, and why it failed. A conflict is nothing to report."""
-        if not is_conflict(problem):
-            draft.report(reason=type(problem).__name__, message=describe(problem), now=self._run.now())
-        try:
-            await self._write_status(draft, obj, context, observed=False)
-        except Exception as second:  # noqa: BLE001 - the function's own failure is what counts
-            context.log.debug("status not written", extra={"error": describe(second)})
-
-    def _expect_echo(
-        self, before: K, after: K, *, patch: dict[str, Any] | None = None, finalizers: bool = False
-    ) -> None:
-        """Remembers that the step from ``before`` to ``after`` was ours and nobody else's, if that is so: its event
-        says nothing new, and it must not end the back-off of a key that fails."""
-        raw, answer = raw_of(before), raw_of(after)
-        if raw is None or answer is None:
-            return
-        wanted, found = msgspec.json.decode(raw), msgspec.json.decode(answer)
-        if patch is not None:
-            wanted["status"] = merge_patch.apply(wanted.get("status", {}), patch)
-        for document in (wanted, found):
-            metadata = document["metadata"]
-            metadata.pop("managedFields", None)
-            metadata.pop("resourceVersion", None)
-            if finalizers:
-                metadata.pop("finalizers", None)
-        if wanted == found:
-            key = before.key
-            versions = self._run.echoes.get(key, (before.metadata.resource_version,))
-            self._run.echoes[key] = (*versions, after.metadata.resource_version)
 
 
 def _checked(outcome: Any, name: str) -> Outcome | None:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
 from setpoint.client.patches import edited
-from setpoint.meta import Condition, Object, decode, raw_of, set_condition, to_wire
+from setpoint.meta import Condition, Object, decode, raw_of, remove_condition, set_condition, to_wire
 from setpoint.meta.fields import fields_of
 from setpoint.patch import merge_patch
 
 RECONCILED = "Reconciled"
-"""The condition that says whether the last reconcile succeeded; it appears with the first failure."""
+"""The condition that says, while that is so, that the last reconcile failed, and why."""
+MAX_MESSAGE = 1024
+_CONDITIONS = "conditions"
 
+Json: TypeAlias = dict[str, Any]
 _fingerprint = msgspec.json.Encoder(enc_hook=str).encode
 
 
@@ -26,15 +29,20 @@ class StatusDraft:
     ``last_transition_time`` moves exactly when its ``status`` does; a condition that was set carries the generation
     it speaks of.
 
-    The patch is the difference to the JSON that was read, so that what the model does not know, or other managers
-    keep in the status, stays.
+    What is written is the difference to the JSON that was read, so that what the model does not know, or other managers
+    keep in the status, stays. Conditions are told apart by their ``type``, as upstream's schemas have it
+    (``x-kubernetes-list-map-keys``): those that this reconcile did not touch stay as they are on the server.
+
+    ``generations`` says whether the object's generation counts changes of what is wanted only. Where the status is
+    not a subresource, a write of the status moves it too, so it is not recorded anywhere: that would never end.
     """
 
-    __slots__ = ("_before", "_obj", "_owned")
+    __slots__ = ("_before", "_generation", "_obj", "_owned")
 
-    def __init__(self, obj: Object, *, owned: bool) -> None:
+    def __init__(self, obj: Object, *, owned: bool, generations: bool = True) -> None:
         self._obj = obj
         self._owned = owned
+        self._generation = obj.metadata.generation if generations else 0
         status = getattr(obj, "status", None)
         self._before = _fingerprint(status) if status is not None else b""
 
@@ -42,56 +50,111 @@ class StatusDraft:
         """Says in the `RECONCILED` condition that the reconcile failed, if this status has conditions and is ours."""
         conditions = self._conditions()
         if conditions is not None:
-            failed = Condition(type=RECONCILED, status="False", reason=reason, message=message[:1024])
-            set_condition(conditions, self._spoken_of(failed), now=now)
+            failed = Condition(type=RECONCILED, status="False", reason=reason, message=message[:MAX_MESSAGE])
+            failed.observed_generation = self._generation
+            set_condition(conditions, failed, now=now)
 
-    def succeeded(self, *, now: Callable[[], datetime]) -> None:
-        """Takes back what `report` said before."""
+    def succeeded(self) -> None:
+        """Takes back what `report` said before: the status of an object that is fine does not tell that it once was
+        not."""
         conditions = self._conditions()
         if conditions and any(found.type == RECONCILED and found.status != "True" for found in conditions):
-            fine = Condition(type=RECONCILED, status="True", reason="Succeeded", message="the last reconcile succeeded")
-            set_condition(conditions, self._spoken_of(fine), now=now())
+            remove_condition(conditions, RECONCILED)
 
-    def patch(self, *, observed: bool, now: Callable[[], datetime]) -> dict[str, Any] | None:
+    def patch(self, *, observed: bool, now: Callable[[], datetime], onto: Object | None = None) -> Json | None:
         """The merge patch of the status, None if there is nothing to write.
 
-        ``observed`` says whether the reconcile came far enough for the status to speak of this generation.
+        ``observed`` says whether the reconcile came far enough for the status to speak of this generation. ``onto`` is
+        what has become of the object since it was read: the patch makes the same changes there.
+
+        Raises:
+            ValueError: the object was not read from a server.
+            TypeError: the status holds what can't be encoded.
         """
         status = getattr(self._obj, "status", None)
         if status is None:
             return None
-        generation = self._obj.metadata.generation
+        generation = self._generation
         changed = _fingerprint(status) != self._before
         tracks = bool(generation) and hasattr(status, "observed_generation")
         if not changed and not (self._owned and observed and tracks and status.observed_generation != generation):
             return None
-        raw = raw_of(self._obj)
-        if raw is None:
-            raise ValueError(f"{self._obj.kind} {self._obj.key} was not read from a server: there is nothing to patch")
-        original = getattr(decode(type(self._obj), raw), "status", None)
+        original = getattr(_as_read(self._obj), "status", None)
         if changed:
             _settle_conditions(original, status, generation, now())
         if observed and tracks and self._owned:
             status.observed_generation = generation
-        read = msgspec.json.decode(raw).get("status") or {}
-        wanted = edited(read, to_wire(original) if original is not None else {}, to_wire(status))
+        raw = raw_of(onto if onto is not None else self._obj)
+        read: Json = (msgspec.json.decode(raw).get("status") or {}) if raw is not None else {}
+        before: Json = to_wire(original) if original is not None else {}
+        wanted = _edited(read, before, to_wire(status))
         if self._owned:
             _spell_out(wanted, status)
         return merge_patch.diff(read, wanted) or None
 
+    def pristine(self) -> Object:
+        """The object as it was read, for another draft."""
+        return _as_read(self._obj)
+
     def _conditions(self) -> list[Any] | None:
         status = getattr(self._obj, "status", None)
-        conditions = getattr(status, "conditions", None) if self._owned else None
+        conditions = getattr(status, _CONDITIONS, None) if self._owned else None
         if conditions is None or not (not conditions or isinstance(conditions[0], Condition)):
             return None
         return conditions  # type: ignore[no-any-return]
 
-    def _spoken_of(self, condition: Condition) -> Condition:
-        condition.observed_generation = self._obj.metadata.generation
-        return condition
+
+def _as_read(obj: Object) -> Object:
+    raw = raw_of(obj)
+    if raw is None:
+        raise ValueError(f"{obj.kind} {obj.key} was not read from a server: there is nothing to patch")
+    return decode(type(obj), raw)
 
 
-def _spell_out(wanted: dict[str, Any], status: Any) -> None:
+def _edited(read: Json, before: Json, after: Json) -> Json:
+    """``read`` with the edit that led from ``before`` to ``after``, conditions by their types."""
+    found = read.get(_CONDITIONS) or []
+    merged = _merged(found, before.get(_CONDITIONS) or [], after.get(_CONDITIONS) or [])
+    if merged is None:
+        wanted: Json = edited(read, before, after)
+        return wanted
+    rest = [{name: value for name, value in each.items() if name != _CONDITIONS} for each in (read, before, after)]
+    wanted = dict(edited(*rest))
+    if merged or (not found and _CONDITIONS in read):
+        wanted[_CONDITIONS] = merged
+    return wanted
+
+
+def _merged(found: list[Any], before: list[Any], after: list[Any]) -> list[Any] | None:
+    """The conditions that are there, with those changes that led from ``before`` to ``after``; None if they can't be
+    told apart by type."""
+    present, old, new = _by_type(found), _by_type(before), _by_type(after)
+    if present is None or old is None or new is None:
+        return None
+    result = []
+    for name, condition in present.items():
+        if name not in new:
+            if name not in old:
+                result.append(condition)
+        elif old.get(name) == new[name]:
+            result.append(condition)
+        else:
+            # As a whole: one writer's status with another's reason would say what nobody meant.
+            known = old.get(name, {})
+            wanted = {**{key: value for key, value in condition.items() if key not in known}, **new[name]}
+            if name not in old and wanted.get("status") == condition.get("status"):  # somebody else was first
+                wanted = {**wanted, **{key: condition[key] for key in ("lastTransitionTime",) if key in condition}}
+            result.append(wanted)
+    result += [condition for name, condition in new.items() if name not in present and old.get(name) != condition]
+    return result
+
+
+def _by_type(conditions: list[Any]) -> dict[str, Any] | None:
+    named = {each["type"]: each for each in conditions if isinstance(each, dict) and isinstance(each.get("type"), str)}
+    return named if len(named) == len(conditions) else None
+
+
+def _spell_out(wanted: Json, status: Any) -> None:
     """Writes plain values that equal their default, which objects otherwise leave out: of a status nobody fills them
     in, and ``kubectl get`` is to show ``0`` and not nothing."""
     for field in fields_of(type(status)):
@@ -104,8 +167,8 @@ def _spell_out(wanted: dict[str, Any], status: Any) -> None:
 
 def _settle_conditions(original: Any, status: Any, generation: int, now: datetime) -> None:
     """Transition times and generations of the conditions that were set during the reconcile."""
-    before = {found.type: found for found in getattr(original, "conditions", None) or ()}
-    for condition in getattr(status, "conditions", None) or ():
+    before = {found.type: found for found in getattr(original, _CONDITIONS, None) or ()}
+    for condition in getattr(status, _CONDITIONS, None) or ():
         old = before.get(condition.type)
         if old == condition or not hasattr(condition, "last_transition_time"):
             continue

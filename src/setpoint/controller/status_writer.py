@@ -1,0 +1,146 @@
+"""StatusWriter: brings the drafts of statuses to the server, and failures into them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from setpoint.client import ApiError, Conflict, NotFound, PatchType, TransportError
+from setpoint.controller.context import Context
+from setpoint.controller.echo import expect_echo
+from setpoint.controller.failures import INSTALL, StatusNotServed, describe, is_conflict, is_namesake
+from setpoint.controller.status import MAX_MESSAGE, StatusDraft
+from setpoint.meta import Object
+
+if TYPE_CHECKING:
+    from setpoint.controller.running import RunningController
+
+K = TypeVar("K", bound=Object)
+TRIES: Final = 5
+"""How often one status is written onto what others have made of the object meanwhile, before that is a conflict."""
+
+
+class StatusWriter(Generic[K]):
+    """Writes what a reconcile made of its object's status.
+
+    *Guarantees*
+
+    - A write holds for the version that was read. Where the object has changed since, it is read from the server, and
+      the same changes are made to the status that it has now: what other controllers wrote in between stays, also
+      their conditions. Another object of the same name, created since, is left alone.
+    - A status that the server refuses does not keep the reason of that from the object: the refusal becomes the
+      condition `RECONCILED` of the status that was there before.
+    """
+
+    def __init__(self, run: RunningController[K]) -> None:
+        self._run = run
+        self._controller = run.controller
+        self._subresource = "status" if "status" in run.controller.resource.subresources else ""
+
+    def draft(self, obj: K) -> StatusDraft:
+        return StatusDraft(obj, owned=self._controller.owns_status, generations=bool(self._subresource))
+
+    async def succeeded(self, draft: StatusDraft, obj: K, context: Context) -> None:
+        """Writes the status of a reconcile that returned, if it changed.
+
+        Raises:
+            ApiError: the server refused; unless that is of no use, the object tells so.
+            StatusNotServed: the object is there and its status is not.
+            Conflict: others changed the object again and again.
+        """
+        if self._controller.owns_status:
+            draft.succeeded()
+        try:
+            await self._write(draft, obj, context, observed=True)
+        except Exception as problem:
+            await self._tell_refusal(problem, draft, context)
+            raise
+
+    async def failed(self, problem: Exception, draft: StatusDraft, obj: K, context: Context) -> None:
+        """Writes what the function left behind, and why it failed. A conflict is nothing to report. Never raises an
+        error: the function's own failure is what counts."""
+        if not is_conflict(problem):
+            draft.report(reason=type(problem).__name__, message=describe(problem), now=self._run.now())
+        try:
+            await self._write(draft, obj, context, observed=False)
+        except Exception as second:  # noqa: BLE001 - logged; the caller raises the first one
+            if is_conflict(second):
+                context.log.debug("status not written", extra={"error": describe(second)})
+                return
+            context.log.warning("the status of a failed reconcile was not written", extra={"error": describe(second)})
+            await self._tell_refusal(second, draft, context, first=None if is_conflict(problem) else problem)
+
+    async def _tell_refusal(
+        self, refusal: Exception, draft: StatusDraft, context: Context, *, first: Exception | None = None
+    ) -> None:
+        """Writes why the reconcile failed into the status as it was before, if it was the new status that was
+        refused. ``first`` is what had failed before that."""
+        if isinstance(refusal, TransportError | StatusNotServed) or is_conflict(refusal):
+            return
+        if isinstance(refusal, ApiError) and (refusal.code >= 500 or refusal.code in (401, 403, 429)):
+            return  # it would be refused, too
+        told = first or refusal
+        message = describe(told)
+        if first is not None:
+            note = f" (and its status was refused: {describe(refusal)})"
+            message = f"{message[: MAX_MESSAGE - min(len(note), MAX_MESSAGE // 2)]}{note}"
+        else:
+            message = f"the status was refused: {message}"
+        obj: Any = draft.pristine()
+        again = self.draft(obj)
+        again.report(reason=type(told).__name__, message=message, now=self._run.now())
+        try:
+            await self._write(again, obj, context, observed=False)
+        except Exception as problem:  # noqa: BLE001 - logged; the caller raises the first one
+            context.log.warning("a failure could not be told in the status", extra={"error": describe(problem)})
+
+    async def _write(self, draft: StatusDraft, obj: K, context: Context, *, observed: bool) -> None:
+        onto = obj
+        for _ in range(TRIES):
+            patch = draft.patch(observed=observed, now=self._run.now, onto=onto)
+            if patch is None:
+                return
+            metadata = {"uid": onto.uid, "resourceVersion": onto.metadata.resource_version}
+            try:
+                answer = await self._run.client.patch(
+                    self._controller.kind,
+                    obj.name,
+                    {"metadata": metadata, "status": patch},
+                    type=PatchType.MERGE,
+                    namespace=obj.namespace or None,
+                    subresource=self._subresource,
+                    field_manager=self._run.field_manager,
+                )
+            except NotFound:
+                if self._subresource and await self._live(obj) is not None:
+                    raise self._not_served(obj, context) from None
+                return  # the object went while it was reconciled; there is nobody left to tell
+            except ApiError as problem:
+                if not (isinstance(problem, Conflict) or is_namesake(problem)):
+                    raise
+                live = await self._live(obj)
+                if live is None:
+                    return
+                onto, conflict = live, problem
+            else:
+                own = () if self._subresource else ("generation",)
+                expect_echo(self._run.echoes, onto, answer, status=patch, ignoring=own)
+                return
+        raise conflict
+
+    async def _live(self, obj: K) -> K | None:
+        """The same object as the server has it now; None if it is gone, whoever has its name."""
+        try:
+            live = await self._run.client.get(self._controller.kind, obj.name, namespace=obj.namespace or None)
+        except NotFound:
+            return None
+        return live if live.uid == obj.uid else None
+
+    def _not_served(self, obj: K, context: Context) -> StatusNotServed:
+        resource = self._controller.resource
+        problem = StatusNotServed(
+            f"{resource.plural}.{resource.group} is served in version {resource.version} without the subresource "
+            f"status, so the status of {obj.kind} {obj.key} can't be written: install the definition that belongs to "
+            f"the class ({INSTALL})"
+        )
+        context.event("Warning", type(problem).__name__, str(problem))
+        return problem

@@ -1,0 +1,286 @@
+"""What a controller writes into a status arrives, or is missed loudly, and takes nothing of others along."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import setpoint as sp
+from setpoint.client import PatchType
+from setpoint.controller.status import _merged
+from setpoint.crd import crd_for
+from setpoint.meta import find_condition
+from setpoint.models.apiextensions_v1 import CustomResourceDefinition
+from setpoint.models.events_v1 import Event
+from setpoint.testing import advance, cluster, virtual_time
+
+from .world import Widget, WidgetSpec, WidgetStatus, widget
+
+
+def bare(*controllers: sp.Controller[Any], **options: Any) -> Any:
+    return cluster(*controllers, control_plane=False, **options)
+
+
+def without_status_subresource() -> dict[str, Any]:
+    definition: dict[str, Any] = crd_for(Widget)
+    for version in definition["spec"]["versions"]:
+        version.pop("subresources")
+    return definition
+
+
+class Plain(sp.CustomResource, group="plain.example.com", version="v1"):
+    spec: WidgetSpec = WidgetSpec()
+    status: WidgetStatus = WidgetStatus()
+
+
+# -- conditions --------------------------------------------------------------------------------------------------------
+
+
+@virtual_time
+async def test_two_controllers_with_a_condition_each_leave_both() -> None:
+    def setting(name: str) -> Any:
+        async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+            await asyncio.sleep(1)
+            ctx.set_condition(name, True, "Fine", f"size {obj.spec.size}")
+
+        return sp.Controller(Widget, reconcile, name=name.lower())
+
+    async with bare(setting("Ready"), setting("Synced"), setting("Backed")) as world:
+        made = await world.create(widget())
+        for size in (1, 2, 3):
+            made.spec.size = size
+            made = await world.update(made)
+            await world.settle()
+            await advance(60)
+            made = await world.get(Widget, "a")
+            assert sorted((each.type, each.message) for each in made.status.conditions) == [
+                (name, f"size {size}") for name in ("Backed", "Ready", "Synced")
+            ]
+
+
+@virtual_time
+async def test_a_condition_that_another_program_set_between_read_and_write_stays_though_its_type_is_unknown() -> None:
+    other = {"type": "Strange", "status": "True", "reason": "R", "message": "", "severity": "high"}
+    other["lastTransitionTime"] = "2026-01-01T00:00:00Z"
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        if not obj.status.conditions:
+            body = {"status": {"conditions": [other]}}
+            await world.client.patch(Widget, "a", body, type=PatchType.MERGE, subresource="status")
+        ctx.set_condition("Ready", True, "Fine")
+
+    async with bare(sp.Controller(Widget, reconcile)) as world:
+        await world.create(widget())
+        await world.settle()
+        found = await world.get(Widget, "a")
+        assert [each.type for each in found.status.conditions] == ["Strange", "Ready"]
+        assert world.running("widget").metrics.errors == 0
+
+
+def conditions() -> Any:
+    one = st.fixed_dictionaries(
+        {"status": st.sampled_from(["True", "False"])}, optional={"reason": st.sampled_from("xyz"), "own": st.just(1)}
+    )
+    return st.dictionaries(st.sampled_from("ABCD"), one, max_size=4).map(
+        lambda named: [{"type": name, **rest} for name, rest in named.items()]
+    )
+
+
+@given(found=conditions(), before=conditions(), after=conditions())
+def test_what_was_not_touched_is_as_it_is_there_and_what_was_touched_as_it_was_made(
+    found: list[Any], before: list[Any], after: list[Any]
+) -> None:
+    merged = _merged(found, before, after)
+    assert merged is not None
+    result = {each["type"]: each for each in merged}
+    there, old, new = ({each["type"]: each for each in some} for some in (found, before, after))
+    assert len(result) == len(merged)
+    for name in "ABCD":
+        if old.get(name) == new.get(name):
+            assert result.get(name) == there.get(name)
+        elif name in new:
+            assert result[name]["status"] == new[name]["status"]
+        else:
+            assert name not in result
+
+
+@virtual_time
+async def test_an_end_state_does_not_tell_whether_there_ever_was_a_failure() -> None:
+    async def end_of(failures: int) -> Any:
+        calls = 0
+
+        async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+            nonlocal calls
+            calls += 1
+            obj.status.ready = obj.spec.size
+            if calls <= failures:
+                raise RuntimeError("not yet")
+
+        async with bare(sp.Controller(Widget, reconcile)) as world:
+            await world.create(widget())
+            await advance(60)
+            assert calls >= failures + 1
+            path = "/apis/test.example.com/v1/namespaces/default/widgets/a"
+            return await world.client.request("GET", path)
+
+    calm, troubled = [msgspec.json.decode(await end_of(failures))["status"] for failures in (0, 3)]
+    assert calm == troubled == {"ready": 1, "observedGeneration": 1}
+
+
+# -- refusals ----------------------------------------------------------------------------------------------------------
+
+
+def refusing() -> dict[str, Any]:
+    definition: dict[str, Any] = crd_for(Widget)
+    schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    schema["properties"]["status"]["properties"]["ready"]["maximum"] = 5
+    return definition
+
+
+@virtual_time
+async def test_a_status_that_the_server_refuses_reaches_the_object_as_the_reason_of_the_failure() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        obj.status.ready = obj.spec.size
+
+    async with bare(sp.Controller(Widget, reconcile), crds=[refusing()]) as world:
+        await world.create(widget(size=9))
+        await advance(10)
+        found = await world.get(Widget, "a")
+        condition = find_condition(found.status.conditions, "Reconciled")
+        assert condition is not None
+        assert (condition.status, condition.reason, condition.observed_generation) == ("False", "Invalid", 1)
+        assert "the status was refused: Invalid" in condition.message
+        assert "status.ready" in condition.message
+        assert (found.status.ready, found.status.observed_generation) == (0, None)
+        found.spec.size = 4
+        await world.update(found)
+        await advance(1)
+        healed = await world.get(Widget, "a")
+        assert (healed.status.ready, healed.status.conditions) == (4, [])
+
+
+@virtual_time
+async def test_a_failure_is_told_also_when_what_it_left_in_the_status_is_refused() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        obj.status.ready = 12
+        raise RuntimeError("the disk is full")
+
+    async with bare(sp.Controller(Widget, reconcile), crds=[refusing()]) as world:
+        await world.create(widget())
+        await advance(1)
+        condition = find_condition((await world.get(Widget, "a")).status.conditions, "Reconciled")
+        assert condition is not None
+        assert (condition.status, condition.reason) == ("False", "RuntimeError")
+        assert condition.message.startswith("RuntimeError: the disk is full (and its status was refused: Invalid")
+
+
+@virtual_time
+async def test_a_status_that_can_not_be_encoded_is_told_as_well() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        obj.status.ready = object()  # type: ignore[assignment]
+
+    async with bare(sp.Controller(Widget, reconcile)) as world:
+        await world.create(widget())
+        await advance(1)
+        condition = find_condition((await world.get(Widget, "a")).status.conditions, "Reconciled")
+        assert condition is not None
+        assert "the status was refused" in condition.message
+
+
+# -- no subresource ----------------------------------------------------------------------------------------------------
+
+
+@virtual_time
+async def test_a_status_that_is_no_subresource_of_the_installed_definition_is_missed_loudly(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        obj.status.ready = 3
+
+    with caplog.at_level(logging.ERROR):
+        async with bare(sp.Controller(Widget, reconcile), crds=[without_status_subresource()]) as world:
+            await world.create(widget())
+            await advance(1)
+            assert world.running("widget").metrics.errors > 1, "it is tried again: the definition may be mended"
+            last = world.running("widget").timeline.of("default/a")[-1]
+            assert last.detail.startswith("StatusNotServed: widgets.test.example.com is served in version v1 without")
+            assert "manifests | kubectl apply -f -" in last.detail
+            await advance(30)
+            events = (await world.client.list(Event)).items
+            assert {event.reason for event in events} == {"StatusNotServed"}
+            await world.client.patch(
+                CustomResourceDefinition,
+                "widgets.test.example.com",
+                {"spec": {"versions": crd_for(Widget)["spec"]["versions"]}},
+            )
+            await advance(3600)
+            assert (await world.get(Widget, "a")).status.ready == 3
+    assert any("StatusNotServed" in str(record.__dict__.get("fields", "")) for record in caplog.records)
+
+
+@virtual_time
+async def test_an_object_that_went_while_it_was_reconciled_is_no_failure() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        await world.delete(obj)
+        obj.status.ready = 3
+
+    async with bare(sp.Controller(Widget, reconcile)) as world:
+        await world.create(widget())
+        await advance(1)
+        assert world.running("widget").metrics.errors == 0
+
+
+@virtual_time
+async def test_a_namesake_created_meanwhile_does_not_get_the_status_of_its_predecessor() -> None:
+    calls = 0
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            obj.status.ready = 77
+            await world.delete(obj)
+            await world.create(widget())
+
+    async with bare(sp.Controller(Widget, reconcile)) as world:
+        await world.create(widget())
+        await advance(1)
+        assert (await world.get(Widget, "a")).status.ready == 0
+        assert calls == 2
+
+
+@virtual_time
+async def test_where_the_class_has_no_status_subresource_the_status_is_written_and_comes_to_rest() -> None:
+    resource = Plain.resource
+    calls = 0
+
+    async def reconcile(obj: Plain, ctx: sp.Context) -> None:
+        nonlocal calls
+        calls += 1
+        obj.status.ready = obj.spec.size
+        ctx.set_condition("Ready", True, "Fine")
+
+    definition = crd_for(Plain)
+    for version in definition["spec"]["versions"]:
+        version.pop("subresources")
+    Plain.resource = msgspec.structs.replace(resource, subresources={})
+    try:
+        async with bare(sp.Controller(Plain, reconcile), crds=[definition]) as world:
+            made = await world.create(Plain.named("a"))
+            await advance(60)
+            assert (await world.get(Plain, "a")).status.ready == 1
+            assert calls < 4
+            made = await world.get(Plain, "a")
+            made.spec.size = 2
+            await world.update(made)
+            await advance(60)
+            assert (await world.get(Plain, "a")).status.ready == 2
+            assert calls < 8
+    finally:
+        Plain.resource = resource
