@@ -571,7 +571,9 @@ async def test_children_are_applied_with_owner_namespace_and_field_manager() -> 
         child = await world.get(ConfigMap, "a-child")
         assert child.namespace == "default"
         assert [(each.uid, each.controller) for each in child.metadata.owner_references] == [(made.uid, True)]
-        assert [(each.manager, each.operation) for each in child.metadata.managed_fields] == [("widget", "Apply")]
+        assert [(each.manager, each.operation) for each in child.metadata.managed_fields] == [
+            ("widget.test.example.com", "Apply")
+        ]
 
 
 @virtual_time

@@ -232,6 +232,6 @@ async def test_controllers_report_events_and_what_is_left_is_sent_at_the_end() -
         await advance(1)
         events = await world.list(Event)
         assert sorted((event.reason, event.reporting_controller) for event in events) == [
-            ("Last", "widget"),
-            ("Made", "widget"),
+            ("Last", "test.example.com/widget"),
+            ("Made", "test.example.com/widget"),
         ]

@@ -69,7 +69,7 @@ async def test_a_field_that_alternates_is_noticed_at_any_pace_and_both_managers_
     told = [record.fields for record in caplog.records if "to and fro" in record.getMessage()]  # type: ignore[attr-defined]
     assert len(told) == 1
     assert told[0]["fields"] == ["data.x"]
-    assert any(manager.startswith("widget ") for manager in told[0]["managers"])
+    assert any(manager.startswith("widget.test.example.com ") for manager in told[0]["managers"])
     assert "rival (Update)" in told[0]["managers"]
 
 
@@ -164,7 +164,7 @@ async def test_a_hot_loop_is_slowed_down_and_explained(caplog: pytest.LogCapture
             assert calls < 60, "without the detector this would be thousands"
     told = [record for record in caplog.records if "to and fro" in record.getMessage()]
     assert told[0].fields["fields"] == ["data.turn"]  # type: ignore[attr-defined]
-    assert told[0].fields["managers"] == ["widget (Apply)"]  # type: ignore[attr-defined]
+    assert told[0].fields["managers"] == ["widget.test.example.com (Apply)"]  # type: ignore[attr-defined]
 
 
 @virtual_time

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from random import Random
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Self, TypeAlias, TypeVar
 
 from setpoint.cache import InformerFactory
 from setpoint.client import Client
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 K = TypeVar("K", bound=Object)
 _HOT_LOOP = HotLoopLimits()
+MANAGER_LENGTH: Final = 128
+"""Characters that API servers take as the name of a field manager."""
 AnySelector: TypeAlias = str | Mapping[str, str] | LabelSelector | Selector | None
 AnyFieldSelector: TypeAlias = str | Mapping[str, str] | FieldSelector | None
 
@@ -77,7 +79,8 @@ class Controller(Generic[K]):
         kind: the class of the objects.
         reconcile: coroutine function of the object and a `Context`; returns an outcome, or None for `done`. An
             ordinary function runs in a pool of ``workers`` threads.
-        name: in metrics, logs and as field manager; the lower-case kind by default.
+        name: in metrics and logs; the lower-case kind by default. With the API group of a kind of one's own it is
+            also the field manager (``mykind.grp.example.com``) and the reporter of events (``grp.example.com/mykind``).
         workers: how many keys are reconciled at once.
         timeout: seconds after which a call is cancelled and counts as failed; None for no limit. A thread can't be
             cancelled: the key's next call waits for it, within a timeout of its own.
@@ -145,6 +148,23 @@ class Controller(Generic[K]):
         self.finalizer_function: Reconcile[K] | SyncReconcile[K] | None = None
         self.defaulters: list[Callable[..., Any]] = []
         self.validators: list[Callable[..., Any]] = []
+
+    @property
+    def full_name(self) -> str:
+        """The name with the API group of a kind of one's own, which tells controllers of two groups apart."""
+        built_in = issubclass(self.kind, ApiModel) or not self.resource.group
+        return self.name if built_in else f"{self.name}.{self.resource.group}"
+
+    @property
+    def field_manager(self) -> str:
+        """Under which name API servers keep the fields that contexts write: the full name, as far as it fits."""
+        return self.full_name[:MANAGER_LENGTH]
+
+    @property
+    def reporter(self) -> str:
+        """The controller that events name, such as ``grp.example.com/mykind``: a qualified name."""
+        name = self.name[:63].rstrip("-.")
+        return name if self.full_name == self.name else f"{self.resource.group}/{name}"
 
     def owns(
         self,

@@ -68,7 +68,7 @@ class RunningController(Generic[K]):
         """The name of the cluster in a fleet; ``""`` is the manager's own."""
         self.name = f"{controller.name}@{cluster}" if cluster else controller.name
         """Tells this run from all others of its manager."""
-        self.field_manager = controller.name
+        self.field_manager = controller.field_manager
         self.client = client
         self.factory = factory
         self.now = now
@@ -327,7 +327,7 @@ class RunningController(Generic[K]):
         """See `Context.event`. Without a recorder the event is only logged."""
         if self.recorder is not None:
             self.recorder.event(
-                obj, type, reason, message, action=action or reason, related=related, by=self.controller.name
+                obj, type, reason, message, action=action or reason, related=related, by=self.controller.reporter
             )
         else:
             self.log.info(message, extra={"key": obj.key, "event": type, "reason": reason})

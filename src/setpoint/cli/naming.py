@@ -1,0 +1,82 @@
+"""What a program's objects in a cluster are called, unless its author says.
+
+A name has to be the program's own: two programs with one name overwrite each other's webhook configurations and roles,
+and exclude each other as leaders. What everybody calls alike (a file ``main.py``, a controller of pods) is none; an API
+group of one's own is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+from zlib import crc32
+
+from setpoint.apps.failures import UsageError
+from setpoint.controller import Controller
+from setpoint.controller.controller import MANAGER_LENGTH
+from setpoint.crd import CustomResource
+from setpoint.meta import resource_of
+from setpoint.meta.names import dns1123_subdomain
+from setpoint.webhook import Admission, Converter
+
+__all__ = ["checked", "manager_name", "program_name", "shard_group", "webhook_name"]
+
+_SAY = "say what it is called, with --name or sp.main(..., name=...), such as pod-labeler.example.com"
+_LONGEST_LABEL = 63
+
+
+def checked(name: str) -> str:
+    """``name``, if objects can have it. Raises `UsageError` otherwise."""
+    if problems := dns1123_subdomain(name):
+        raise UsageError(f"the name {name!r}: {problems[0]}")
+    return name
+
+
+def webhook_name(served: Iterable[Admission[Any] | Converter], name: str | None = None) -> str:
+    """What the webhook configurations are called: ``name``, or the one API group whose kinds the webhooks are for.
+
+    Raises:
+        UsageError: the name is not valid, or there is none and the kinds are built in, or of several groups.
+    """
+    if name is not None:
+        return checked(name)
+    kinds: dict[Any, None] = {}
+    for each in served:
+        kinds |= dict.fromkeys([each.kind] if isinstance(each, Admission) else each.classes)
+    groups = sorted({resource_of(kind).group for kind in kinds if issubclass(kind, CustomResource)})
+    if len(groups) == 1:
+        return groups[0]
+    why = f"these are {', '.join(groups)}" if groups else "all of these kinds are built in"
+    raise UsageError(f"webhook configurations are named after the API group, and {why}: {_SAY}")
+
+
+def program_name(controllers: Sequence[Controller[Any]], name: str | None = None) -> str:
+    """What a program's role and Lease are called: ``name``, or its first controller with the group of its own kind.
+
+    Raises:
+        UsageError: the name is not valid, or there is none and the kind is built in.
+    """
+    if name is not None:
+        return checked(name)
+    first = controllers[0]
+    if issubclass(first.kind, CustomResource):
+        return checked(first.full_name)
+    if first.name != first.resource.kind.lower():
+        return first.name  # the author chose it
+    raise UsageError(f"others have a controller of {first.resource.plural}, too: {_SAY}")
+
+
+def manager_name(controllers: Sequence[Controller[Any]], name: str | None = None) -> str:
+    """The field manager of what a program writes outside of its reconciles' contexts.
+
+    Raises:
+        UsageError: the name is not valid.
+    """
+    return checked(name)[:MANAGER_LENGTH] if name is not None else controllers[0].field_manager
+
+
+def shard_group(name: str) -> str:
+    """``name`` as a label's value, which has 63 characters at most: the end of a longer one becomes its checksum."""
+    if len(name) <= _LONGEST_LABEL:
+        return name
+    return f"{name[: _LONGEST_LABEL - 9].rstrip('.-')}-{crc32(name.encode()):08x}"
