@@ -26,6 +26,7 @@ from statistics import median
 from typing import Any
 
 from pods import pods
+from report import output_options, write
 
 HERE = Path(__file__).resolve().parent
 PEERS = HERE / ".build" / "peers"
@@ -161,7 +162,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--systems", nargs="+", default=list(SYSTEMS), choices=SYSTEMS)
     parser.add_argument("--seconds", type=float, default=2.0, help="for each measurement")
     parser.add_argument("--rounds", type=int, default=3, help="of which the median counts")
-    parser.add_argument("--json", type=Path, default=HERE / "results" / "client.json")
+    output_options(parser, "client")
     options = parser.parse_args(argv)
     pythons = {system: python_for(system) for system in options.systems}
     near, far = multiprocessing.Pipe()
@@ -190,8 +191,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(table(results, "per_second"))
     print()
     print(table(results, "per_cpu_second"))
-    options.json.parent.mkdir(parents=True, exist_ok=True)
-    options.json.write_text(json.dumps({"listed": LISTED, "rates": results}, indent=1) + "\n")
+    write(options, "client", {"listed": LISTED, "rates": results}, lambda report: {*report["rates"]})
     return 0
 
 

@@ -41,6 +41,7 @@ from urllib.parse import urlsplit
 
 import informer
 from informer import BUILD, HERE, Process, Row
+from report import output_options, write
 
 SYSTEMS = ("setpoint", "controller-runtime", "kopf")
 WORKS = ("pods", "create", "apply", "keep")
@@ -271,7 +272,7 @@ def main() -> None:
     parser.add_argument("--lists", nargs="+", choices=("plain", "streamed"), default=["plain", "streamed"])
     parser.add_argument("--repeat", type=int, default=1, help="runs of each; the one with the least CPU is kept")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds that one system may take")
-    parser.add_argument("--output", type=Path, default=HERE / "results" / "controller.json")
+    output_options(parser, "controller")
     arguments = parser.parse_args()
     systems, rows, limit = Systems(), [], arguments.limit
     for work in arguments.work:
@@ -302,14 +303,17 @@ def main() -> None:
     print(table(rows))
     for name, why in systems.missing.items():
         print(f"{name}: not measured: {why}")
-    arguments.output.parent.mkdir(exist_ok=True)
     report = {
         "date": datetime.now(UTC).date().isoformat(),
         "python": platform.python_version(),
         "processors": os.cpu_count(),
         "rows": rows,
     }
-    arguments.output.write_text(json.dumps(report, indent=1) + "\n")
+    write(arguments, "controller", report, _measured)
+
+
+def _measured(report: Row) -> set[tuple[str, ...]]:
+    return {tuple(str(row.get(part)) for part in ("work", "system", "lists", "objects")) for row in report["rows"]}
 
 
 if __name__ == "__main__":

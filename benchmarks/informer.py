@@ -1,7 +1,7 @@
 """Informers compared: how much time and memory it takes to follow N pods.
 
     python benchmarks/informer.py                       # 10,000 pods, all systems
-    python benchmarks/informer.py --objects 1000 50000 200000 --systems setpoint client-go --plot docs/informer.svg
+    python benchmarks/informer.py --objects 1000 50000 200000 --systems setpoint client-go --plot informer.svg
 
 One server, one machine, one system after the other. Each system gets a list (or a streamed list) of N pods, then one
 MODIFIED event for each. Measured from outside, in /proc: wall and CPU seconds until synced, the peak of resident
@@ -24,6 +24,8 @@ import venv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
+
+from report import KEPT, output_options, write
 
 HERE = Path(__file__).resolve().parent
 BUILD = HERE / ".build"
@@ -234,9 +236,9 @@ def main() -> None:
     parser.add_argument("--lists", nargs="+", choices=("plain", "streamed"), default=["plain", "streamed"])
     parser.add_argument("--repeat", type=int, default=1, help="runs of each; the one with the least CPU is kept")
     parser.add_argument("--limit", type=float, default=900.0, help="seconds that one system may take")
-    parser.add_argument("--output", type=Path, default=HERE / "results" / "informer.json")
-    parser.add_argument("--plot", type=Path, help="write the results as an SVG")
-    parser.add_argument("--add", action="store_true", help="keep what the output has of other systems and numbers")
+    output_options(parser, "informer")
+    parser.add_argument("--plot", type=Path, help="write the results as an SVG; with --keep also as docs/informer.svg")
+    parser.add_argument("--add", action="store_true", help="add the stored figures of other systems and numbers")
     arguments = parser.parse_args()
     systems, rows = Systems(), []
     for count in arguments.objects:
@@ -251,20 +253,23 @@ def main() -> None:
                 systems.missing[f"{name} at {count:,}, {lists}"] = str(problem)
                 continue
             rows.append(min(runs, key=lambda run: run["sync_cpu_s"] + run["objects"] / run["events_per_cpu_s"]))
-    if arguments.add and arguments.output.exists():
+    if arguments.add:
         measured = {(row["system"], row["lists"], row["objects"]) for row in rows}
-        earlier = json.loads(arguments.output.read_text())
+        earlier = json.loads((KEPT / "informer.json").read_text())
         rows += [row for row in earlier if (row["system"], row["lists"], row["objects"]) not in measured]
         rows.sort(key=lambda row: (row["objects"], SYSTEMS.index(row["system"]), row["lists"]))
     print(table(rows))
     for name, why in systems.missing.items():
         print(f"{name}: not measured: {why}")
-    arguments.output.parent.mkdir(exist_ok=True)
-    arguments.output.write_text(json.dumps(rows, indent=1) + "\n")
-    if arguments.plot is not None:
+    write(arguments, "informer", rows, lambda rows: {(row["system"], row["lists"], row["objects"]) for row in rows})
+    plots = [arguments.plot] if arguments.plot is not None else []
+    if arguments.keep:
+        plots.append(HERE.parent / "docs" / "informer.svg")
+    if plots:
         from plot import informer_plot
 
-        arguments.plot.write_text(informer_plot(rows))
+        for plot in plots:
+            plot.write_text(informer_plot(rows))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@
 One machine, the systems in turns, all asked by the same client over TLS with connections that are kept open, as
 API servers do: a defaulting and a validating webhook on an object of 5 KB at concurrency 1 and 16, and a
 ConversionReview of 1,000 such objects. Figures are medians of all rounds. Client and server are two processes; CPU
-seconds are the server's own. Prints a table and writes benchmarks/results/webhook.json.
+seconds are the server's own. Prints a table and writes benchmarks/.build/results/webhook.json.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from report import output_options, write
 from rich.console import Console
 from rich.table import Table
 
@@ -319,7 +320,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1.0, help="of each load in each round")
     parser.add_argument("--rounds", type=int, default=7, help="in which the systems take turns")
     parser.add_argument("--systems", nargs="+", default=SYSTEMS, choices=SYSTEMS)
-    parser.add_argument("--output", type=Path, default=HERE / "results" / "webhook.json")
+    output_options(parser, "webhook")
     options = parser.parse_args()
     now = datetime.now(UTC)
     authority = make_authority("benchmark", now=now, lifetime=timedelta(days=1))
@@ -349,8 +350,7 @@ def main() -> None:
         "rounds": options.rounds,
         "systems": systems,
     }
-    options.output.parent.mkdir(exist_ok=True)
-    options.output.write_text(json.dumps(result, indent=2) + "\n")
+    write(options, "webhook", result, lambda report: {*report["systems"]})
 
 
 def show(systems: dict[str, Any]) -> None:

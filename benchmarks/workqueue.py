@@ -2,8 +2,8 @@
 
     python benchmarks/workqueue.py [--items 1000000] [--no-go]
 
-Prints a table and writes benchmarks/results/queue.json. The peer in benchmarks/peers/go/queue is built when Go is
-installed. All figures are CPU time of the whole process, the best of three runs, one worker, keys are strings.
+Prints a table and writes benchmarks/.build/results/queue.json. The peer in benchmarks/peers/go/queue is built when Go
+is installed. All figures are CPU time of the whole process, the best of three runs, one worker, keys are strings.
 (Not named queue.py: a script's folder comes first on the path, and the standard library has a module of that name.)
 """
 
@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from prometheus_client import CollectorRegistry
+from report import output_options, write
 from rich.console import Console
 from rich.table import Table
 
@@ -142,6 +143,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--items", type=int, default=1_000_000)
     parser.add_argument("--no-go", action="store_true", help="leave the peer out")
+    output_options(parser, "queue")
     options = parser.parse_args()
     keys = [f"default/pod-{number}" for number in range(options.items)]
     ours = {name: best(workload, keys) for name, workload in WORKLOADS.items()}
@@ -159,15 +161,13 @@ def main() -> None:
         )
     Console().print(table)
 
-    results = HERE / "results"
-    results.mkdir(exist_ok=True)
     report = {
         "items": options.items,
         "python": platform.python_version(),
         "cpu_us_per_item": ours,
         "peer": go,
     }
-    (results / "queue.json").write_text(json.dumps(report, indent=2) + "\n")
+    write(options, "queue", report, lambda report: {*report["cpu_us_per_item"], *(report["peer"] or {})})
 
 
 if __name__ == "__main__":

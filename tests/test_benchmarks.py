@@ -1,0 +1,65 @@
+"""Measuring spoils nothing that the documentation shows, unless somebody asks for it and measured all of it."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+BENCHMARKS = ROOT / "benchmarks"
+
+
+def shown() -> dict[Path, bytes]:
+    files = [*(BENCHMARKS / "results").iterdir(), ROOT / "docs" / "informer.svg"]
+    return {file: file.read_bytes() for file in files}
+
+
+def scripts() -> list[str]:
+    """The programs of all ``make bench-...`` targets."""
+    return re.findall(
+        r"^bench-.*\n\t\$\(BIN\)/python (benchmarks/\w+\.py) \$\(ARGS\)$", (ROOT / "Makefile").read_text(), re.M
+    )
+
+
+def test_every_target_leaves_what_the_documentation_shows_alone() -> None:
+    assert len(scripts()) == (ROOT / "Makefile").read_text().count("\nbench-")
+    for script in scripts():
+        text = (ROOT / script).read_text()
+        assert '"results"' not in text, f"{script} has a way of its own to the stored results"
+        assert "output_options(parser" in text
+        assert "write_text" not in text.replace("plot.write_text", ""), script
+
+
+def test_a_benchmark_that_is_run_writes_beside_the_builds() -> None:
+    before = shown()
+    words = [sys.executable, BENCHMARKS / "workqueue.py", "--items", "100", "--no-go"]
+    ran = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert f"figures: {BENCHMARKS / '.build' / 'results' / 'queue.json'}" in ran.stdout.replace("\n", " ").replace(
+        "  ", " "
+    )
+    assert shown() == before
+
+
+def test_figures_are_kept_only_if_all_that_is_stored_was_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    report = importlib.import_module("report")
+    monkeypatch.setattr(report, "KEPT", tmp_path)
+    stored = tmp_path / "x.json"
+    stored.write_text(json.dumps({"a": 1, "b": 2}))
+    options = argparse.Namespace(output=tmp_path / "mine" / "x.json", keep=True)
+    with pytest.raises(SystemExit, match="has figures that were not measured now: b"):
+        report.write(options, "x", {"a": 3}, set)
+    assert json.loads(stored.read_text()) == {"a": 1, "b": 2}
+    assert json.loads(options.output.read_text()) == {"a": 3}
+    report.write(options, "x", {"a": 3, "b": 4, "c": 5}, set)
+    assert json.loads(stored.read_text()) == {"a": 3, "b": 4, "c": 5}
