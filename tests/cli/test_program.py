@@ -72,7 +72,7 @@ async def test_a_program_runs_in_every_cluster_of_a_folder_while_its_kubeconfig_
         async with program_of(*words, home=tmp_path) as running:
             await running.until(lambda p: any("reconciled default/a in east" in line for line in p.out), "a reconcile")
             assert not any("in home" in line for line in running.out)
-            assert await home.client.get(Lease, "configmap-controller", namespace="default")
+            assert await home.client.get(Lease, "copier.example.com", namespace="default")
             assert await running.signalled(signal.SIGTERM) == 0, running.printed()
 
 
@@ -84,5 +84,5 @@ async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
     print("reconciled", ctx.key, "in", ctx.cluster or "home", flush=True)
 
 if __name__ == "__main__":
-    sp.main(sp.Controller(ConfigMap, reconcile, namespace="default"))
+    sp.main(sp.Controller(ConfigMap, reconcile, namespace="default"), name="copier.example.com")
 """

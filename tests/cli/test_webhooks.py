@@ -26,6 +26,7 @@ from setpoint.webhook import ServiceTarget
 from setpoint.webhook.authority import issue, make_authority
 
 APP = Path(__file__).parents[2] / "examples" / "mykind" / "mykinds.py"
+GROUP = "grp.example.com"
 NAME = "mykinds.grp.example.com"
 SERVICE = ("--service", "hooks", "--namespace", "system")
 
@@ -55,7 +56,7 @@ def test_manifests_never_say_nothing_about_a_conversion_that_is_needed(capsys: p
     definition, mutating, validating, role = yaml.safe_load_all(capsys.readouterr().out)
     service = {"name": "hooks", "namespace": "system", "path": "/convert", "port": 443}
     assert definition["spec"]["conversion"]["webhook"]["clientConfig"] == {"service": service}
-    assert [each["metadata"]["name"] for each in (mutating, validating)] == ["mykinds", "mykinds"]
+    assert [each["metadata"]["name"] for each in (mutating, validating)] == ["grp.example.com", "grp.example.com"]
     assert role["kind"] == "ClusterRole"
 
 
@@ -67,7 +68,7 @@ async def test_install_and_uninstall(tmp_path: Path) -> None:
         serving = ("-m", "setpoint", "webhook", APP, "--url", url, "--host", "127.0.0.1", "--port", port, *common)
         async with program(*serving, home=tmp_path) as webhook:
             await webhook.until(lambda p: any("are registered" in line for line in p.err), "registration")
-            bundle = (await client.get(MutatingWebhookConfiguration, "mykinds")).webhooks[0].client_config.ca_bundle
+            bundle = (await client.get(MutatingWebhookConfiguration, GROUP)).webhooks[0].client_config.ca_bundle
             assert bundle
             (tmp_path / "ca.pem").write_bytes(bundle)
             await client.create(MykindV1alpha1.named("a", "default", spec=MykindV1alpha1Spec(numpods=2)))
@@ -76,7 +77,7 @@ async def test_install_and_uninstall(tmp_path: Path) -> None:
                 assert await ended.ended() == 0, ended.printed()
             for kind in (MutatingWebhookConfiguration, ValidatingWebhookConfiguration):
                 with pytest.raises(NotFound):
-                    await client.get(kind, "mykinds")
+                    await client.get(kind, GROUP)
             served = {
                 each.name: each.served for each in (await client.get(CustomResourceDefinition, NAME)).spec.versions
             }
@@ -164,7 +165,7 @@ async def test_a_service_registers_itself_with_the_definition_that_is_there(tmp_
             await running.until(lambda p: any("are registered" in line for line in p.err), "registration")
             bundle = (await client.get(Secret, "hooks-tls", namespace="system")).data["ca.crt"]
             for kind in (MutatingWebhookConfiguration, ValidatingWebhookConfiguration):
-                (webhook,) = (await client.get(kind, "mykinds")).webhooks
+                (webhook,) = (await client.get(kind, GROUP)).webhooks
                 assert webhook.client_config.ca_bundle == bundle
             definition = await client.get(CustomResourceDefinition, NAME)
             assert [version.name for version in definition.spec.versions] == ["v1alpha1"]
@@ -178,4 +179,4 @@ async def test_a_service_registers_itself_with_the_definition_that_is_there(tmp_
                 "caBundle": base64.b64encode(bundle).decode(),
             }
             assert await running.signalled(signal.SIGTERM) == 0
-        assert (await client.get(MutatingWebhookConfiguration, "mykinds")).webhooks  # replicas come and go
+        assert (await client.get(MutatingWebhookConfiguration, GROUP)).webhooks  # replicas come and go

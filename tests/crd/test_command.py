@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 from pathlib import Path
 
+import mykinds as installed
 import pytest
 import yaml
 
 from setpoint.cli.crd import crd_app
-from setpoint.crd import crd_for
+from setpoint.cluster.embedded import EmbeddedCluster
+from setpoint.crd import Versions, crd_for
+from setpoint.webhook import Webhooks
 
 from .test_conversions import Mykind, MykindV1alpha1
 
@@ -74,7 +78,7 @@ def test_what_may_break_counts_only_if_asked(tmp_path: Path, monkeypatch: pytest
     [
         ("missing.yaml", "missing.yaml: "),
         ("no.such.module:Mykind", "no file, and no module that can be imported"),
-        ("setpoint.crd:Nothing", "Nothing of setpoint.crd is no CustomResource class"),
+        ("setpoint.crd:Nothing", "there is no Nothing in setpoint.crd"),
         ("json", "json: no CustomResource class in it"),
     ],
 )
@@ -94,3 +98,21 @@ def test_broken_yaml_is_named(old: Path, tmp_path: Path, capsys: pytest.CaptureF
 
 def test_versions_are_one_definition_however_they_are_named() -> None:
     assert crd_for(Mykind) == crd_for(Mykind, MykindV1alpha1)
+
+
+async def test_a_cluster_whose_conversions_are_installed_differs_in_nothing_from_its_classes(tmp_path: Path) -> None:
+    async with EmbeddedCluster(control_plane=False) as cluster:
+        await cluster.serve(Webhooks(Versions.of(installed.Mykind)))
+        cluster.write_kubeconfig(tmp_path / "kubeconfig")
+        words = ("cluster", str(Path(installed.__file__)), "--kubeconfig", str(tmp_path / "kubeconfig"), "--strict")
+        assert await asyncio.to_thread(run, *words) == 0
+
+
+def test_a_package_is_classes_and_a_folder_of_manifests_is_files(tmp_path: Path, old: Path) -> None:
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg" / "__init__.py").write_text("from .api import Mykind\n")
+    (tmp_path / "pkg" / "api.py").write_text(APP)
+    (tmp_path / "crds").mkdir()
+    old.rename(tmp_path / "crds" / "old.yaml")
+    assert run(str(tmp_path / "pkg"), str(tmp_path / "pkg" / "api.py")) == 0
+    assert run(str(tmp_path / "crds"), str(tmp_path / "pkg")) == 1

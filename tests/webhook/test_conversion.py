@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from setpoint.crd import Conversion, ConversionError, CustomResource, Versions
 from setpoint.meta import GroupKind, Model
 from setpoint.webhook import Webhooks
-from setpoint.webhook.serving import served_by
 
 from .mykind import Mykind, encoded, mykind_admission
 
@@ -224,8 +223,3 @@ def test_a_conversion_that_loses_something_is_not_served() -> None:
 
     with pytest.raises(ConversionError, match="metadata"):
         Webhooks(Versions.of(Newer))
-
-
-def test_a_program_serves_the_conversions_of_its_classes() -> None:
-    assert served_by({"Old": Old, "New": New, "same": New}) == [Versions.of(New)]
-    assert served_by({"Old": Old}) == []

@@ -23,7 +23,7 @@ from setpoint.client import Client, InProcessTransport
 from setpoint.models.core_v1 import ConfigMap, Namespace
 from setpoint.webhook import Admission, MemoryCertificates, Review, Webhooks, WebhookServer
 from setpoint.webhook.authority import issue, make_authority
-from setpoint.webhook.serving import load_served, serve_webhooks
+from setpoint.webhook.serving import serve_webhooks
 
 from .mykind import VALIDATE, Mykind, document, encoded, mykind_admission, review
 from .serving import HOST, trusting
@@ -107,7 +107,7 @@ async def test_manifests_print_the_configurations(tmp_path: Path) -> None:
     assert program.returncode == 0, errors.decode()
     (document,) = yaml.safe_load_all(printed)
     assert document["kind"] == "ValidatingWebhookConfiguration"
-    assert document["metadata"]["name"] == "app"
+    assert document["metadata"]["name"] == "grp.example.com"
     assert document["webhooks"][0]["clientConfig"]["service"]["name"] == "mykind"
 
 
@@ -127,20 +127,6 @@ async def test_failures_are_one_line(tmp_path: Path, arguments: list[str], says:
     assert program.returncode == 1
     assert errors.decode().startswith(f"setpoint webhook: {says}")
     assert errors.count(b"\n") == 1
-
-
-def test_a_file_without_anything_to_serve_is_named(tmp_path: Path) -> None:
-    (app := tmp_path / "empty_app.py").write_text("x = 1\n")
-    with pytest.raises(ValueError, match=r"empty_app\.py defines nothing to serve"):
-        load_served(app)
-    with pytest.raises(ValueError, match=r"missing\.py is no Python file"):
-        load_served(tmp_path / "missing.py")
-
-
-def test_what_a_file_serves_is_found_once(tmp_path: Path) -> None:
-    (app := tmp_path / "good_app.py").write_text(APP)
-    (admission,) = load_served(app)
-    assert isinstance(admission, Admission)
 
 
 async def test_reads_wait_for_their_caches_and_nothing_else_does() -> None:

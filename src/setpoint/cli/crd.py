@@ -36,8 +36,8 @@ def diff(
 ) -> None:
     """Say of each change whether stored objects, writers or readers break.
 
-    OLD and NEW are each a YAML or JSON file, a folder, - for standard input, cluster for what is installed, or classes:
-    app.py, app.py:Mykind, package.module:Mykind.
+    OLD and NEW are each a YAML or JSON file, a folder of such files, - for standard input, cluster for what is
+    installed, or classes: app.py, app.py:Mykind, a package's folder, package.module:Mykind.
 
     Ends with 0 if nothing breaks, 1 if something does, 2 if it can't be told.
 
@@ -93,7 +93,8 @@ def migrate(
 
 
 async def _changes(old: str, new: str, kubeconfig: Path | None, context: str | None) -> list[Change]:
-    from setpoint.cli.definitions import CLUSTER, SourceError, from_cluster
+    from setpoint.cli.definitions import CLUSTER, from_cluster
+    from setpoint.cli.loading import SourceError
     from setpoint.crd.diff import compare_all
 
     if old == new == CLUSTER:
@@ -107,10 +108,12 @@ async def _changes(old: str, new: str, kubeconfig: Path | None, context: str | N
 
 
 def _local(source: str) -> list[dict[str, Any]]:
-    from setpoint.cli.definitions import from_classes, from_files
+    from setpoint.cli.definitions import SUFFIXES, from_classes, from_files
 
-    files = source == "-" or (Path(source).exists() and not source.endswith(".py"))
-    return from_files(source) if files or source.endswith((".yaml", ".yml", ".json")) else from_classes(source)
+    path = Path(source)
+    package = (path / "__init__.py").is_file()
+    files = source == "-" or (path.is_dir() and not package) or source.endswith(SUFFIXES)
+    return from_files(source) if files else from_classes(source)
 
 
 async def _with_client(kubeconfig: Path | None, context: str | None, work: Any) -> Any:
@@ -128,7 +131,7 @@ def _trouble(command: str) -> Iterator[None]:
     """Failures that a user can mend end with 2, as diff's do: 1 says that something breaks."""
     from setpoint.apps.failures import explain
     from setpoint.apps.storage_migration import MigrationError
-    from setpoint.cli.definitions import SourceError
+    from setpoint.cli.loading import SourceError
 
     try:
         yield

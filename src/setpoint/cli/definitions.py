@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import sys
-from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from types import ModuleType
@@ -14,22 +11,20 @@ from typing import Any
 import msgspec
 import yaml
 
+from setpoint.cli.declared import declared_by
+from setpoint.cli.loading import SourceError, loaded
+from setpoint.cli.manifests import ANYWHERE, definitions_of
 from setpoint.client import Client
-from setpoint.crd import CustomResource, crd_for
-from setpoint.meta import GroupKind, raw_of, resource_of
+from setpoint.meta import raw_of
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 
-__all__ = ["CLUSTER", "SourceError", "from_classes", "from_cluster", "from_files"]
+__all__ = ["CLUSTER", "SUFFIXES", "from_classes", "from_cluster", "from_files"]
 
 CLUSTER = "cluster"
 _KIND = "CustomResourceDefinition"
-_SUFFIXES = (".yaml", ".yml", ".json")
+SUFFIXES = (".yaml", ".yml", ".json")
 Document = dict[str, Any]
 Connect = Callable[[], Awaitable[Client]]
-
-
-class SourceError(Exception):
-    """There are no definitions where somebody said they are; the message names the place and says what to do."""
 
 
 def from_files(source: str) -> list[Document]:
@@ -41,7 +36,7 @@ def from_files(source: str) -> list[Document]:
     if source == "-":
         return _parsed(sys.stdin.read(), "standard input")
     path = Path(source)
-    files = sorted(file for file in path.rglob("*") if file.suffix in _SUFFIXES) if path.is_dir() else [path]
+    files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES) if path.is_dir() else [path]
     found: list[Document] = []
     for file in files:
         try:
@@ -50,7 +45,7 @@ def from_files(source: str) -> list[Document]:
             raise SourceError(f"{file}: {problem}") from None
         found += _parsed(text, str(file), needed=not path.is_dir())
     if not found:
-        raise SourceError(f"{source}: no {_KIND} in any of its {', '.join(_SUFFIXES)} files")
+        raise SourceError(f"{source}: no {_KIND} in any of its {', '.join(SUFFIXES)} files")
     return found
 
 
@@ -70,59 +65,27 @@ def _parsed(text: str, where: str, *, needed: bool = True) -> list[Document]:
 
 
 def from_classes(source: str) -> list[Document]:
-    """The definitions of ``module:Class,Class``, ``app.py:Class`` or all classes of ``app.py``.
+    """The definitions of all classes that ``source`` names, or of all that its module has; see `loading.loaded`.
+
+    They say that a webhook converts where versions need one, as what is installed does once its webhooks are.
 
     Raises:
         SourceError: the module can't be imported, or it has no such class.
         DefinitionError: a class can't be a definition.
     """
-    place, _, names = source.rpartition(":") if ":" in source else (source, "", "")
-    module = _imported(place)
-    classes = [_named(module, name.strip(), source) for name in names.split(",")] if names else _all(module)
-    if not classes:
-        raise SourceError(f"{source}: no CustomResource class in it")
-    kinds: dict[GroupKind, list[type[CustomResource]]] = defaultdict(list)
-    for kind in classes:
-        kinds[GroupKind(resource_of(kind).group, resource_of(kind).kind)].append(kind)
-    return [crd_for(*_newest_first(found)) for found in kinds.values()]
-
-
-def _newest_first(kinds: list[type[CustomResource]]) -> list[type[CustomResource]]:
-    """Those that other classes convert from come after them."""
-    return sorted(kinds, key=lambda kind: -len(kind.definition.conversions))
-
-
-def _imported(place: str) -> ModuleType:
-    try:
-        if not place.endswith(".py"):
-            sys.path.insert(0, str(Path.cwd()))
-            return importlib.import_module(place)
-        path = Path(place).resolve()
-        sys.path.insert(0, str(path.parent))
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[path.stem] = module
-        spec.loader.exec_module(module)
-    except (ImportError, OSError, SyntaxError) as problem:
-        raise SourceError(f"{place}: no file, and no module that can be imported: {problem}") from None
-    return module
-
-
-def _named(module: ModuleType, name: str, source: str) -> type[CustomResource]:
-    found = getattr(module, name, None)
-    if not (isinstance(found, type) and issubclass(found, CustomResource) and hasattr(found, "definition")):
-        raise SourceError(f"{source}: {name} of {module.__name__} is no CustomResource class with group= and version=")
+    with loaded(source) as program:
+        for name, value in (program.named or {}).items():
+            if not declared_by([value]).all_kinds and not isinstance(value, ModuleType | list | tuple):
+                raise SourceError(
+                    f"{source}: {name} of {program.module.__name__} is no CustomResource class with group= and version="
+                )
+        found = definitions_of(declared_by(program.values).all_kinds, ANYWHERE)
+    if not found:
+        raise SourceError(
+            f"{source}: no CustomResource class in it; where classes are in modules of a package, name one: "
+            "package.module, or package/module.py"
+        )
     return found
-
-
-def _all(module: ModuleType) -> list[type[CustomResource]]:
-    return [
-        found
-        for found in vars(module).values()
-        if isinstance(found, type) and issubclass(found, CustomResource) and hasattr(found, "definition")
-    ]
 
 
 async def from_cluster(client: Client, names: Iterable[str]) -> list[Document]:

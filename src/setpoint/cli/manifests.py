@@ -4,16 +4,27 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from setpoint.controller import Controller, watched_kinds
 from setpoint.crd import CustomResource, crd_for
+from setpoint.crd.family import newest_of
 from setpoint.meta import GroupKind, resource_of
 from setpoint.webhook import ServiceTarget, UrlTarget
 from setpoint.webhook.conversion import CONVERT_PATH
 
 Document = dict[str, Any]
 Target = ServiceTarget | UrlTarget
+
+
+class _Anywhere:
+    """Some webhook, which the comparison of definitions does not look at."""
+
+    def client_config(self, path: str) -> Document:
+        return {}
+
+
+ANYWHERE: Final = _Anywhere()
 
 _READ = ("get", "list", "watch")
 _WRITE = ("create", "delete", "patch", "update")
@@ -30,16 +41,19 @@ def definitions(controllers: Iterable[Controller[Any]], target: Target | None = 
     return definitions_of(watched_kinds(controllers), target)
 
 
-def definitions_of(kinds: Iterable[type[Any]], target: Target | None = None) -> list[Document]:
+def definitions_of(kinds: Iterable[type[Any]], target: Target | _Anywhere | None = None) -> list[Document]:
     """As `definitions`, of those ``kinds`` that are custom resources."""
     versions: dict[GroupKind, list[type[CustomResource]]] = defaultdict(list)
     for kind in kinds:
         if issubclass(kind, CustomResource):
-            resource = resource_of(kind)
-            versions[GroupKind(resource.group, resource.kind)].append(kind)
+            resource, newest = resource_of(kind), newest_of(kind)
+            # The newest first, as the others' conversions lead from it; the kind stays where it needs none.
+            found = versions[GroupKind(resource.group, resource.kind)]
+            found += [each for each in (newest, kind) if each not in found]
+            found.sort(key=lambda each: -len(each.definition.conversions))
     config = target.client_config(CONVERT_PATH) if target is not None else None
-    found = (crd_for(*kinds, conversion_client_config=config) for kinds in versions.values())
-    return sorted(found, key=lambda crd: str(crd["metadata"]["name"]))
+    documents = (crd_for(*kinds, conversion_client_config=config) for kinds in versions.values())
+    return sorted(documents, key=lambda crd: str(crd["metadata"]["name"]))
 
 
 def cluster_role(controllers: Sequence[Controller[Any]], name: str) -> dict[str, Any]:

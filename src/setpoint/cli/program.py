@@ -15,7 +15,9 @@ from cyclopts.validators import Number
 
 from setpoint.apps.failures import UsageError, reported
 from setpoint.apps.running import run
+from setpoint.cli.loading import SourceError, being_loaded
 from setpoint.cli.manifests import cluster_role, definitions
+from setpoint.cli.naming import manager_name, program_name, shard_group, webhook_name
 from setpoint.client import Client
 from setpoint.cluster import with_conversions
 from setpoint.cluster.embedded import EmbeddedCluster
@@ -35,27 +37,44 @@ from setpoint.webhook import (
 )
 from setpoint.webhook.registration import converters_of, definition_name
 
-FIELD_MANAGER = "setpoint"
 
-
-def main(*parts: Controller[Any] | Admission[Any], argv: Sequence[str] | None = None) -> None:
+def main(*parts: Controller[Any] | Admission[Any], name: str | None = None, argv: Sequence[str] | None = None) -> None:
     """The program of these controllers and admissions: ``run`` it, or print its ``manifests``.
 
     Call it under ``if __name__ == "__main__":``. ``argv`` defaults to the process's arguments. Webhooks, the admissions
     and the conversions of the controllers' kinds, are called by an ``--embedded`` server without further ado; in a
     cluster ``setpoint webhook`` serves them, with as many replicas as one likes.
+
+    ``name`` is what the program's objects in a cluster are called, a DNS name that no other program has: its role, its
+    Lease, its webhook configurations, and its field manager. By default a role and a Lease are called after the first
+    controller and its API group (``mykind.grp.example.com``), webhook configurations after the API group; a program
+    whose kinds are all built in has to say, where it needs one. ``--name`` overrules it.
     """
-    name = Path(sys.argv[0]).name
+    if source := being_loaded():
+        raise SourceError(f"sp.main() is called while {source} is imported; put it under if __name__ == '__main__':")
+    script = Path(sys.argv[0])
+    shown = script.parent.name if script.name == "__main__.py" else script.name
     controllers = [part for part in parts if isinstance(part, Controller)]
     admissions = [part for part in parts if isinstance(part, Admission)]
-    with reported(name):
-        program(name, controllers, admissions)(list(sys.argv[1:] if argv is None else argv))
+    with reported(shown):
+        if wrong := [part for part in parts if not isinstance(part, Controller | Admission)]:
+            raise UsageError(f"sp.main() takes controllers and admissions, not {wrong[0]!r}")
+        if not controllers:
+            raise UsageError("there is no controller to run; what serves admissions alone is setpoint webhook")
+        program(shown, controllers, admissions, name=name)(list(sys.argv[1:] if argv is None else argv))
 
 
-def program(name: str, controllers: Sequence[Controller[Any]], admissions: Sequence[Admission[Any]] = ()) -> App:
-    """The commands of a program with these controllers and admissions."""
+def program(
+    command: str,
+    controllers: Sequence[Controller[Any]],
+    admissions: Sequence[Admission[Any]] = (),
+    *,
+    name: str | None = None,
+) -> App:
+    """The commands of a program with these controllers and admissions; see `main`."""
+    given = name
     names = ", ".join(controller.name for controller in controllers)
-    app = App(name=name, help=f"Controllers: {names}.", version_flags=[])
+    app = App(name=command, help=f"Controllers: {names}.", version_flags=[])
 
     @app.command(name="run")
     def run_command(
@@ -63,6 +82,7 @@ def program(name: str, controllers: Sequence[Controller[Any]], admissions: Seque
         kubeconfig: Annotated[Path | None, Parameter(name=["--kubeconfig", "-k"])] = None,
         context: str | None = None,
         namespace: Annotated[str | None, Parameter(name=["--namespace", "-n"])] = None,
+        name: str | None = None,
         embedded: Annotated[bool, Parameter(negative="")] = False,
         port: Annotated[int, Parameter(validator=Number(gte=0, lte=65535))] = 0,
         write_kubeconfig: Path | None = None,
@@ -91,6 +111,8 @@ def program(name: str, controllers: Sequence[Controller[Any]], admissions: Seque
             The kubeconfig's context to use.
         namespace
             Watch this namespace only; default: all.
+        name
+            What the program is called in the cluster; default: the first controller and its API group.
         embedded
             Start an API server in this process, with the CustomResourceDefinitions installed; needs no cluster.
         port
@@ -100,7 +122,7 @@ def program(name: str, controllers: Sequence[Controller[Any]], admissions: Seque
         leader_elect
             Run only while this process is the elected leader.
         leader_election_id
-            The name of the Lease; default: the first controller's name with -controller.
+            The name of the Lease; default: the program's name.
         leader_election_namespace
             The Lease's namespace; default: that of the kubeconfig's context.
         shards
@@ -130,23 +152,30 @@ def program(name: str, controllers: Sequence[Controller[Any]], admissions: Seque
             The least that is logged.
         """
         if not embedded and (port or write_kubeconfig):
-            raise SystemExit(f"{name}: --port and --write-kubeconfig go with --embedded")
+            raise SystemExit(f"{command}: --port and --write-kubeconfig go with --embedded")
         if shards and leader_elect:
-            raise SystemExit(f"{name}: --shards and --leader-elect exclude each other: with shards every process works")
+            raise SystemExit(
+                f"{command}: --shards and --leader-elect exclude each other: with shards every process works"
+            )
         if clusters and embedded:
-            raise SystemExit(f"{name}: --clusters and --embedded exclude each other")
+            raise SystemExit(f"{command}: --clusters and --embedded exclude each other")
         if webhook_cert_dir and (embedded or clusters):
-            raise SystemExit(f"{name}: --webhook-cert-dir goes neither with --embedded nor with --clusters")
+            raise SystemExit(f"{command}: --webhook-cert-dir goes neither with --embedded nor with --clusters")
+        name = name or given
+        elects = leader_elect or shards
+        lease = leader_election_id or (program_name(controllers, name) if elects else "")
+        group = leader_election_id or shard_group(lease)
+        field_manager = manager_name(controllers, name)
         served = with_conversions(admissions, watched_kinds(controllers))
         if webhook_cert_dir and not served:
-            raise SystemExit(f"{name}: --webhook-cert-dir: there is no admission and no conversion to serve")
+            raise SystemExit(f"{command}: --webhook-cert-dir: there is no admission and no conversion to serve")
         if metrics_secure is (metrics_cert_dir is None):
-            raise SystemExit(f"{name}: --metrics-secure and --metrics-cert-dir go together")
+            raise SystemExit(f"{command}: --metrics-secure and --metrics-cert-dir go together")
         configure(log_format, log_level.upper())
 
         async def work() -> None:
-            async with _server(controllers, kubeconfig, context, embedded, port, write_kubeconfig) as (client, cluster):
-                lease = leader_election_id or f"{controllers[0].name}-controller"
+            started = _server(controllers, field_manager, kubeconfig, context, embedded, port, write_kubeconfig)
+            async with started as (client, cluster):
                 space = leader_election_namespace or client.namespace
                 me = f"{socket.gethostname()}_{uuid4()}"
                 try:
@@ -157,7 +186,7 @@ def program(name: str, controllers: Sequence[Controller[Any]], admissions: Seque
                         leader_election=LeaderElection(name=lease, identity=me, namespace=space)
                         if leader_elect
                         else None,
-                        sharding=Sharding(name=lease, identity=me, namespace=space) if shards else None,
+                        sharding=Sharding(name=group, identity=me, namespace=space) if shards else None,
                         metrics_bind_address=metrics_bind_address,
                         metrics_secure=metrics_secure,
                         metrics_cert_dir=metrics_cert_dir,
@@ -173,7 +202,7 @@ def program(name: str, controllers: Sequence[Controller[Any]], admissions: Seque
                     _serve_webhooks(manager, served, webhook_cert_dir, webhook_port)
                 await manager.run()
 
-        run(name, work())
+        run(command, work())
 
     @app.command
     def manifests(
@@ -181,6 +210,7 @@ def program(name: str, controllers: Sequence[Controller[Any]], admissions: Seque
         rbac: bool = True,
         service: str | None = None,
         namespace: Annotated[str, Parameter(name=["--namespace", "-n"])] = "default",
+        name: str | None = None,
     ) -> None:
         """Print what the program needs in a cluster, as YAML for kubectl apply.
 
@@ -192,18 +222,22 @@ def program(name: str, controllers: Sequence[Controller[Any]], admissions: Seque
             The Service before the webhooks; their configurations are printed, too.
         namespace
             The Service's namespace.
+        name
+            What the role and the webhook configurations are called; default: the first controller with its API group,
+            and the API group.
         """
+        name = name or given
         target = ServiceTarget(service, namespace) if service is not None else None
         served = with_conversions(admissions, watched_kinds(controllers))
         if target is None and (needing := converters_of(served)):
             # Without it an API server changes apiVersion and drops what that version does not know.
             kinds = ", ".join(definition_name(each) for each in needing)
-            raise SystemExit(f"{name}: a webhook converts {kinds}: say which Service is before it, with --service")
+            raise SystemExit(f"{command}: a webhook converts {kinds}: say which Service is before it, with --service")
         documents = definitions(controllers, target)
         if target is not None:
-            documents += configurations(served, Path(name).stem, target)  # the name that setpoint webhook expects
+            documents += configurations(served, webhook_name(served, name), target)
         if rbac:
-            documents.append(cluster_role(controllers, f"{controllers[0].name}-controller"))
+            documents.append(cluster_role(controllers, program_name(controllers, name)))
         sys.stdout.write(to_yaml(documents))
 
     return app
@@ -220,6 +254,7 @@ def _serve_webhooks(manager: Manager, served: Sequence[Admission[Any] | Converte
 @asynccontextmanager
 async def _server(
     controllers: Sequence[Controller[Any]],
+    field_manager: str,
     kubeconfig: Path | None,
     context: str | None,
     embedded: bool,
@@ -227,7 +262,7 @@ async def _server(
     write_kubeconfig: Path | None,
 ) -> AsyncIterator[tuple[Client, EmbeddedCluster | None]]:
     if not embedded:
-        async with Client.from_environment(kubeconfig, context=context, field_manager=FIELD_MANAGER) as client:
+        async with Client.from_environment(kubeconfig, context=context, field_manager=field_manager) as client:
             yield client, None
         return
     async with EmbeddedCluster(port=port) as cluster:

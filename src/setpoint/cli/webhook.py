@@ -14,6 +14,9 @@ from urllib.parse import urlsplit
 from cyclopts import App, Parameter
 
 from setpoint.cache import InformerFactory
+from setpoint.cli.declared import served_by
+from setpoint.cli.loading import loaded
+from setpoint.cli.naming import webhook_name
 from setpoint.cli.webhook_register import (
     FIELD_MANAGER,
     PROGRAM,
@@ -46,7 +49,7 @@ from setpoint.webhook import (
 )
 from setpoint.webhook.install import generated_samples
 from setpoint.webhook.registration import converters_of, definition_name
-from setpoint.webhook.serving import load_served, serve_webhooks
+from setpoint.webhook.serving import serve_webhooks
 
 logger = logging.getLogger("setpoint.webhook")
 
@@ -58,7 +61,7 @@ command.command(uninstall_webhooks, name="uninstall")
 
 @command.default
 def serve(
-    app: Path,
+    app: str,
     *,
     cert_dir: Path | None = None,
     service: str | None = None,
@@ -82,7 +85,7 @@ def serve(
     Parameters
     ----------
     app
-        A Python file with Admissions and conversions in global names.
+        A file (app.py), a package's folder or a module, with Admissions and custom resource classes in global names.
     cert_dir
         Serve with tls.crt and tls.key from this directory, and follow their changes.
     service
@@ -92,7 +95,7 @@ def serve(
     url
         Be at this address, for development against a remote cluster: register, and go again at the end.
     name
-        Name of the webhook configurations; default: the name of APP.
+        Name of the webhook configurations; default: the API group of the kinds they are for.
     register
         With --service: apply the webhook configurations at the start.
     host
@@ -117,10 +120,8 @@ def serve(
     if register and service is None:
         raise SystemExit(f"{PROGRAM}: --register goes with --service")
     configure(log_format, log_level.upper())
-    configuration = name or app.stem
 
-    async def work() -> None:
-        served = load_served(app)
+    async def work(served: Sequence[Admission[Any] | Converter], configuration: str) -> None:
         metrics = WebhookMetrics()
         reads = any(getattr(each, "read_kinds", ()) for each in served)
         async with AsyncExitStack() as stack:
@@ -165,8 +166,10 @@ def serve(
             with stopping_on_signals(asked.set):
                 await serve_webhooks(server, factory=factory, beside=beside)
 
-    with reported_trouble():
-        asyncio.run(work())
+    with reported_trouble(), loaded(app) as program:
+        served = served_by(program)
+        # Behind files of somebody else's, what is registered under which name is somebody else's, too.
+        asyncio.run(work(served, webhook_name(served, name) if cert_dir is None else ""))
 
 
 @dataclass(frozen=True)

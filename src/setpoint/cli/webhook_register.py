@@ -12,7 +12,10 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from setpoint.apps.failures import reported
+from setpoint.cli.declared import served_by
+from setpoint.cli.loading import SourceError, loaded
 from setpoint.cli.manifests import definitions_of
+from setpoint.cli.naming import webhook_name
 from setpoint.client import Client
 from setpoint.meta.yaml_text import to_yaml
 from setpoint.webhook import (
@@ -27,7 +30,6 @@ from setpoint.webhook import (
 )
 from setpoint.webhook.install import generated_samples
 from setpoint.webhook.registration import TargetError, converters_of
-from setpoint.webhook.serving import ProgramError, load_served
 
 __all__ = ["FIELD_MANAGER", "PROGRAM", "install_webhooks", "manifests", "reported_trouble", "uninstall_webhooks"]
 
@@ -36,7 +38,7 @@ FIELD_MANAGER = "setpoint-webhook"
 
 
 def manifests(
-    app: Path,
+    app: str,
     *,
     service: str,
     namespace: Annotated[str, Parameter(name=["--namespace", "-n"])] = "default",
@@ -49,23 +51,24 @@ def manifests(
     Parameters
     ----------
     app
-        A Python file with Admissions and conversions in global names.
+        A file (app.py), a package's folder or a module, with Admissions and custom resource classes in global names.
     service
         The Service that API servers are to call.
     namespace
         The Service's namespace.
     name
-        Name of the webhook configurations; default: the name of APP.
+        Name of the webhook configurations; default: the API group of the kinds they are for.
     """
     with reported_trouble():
         target = ServiceTarget(service, namespace)
-        served = load_served(app)
-        documents = definitions_of((kind for each in converters_of(served) for kind in each.classes), target)
-        sys.stdout.write(to_yaml([*documents, *configurations(served, name or app.stem, target)]))
+        with loaded(app) as program:
+            served = served_by(program)
+            documents = definitions_of((kind for each in converters_of(served) for kind in each.classes), target)
+            sys.stdout.write(to_yaml([*documents, *configurations(served, webhook_name(served, name), target)]))
 
 
 def install_webhooks(
-    app: Path,
+    app: str,
     *,
     service: str | None = None,
     namespace: Annotated[str, Parameter(name=["--namespace", "-n"])] = "default",
@@ -82,7 +85,7 @@ def install_webhooks(
     Parameters
     ----------
     app
-        A Python file with Admissions and conversions in global names.
+        A file (app.py), a package's folder or a module, with Admissions and custom resource classes in global names.
     service
         The Service that API servers are to call.
     namespace
@@ -90,7 +93,7 @@ def install_webhooks(
     url
         The address that API servers are to call, instead of a Service.
     name
-        Name of the webhook configurations; default: the name of APP.
+        Name of the webhook configurations; default: the API group of the kinds they are for.
     ca_file
         What API servers are to trust, PEM; default: what was injected stays.
     definitions
@@ -102,9 +105,10 @@ def install_webhooks(
     context
         The kubeconfig's context to use.
     """
-    with reported_trouble():
+    with reported_trouble(), loaded(app) as program:
         target = _target(service, namespace, url)
-        served = load_served(app)
+        served = served_by(program)
+        configuration = webhook_name(served, name)
         bundle = ca_file.read_bytes() if ca_file is not None else b""
 
         async def work() -> None:
@@ -112,7 +116,7 @@ def install_webhooks(
                 await install(
                     client,
                     served,
-                    name or app.stem,
+                    configuration,
                     target,
                     bundle=bundle,
                     samples=generated_samples(served, client.namespace),
@@ -124,7 +128,7 @@ def install_webhooks(
 
 
 def uninstall_webhooks(
-    app: Path,
+    app: str,
     *,
     name: str | None = None,
     keep_conversions: Annotated[bool, Parameter(negative="")] = False,
@@ -139,9 +143,9 @@ def uninstall_webhooks(
     Parameters
     ----------
     app
-        A Python file with Admissions and conversions in global names.
+        A file (app.py), a package's folder or a module, with Admissions and custom resource classes in global names.
     name
-        Name of the webhook configurations; default: the name of APP.
+        Name of the webhook configurations; default: the API group of the kinds they are for.
     keep_conversions
         Leave conversions registered, for webhooks that will be back.
     kubeconfig
@@ -149,12 +153,13 @@ def uninstall_webhooks(
     context
         The kubeconfig's context to use.
     """
-    with reported_trouble():
-        served = load_served(app)
+    with reported_trouble(), loaded(app) as program:
+        served = served_by(program)
+        configuration = webhook_name(served, name)
 
         async def work() -> None:
             async with Client.from_environment(kubeconfig, context=context, field_manager=FIELD_MANAGER) as client:
-                await uninstall(client, served, name or app.stem, conversions=not keep_conversions)
+                await uninstall(client, served, configuration, conversions=not keep_conversions)
 
         asyncio.run(work())
 
@@ -172,6 +177,6 @@ def reported_trouble() -> Iterator[None]:
     with reported(PROGRAM):
         try:
             yield
-        except (AdmissionError, CertificateError, NotInForce, ProgramError, TargetError) as problem:
+        except (AdmissionError, CertificateError, NotInForce, SourceError, TargetError) as problem:
             print(f"{PROGRAM}: {problem}", file=sys.stderr)  # noqa: T201 - this is the user's terminal
             raise SystemExit(1) from None

@@ -9,6 +9,7 @@ from setpoint.apiserver import HttpCaller, InProcessCaller, WebhookCaller
 from setpoint.apiserver.hooks import Target
 from setpoint.client import Client
 from setpoint.crd import CustomResource, Versions
+from setpoint.crd.family import newest_of
 from setpoint.webhook import Admission, Converter, UrlTarget, Webhooks, install
 
 __all__ = ["LocalWebhooks", "with_conversions"]
@@ -53,11 +54,19 @@ class LocalWebhooks:
 def with_conversions(
     served: Iterable[Admission[Any] | Converter], kinds: Iterable[type[Any]]
 ) -> list[Admission[Any] | Converter]:
-    """What is served, and the conversions that the versions of ``kinds`` need and that are not in it yet."""
+    """What is served, and the conversions that the versions of ``kinds`` need and that are not in it yet.
+
+    The kinds of the admissions count, too, and any version of a kind stands for all of them.
+
+    Raises:
+        DefinitionError: see `setpoint.crd.family.newest_of`.
+    """
     found = list(served)
-    for kind in kinds:
+    for kind in [*kinds, *(each.kind for each in found if isinstance(each, Admission))]:
         if issubclass(kind, CustomResource):
-            versions = Versions.of(kind)
-            if versions.need_webhook and not any(each is versions for each in found):
+            versions = Versions.of(newest_of(kind))
+            if versions.need_webhook and not any(
+                not isinstance(each, Admission) and each.group_kind == versions.group_kind for each in found
+            ):
                 found.append(versions)
     return found

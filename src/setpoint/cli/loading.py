@@ -1,0 +1,225 @@
+"""Loading a user's program, named on the command line in any way that Python or a shell would name it."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from contextvars import ContextVar
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+from setpoint.cli.user_traceback import told
+
+__all__ = ["FORMS", "Loaded", "SourceError", "being_loaded", "loaded"]
+
+FORMS: Final = "a file (app.py), a package's folder, a module (package.module); each may end in :name"
+_NO_PACKAGE: Final = "this folder is not a package, as it has no __init__.py; name a file in it"
+_loading: ContextVar[str] = ContextVar("loading", default="")
+
+
+class SourceError(Exception):
+    """There is nothing usable where somebody said it is; the message names the place and says what to do."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A user's module. ``named`` are the objects that the source names after its colon, if it does."""
+
+    source: str
+    module: ModuleType
+    named: dict[str, Any] | None
+
+    @property
+    def values(self) -> list[Any]:
+        """What was named, or else the module's global values; of lists and tuples what they hold."""
+        found: list[Any] = []
+        for value in list(vars(self.module).values() if self.named is None else self.named.values()):
+            if isinstance(value, ModuleType) and self.named is not None:
+                found += vars(value).values()
+            else:
+                found += value if isinstance(value, list | tuple) else [value]
+        return found
+
+
+@dataclass(frozen=True)
+class _Place:
+    """The module ``name``, with ``folders`` first on the path; ``file`` if it is imported by itself."""
+
+    name: str
+    folders: tuple[Path, ...]
+    file: Path | None = None
+
+
+def being_loaded() -> str:
+    """The source that is being imported at the moment, if one is."""
+    return _loading.get()
+
+
+@contextmanager
+def loaded(source: str) -> Iterator[Loaded]:
+    """The program at ``source``: ``app.py``, ``folder/package``, ``package.module``, each maybe with ``:name,name``.
+
+    A file of a package is imported as the package's, so relative imports work; any file can import its neighbours. At
+    the end ``sys.path`` and ``sys.modules`` are as they were, so that another program with modules of the same names
+    can be loaded afterwards. What the program prints while it is imported goes to standard error.
+
+    Raises:
+        SourceError: there is no such thing, or importing it failed; the message then has the user's own traceback.
+    """
+    path, modules = list(sys.path), set(sys.modules)
+    where, names = _split(source)
+    place = _place(where)
+    try:
+        sys.path[:0] = map(str, dict.fromkeys(place.folders))
+        module = _imported(place, where)
+        yield Loaded(source, module, {name: _attribute(module, name, where) for name in names} if names else None)
+    finally:
+        sys.path[:] = path
+        for name in [name for name in sys.modules if name not in modules]:
+            if _is_users(name, place):
+                del sys.modules[name]
+        importlib.invalidate_caches()
+
+
+def _split(source: str) -> tuple[str, list[str]]:
+    """The place and the names behind its colon. ``C:\\app.py`` has none."""
+    place, colon, names = source.rpartition(":")
+    if not colon or Path(source).exists() or "\\" in names or "/" in names:
+        return source, []
+    found = [name.strip() for name in names.split(",")]
+    if not place or not all(part.isidentifier() for name in found for part in name.split(".")):
+        raise SourceError(f"{source}: behind the colon goes a name, such as {place or 'app.py'}:controller")
+    return place, found
+
+
+def _place(where: str) -> _Place:
+    path = Path(where)
+    is_name = all(part.isidentifier() for part in where.split("."))
+    if where and path.is_dir():
+        if (path / "__init__.py").is_file():
+            return _of_file(path)
+        if not is_name:
+            files = ", ".join(sorted(str(path / each.name) for each in path.glob("*.py"))[:3])
+            raise SourceError(f"{where}: {_NO_PACKAGE}{files and f': {files}'}")
+    elif path.is_file():
+        if path.suffix != ".py":
+            raise SourceError(f"{where}: not a Python file, as its name does not end in .py; give {FORMS}")
+        return _of_file(path.parent if path.name == "__init__.py" else path)
+    elif where.endswith(".py") or not is_name:
+        raise SourceError(f"{where or repr(where)}: no such file{_hint(where)}; give {FORMS}")
+    return _Place(where, (Path.cwd(),))
+
+
+def _hint(where: str) -> str:
+    path = Path(where)
+    others = [str(path.with_name(each.name)) for each in path.parent.glob("*.py")] if where else []
+    candidates = [where.replace("\\", "/"), f"{where}.py", where.replace("-", "_"), where.replace("_", "-")]
+    found = [each for each in candidates if each != where and Path(each).is_file()] or get_close_matches(
+        where, others, 1
+    )
+    return f", is {found[0]} meant?" if found else ""
+
+
+def _of_file(path: Path) -> _Place:
+    """A file, or a package's folder, by the name that it has within the outermost package around it."""
+    path = Path(os.path.abspath(path))
+    folder, parts = path.parent, [path.name.removesuffix(".py")]
+    while (folder / "__init__.py").is_file() and "." not in folder.name:
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    if path.is_file() and (len(parts) == 1 or "." in parts[-1]):
+        return _Place(_free_name(path.stem), (path.parent,), path)
+    if "." in parts[-1]:
+        raise SourceError(f"{path}: Python can't import a package that has a dot in its name; rename the folder")
+    return _Place(".".join(parts), (folder, path.parent))
+
+
+def _free_name(stem: str) -> str:
+    """A module's name that nobody else has: files are called ``operator.py`` or ``my-operator.py``, too."""
+    name = re.sub(r"\W", "_", stem)
+    while name in sys.modules or name in sys.stdlib_module_names:
+        name += "_"
+    return name
+
+
+def _imported(place: _Place, where: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(place.name, place.file) if place.file is not None else None
+    top = sys.modules.get(place.name.partition(".")[0])
+    if place.file is None and len(place.folders) > 1 and top is not None and not _is_users(top.__name__, place):
+        taken = getattr(top, "__file__", None) or "Python itself"
+        raise SourceError(f"{where}: a module {top.__name__} is there already ({taken}); rename the package")
+    token = _loading.set(where)
+    try:
+        with redirect_stdout(sys.stderr):
+            importlib.invalidate_caches()
+            if spec is None:
+                module = importlib.import_module(place.name)
+            else:
+                module = importlib.util.module_from_spec(spec)
+                sys.modules[place.name] = module  # msgspec looks annotations up there
+                assert spec.loader is not None
+                spec.loader.exec_module(module)
+    except (Exception, SystemExit) as problem:  # noqa: BLE001 - whatever it is, it is the user's to see
+        raise SourceError(_why(problem, place, where)) from None
+    finally:
+        _loading.reset(token)
+    if getattr(module, "__file__", None) is None and hasattr(module, "__path__"):
+        raise SourceError(f"{where}: {_NO_PACKAGE}")
+    return module
+
+
+def _why(problem: BaseException, place: _Place, where: str) -> str:
+    from setpoint.crd import DefinitionError
+    from setpoint.webhook import AdmissionError
+
+    frames, text = told(problem)
+    at = f"{os.path.relpath(frames[-1].filename)}:{frames[-1].lineno}" if frames else where
+    if isinstance(problem, SourceError | DefinitionError | AdmissionError):
+        return f"{at}: {problem}"
+    if isinstance(problem, SystemExit):
+        return f"{at}: it ends the program while it is imported; put that under if __name__ == '__main__':"
+    if not frames:
+        if isinstance(problem, ModuleNotFoundError) and f"{place.name}.".startswith(f"{problem.name}."):
+            return f"{where}: no file, and no module that can be imported: {problem}; give {FORMS}"
+        if isinstance(problem, OSError):
+            return f"{where}: can't be read: {problem.strerror}"
+    return f"{where} can't be imported:\n{text.rstrip()}"
+
+
+def _attribute(module: ModuleType, name: str, where: str) -> Any:
+    found: Any = module
+    for part in name.split("."):
+        if not hasattr(found, part) and isinstance(found, ModuleType) and _has_submodule(found, part):
+            found = _imported(_Place(f"{found.__name__}.{part}", ()), f"{where}:{name}")
+        elif hasattr(found, part):
+            found = getattr(found, part)
+        else:
+            near = get_close_matches(part, [each for each in dir(found) if not each.startswith("_")], 1)
+            meant = f", is {near[0]} meant?" if near else ""
+            raise SourceError(f"{where}:{name}: there is no {part} in {getattr(found, '__name__', where)}{meant}")
+    return found
+
+
+def _has_submodule(module: ModuleType, name: str) -> bool:
+    return hasattr(module, "__path__") and importlib.util.find_spec(f"{module.__name__}.{name}") is not None
+
+
+def _is_users(name: str, place: _Place) -> bool:
+    """Whether a module was found in one of the place's folders."""
+    if name.partition(".")[0] == __name__.partition(".")[0]:
+        return False
+    module = sys.modules[name]
+    files = [getattr(module, "__file__", None), *getattr(module, "__path__", ())]
+    return any(
+        path.is_relative_to(folder) and "site-packages" not in path.parts
+        for path in (Path(file) for file in files if isinstance(file, str))
+        for folder in place.folders
+    )

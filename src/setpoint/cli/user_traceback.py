@@ -1,0 +1,36 @@
+"""What a user's own code did wrong: its traceback, without the frames of this framework around it."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+__all__ = ["told"]
+
+_OURS: Final = f"{Path(__file__).resolve().parents[1]}{os.sep}"
+
+
+def told(problem: BaseException) -> tuple[list[traceback.FrameSummary], str]:
+    """The frames of the user's code, the outermost first, and the text that Python would print for them.
+
+    Frames of this package, and of Python's import, are left out before the first of them and after the last.
+    """
+    begin = problem.__traceback__
+    while begin is not None and _is_ours(begin):
+        begin = begin.tb_next
+    last, each = None, begin
+    while each is not None:
+        last = each if not _is_ours(each) else last
+        each = each.tb_next
+    if last is not None:
+        last.tb_next = None
+    frames = list(traceback.extract_tb(begin))
+    return frames, "".join(traceback.format_exception(type(problem), problem, begin))
+
+
+def _is_ours(frame: TracebackType) -> bool:
+    file = frame.tb_frame.f_code.co_filename
+    return file.startswith((_OURS, "<frozen importlib")) or file.endswith("importlib/__init__.py")

@@ -1,0 +1,41 @@
+"""From any version's class to the newest one, which lists the conversions."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from setpoint.crd.custom_resource import CustomResource
+from setpoint.crd.errors import DefinitionError
+
+__all__ = ["newest_of"]
+
+
+def newest_of(kind: type[CustomResource]) -> type[CustomResource]:
+    """The class whose conversions lead to ``kind``, over as many versions as there are; ``kind`` if there is none.
+
+    Looked for among the classes that are global names of imported modules, so that a program which mentions one version
+    of a kind knows them all, wherever they are defined.
+
+    Raises:
+        DefinitionError: two classes list a conversion from the same older one.
+    """
+    newer = [each for each in _below(CustomResource) if _converts(each, kind)]
+    if len(newer) > 1:
+        names = " and ".join(f"{each.__module__}.{each.__name__}" for each in newer)
+        raise DefinitionError(f"{names} both have a conversion from {kind.__name__}: versions form one line")
+    return newest_of(newer[0]) if newer else kind
+
+
+def _converts(newer: Any, older: type) -> bool:
+    conversions = newer.definition.conversions if hasattr(newer, "definition") else ()
+    if not any(conversion.older is older for conversion in conversions):
+        return False
+    return getattr(sys.modules.get(newer.__module__), newer.__qualname__, None) is newer
+
+
+def _below(kind: type[CustomResource]) -> Iterator[type[CustomResource]]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from _below(each)
