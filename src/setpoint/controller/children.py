@@ -12,8 +12,8 @@ import msgspec
 from setpoint.client import ApiError, PatchType, TooManyRequests
 from setpoint.client.writing import configuration_of
 from setpoint.controller.applied import Applied
-from setpoint.controller.failures import describe, maybe_done
-from setpoint.controller.owner import AdoptionError, owned_copy
+from setpoint.controller.failures import Outdated, describe, is_namesake, maybe_done
+from setpoint.controller.owner import AdoptionError, is_same_owner, owned_copy
 from setpoint.meta import Object, ObjectKey, Selector, raw_of, resource_of
 
 if TYPE_CHECKING:
@@ -245,9 +245,7 @@ class Children(Generic[T]):
                 f"{what} is there already and has no controller, so {owner.kind} {owner.key} does not touch it: "
                 "delete it, want another name, or take it over with keep(..., adopt=True)"
             )
-        mine = child.wanted.metadata.controller
-        assert mine is not None
-        if (controller.kind, controller.name) == (mine.kind, mine.name) and _group(controller) == _group(mine):
+        if is_same_owner(controller, owner):
             self._context.log.info(
                 "a child waits for the end of its predecessor, which belonged to an earlier object of the same name",
                 extra={"child": what},
@@ -288,7 +286,7 @@ class Children(Generic[T]):
                 answer = await run.client.patch(
                     self._kind,
                     child.wanted.name,
-                    child.sent,
+                    child.sent if child.present is None else _exactly(child.body, child.present),
                     type=PatchType.APPLY,
                     namespace=child.wanted.namespace or None,
                     force=self._force,
@@ -298,6 +296,8 @@ class Children(Generic[T]):
                 if child.new_name and maybe_done(problem):
                     self._drawn.add(child.key)
                     run.barriers.doubt(context.key, self._resource.gvr)
+                if isinstance(problem, ApiError) and child.present is not None and is_namesake(problem):
+                    raise Outdated(f"{child.present.kind} {child.key} is gone, or another object by now") from problem
                 raise
             run.answered(context, answer, before=raw_of(child.present) if child.present is not None else None)
             version = answer.metadata.resource_version
@@ -348,9 +348,8 @@ def _age(obj: Object | None) -> tuple[float, str]:
     return (created.timestamp() if created is not None else 0.0, obj.name)
 
 
-def _group(reference: Any) -> str:
-    group, slash, _ = reference.api_version.partition("/")
-    return group if slash else ""
+def _exactly(body: dict[str, Any], present: Object) -> bytes:
+    return _encode({**body, "metadata": {**body["metadata"], "uid": present.uid}})
 
 
 def _digest(document: bytes) -> bytes:

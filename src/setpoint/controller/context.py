@@ -12,6 +12,7 @@ from setpoint.cache import Informer, Lister
 from setpoint.client import Client, Conflict, NotFound, PatchType
 from setpoint.controller.cause import Cause
 from setpoint.controller.children import Children
+from setpoint.controller.exactly import apply_child, patch_exactly
 from setpoint.controller.failures import maybe_done
 from setpoint.controller.log import BoundLogger
 from setpoint.controller.owner import owned_copy, placed_copy
@@ -253,13 +254,23 @@ class Context:
         The namespace defaults to that of the reconciled object, which becomes the controller of ``obj`` unless
         ``controlled`` is False. Applying the same again changes nothing.
 
+        A controlled child is written as exactly the object that is there (by its uid). One that belongs to an earlier
+        object of the reconciled one's name is not taken over: it is the garbage collector's, and the reconcile is put
+        off until it is gone. Where the controller declares no cache of that kind, the first time is preceded by a
+        read, for which the permission ``get`` is needed.
+
         Raises:
             OwnerError: the reconciled object can't own ``obj``; see `setpoint.controller.owner`.
+            AdoptionError: something else controls the object of that name (an `OwnerError`).
+            Outdated: it belongs to an earlier object of this name; see `setpoint.controller.failures`.
             ApiError: the server refused.
         """
         prepared = self._prepared(obj, controlled)
         before = self._run.known(resource_of(type(obj)), prepared.key)
-        answer = await self._run.client.apply(prepared, force=force, field_manager=self._run.field_manager)
+        if controlled:
+            answer = await apply_child(self._run, self, prepared, force=force)
+        else:
+            answer = await self._run.client.apply(prepared, force=force, field_manager=self._run.field_manager)
         self._run.answered(self, answer, before=before)
         return answer
 
@@ -370,16 +381,17 @@ class Context:
         type: PatchType = PatchType.MERGE,
         subresource: str = "",
     ) -> T:
-        """Patches ``obj`` on the server: a merge patch, or what ``type`` says; returns what it became."""
-        answer = await self._run.client.patch(
-            obj.__class__,
-            obj.name,
-            dict(patch) if isinstance(patch, Mapping) else patch,
-            type=type,
-            namespace=obj.namespace or None,
-            subresource=subresource,
-            field_manager=None if type is PatchType.JSON else self._run.field_manager,
-        )
+        """Patches exactly this object on the server: a merge patch, or what ``type`` says; returns what it became.
+
+        Another object of its name, created since, is left alone, if ``obj`` has a uid. Which version of it is patched
+        does not matter, unless the patch names one.
+
+        Raises:
+            Outdated: the object of that name is another one by now; the reconcile is tried again.
+            NotFound: there is none any more.
+            ApiError: the server refused.
+        """
+        answer = await patch_exactly(self._run, obj, patch, type, subresource)
         self._run.answered(self, answer, before=raw_of(obj))
         return answer
 

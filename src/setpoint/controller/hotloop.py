@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
@@ -30,6 +31,8 @@ MAX_OBJECTS: Final = 4096
 _REMEMBERED: Final = 4
 _LOOKS: Final = 8
 _NOTHING: Final = Sent()
+_VERSION: Final = re.compile(rb'"resourceVersion":"[^"]*",?')
+"""What a write was made for says nothing about what it is."""
 
 Read = Callable[[Resource, ObjectKey], Awaitable[dict[str, Any] | None]]
 """The object as it is on the server, with managed fields; None if it can't be read."""
@@ -77,7 +80,7 @@ class _Count:
         """Counts a body, if it was sent before; how many such there were."""
         if now - self.repeats_since > within:
             self.repeats_since, self.repeats = now, 0
-        said = hash(body)
+        said = hash(_VERSION.sub(b"", body))
         if said in self.said:
             self.repeats += 1
         else:

@@ -84,6 +84,13 @@ def is_owned_by(dependent: Object, owner: Object, *, controller: bool = False) -
     )
 
 
+def is_same_owner(reference: OwnerReference, owner: Object) -> bool:
+    """Whether ``reference`` names an object of ``owner``'s kind and name, whatever its uid and version."""
+    resource = resource_of(type(owner))
+    group, slash, _ = reference.api_version.partition("/")
+    return (reference.kind, group if slash else "", reference.name) == (resource.kind, resource.group, owner.name)
+
+
 def check_scope(owner: Object, dependent: Object) -> None:
     """Owners are in the dependent's namespace or cluster-scoped; everything else the garbage collector would delete.
 
@@ -118,11 +125,4 @@ def _set(owner: Object, dependent: Object, reference: OwnerReference) -> bool:
 
 
 def _same(reference: OwnerReference, owner: Object) -> bool:
-    resource = resource_of(type(owner))
-    group, slash, _ = reference.api_version.partition("/")
-    return (
-        reference.kind == resource.kind
-        and (group if slash else "") == resource.group
-        and reference.name == owner.name
-        and (not owner.uid or reference.uid == owner.uid)
-    )
+    return is_same_owner(reference, owner) and (not owner.uid or reference.uid == owner.uid)

@@ -22,6 +22,7 @@ from setpoint.controller.changes import changed_fields, sent_fields
 from setpoint.controller.context import Context, current
 from setpoint.controller.controller import Controller, Source
 from setpoint.controller.delivery import subscribe
+from setpoint.controller.exactly import KnownChildren
 from setpoint.controller.hotloop import HotLoopDetector
 from setpoint.controller.log import BoundLogger
 from setpoint.controller.metrics import ControllerMetrics, LoopMetrics
@@ -91,6 +92,7 @@ class RunningController(Generic[K]):
         self.seen = Seen()
         self.barriers = Barriers(self.informers)
         self.applied = AppliedChildren()
+        self.children = KnownChildren()
         self.hot = HotLoopDetector(self.log, self._read_document, controller.hot_loop)
         self.echoes: dict[ObjectKey, tuple[str, ...]] = {}
         self.running: dict[ObjectKey, Context] = {}
