@@ -94,3 +94,66 @@ def test_a_list_that_breaks_off_is_an_error(cut: int) -> None:
     body = b'{"kind":"PodList","metadata":{"resourceVersion":"3"},"items":[{"a":1},{"a":2}]}'
     with pytest.raises(WatchBroken):
         split(body[:-cut], 16)
+
+
+class Endless:
+    """Bytes that come in small pieces, until somebody has had enough."""
+
+    def __init__(self, head: bytes, piece: bytes) -> None:
+        self.said = 0
+        self.head, self.piece = head, piece
+
+    def feed(self, splitter: ListSplitter, most: int) -> None:
+        splitter.feed(self.head)
+        while self.said < most:
+            splitter.feed(self.piece)
+            self.said += len(self.piece)
+
+
+@pytest.mark.parametrize(
+    ("head", "piece", "most", "why"),
+    [
+        (b'{"kind":"PodList","metadata":{"x":"', b"y" * 65536, 8 << 20, "no items in its first"),
+        (b'{"kind":"PodList","items":[{"metadata":{"x":"', b"y" * 65536, 4 << 20, "an item of a list is longer"),
+        (b'{"kind":"PodList","items":[{"metadata":{"x":', b"[" * 65536, 4 << 20, "an item of a list is longer"),
+    ],
+)
+def test_a_list_that_never_comes_to_its_point_is_refused(
+    head: bytes, piece: bytes, most: int, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("setpoint.cache.lists.MAX_LINE", 1 << 20)
+    with pytest.raises(WatchBroken, match=why):
+        Endless(head, piece).feed(ListSplitter(), most)
+
+
+def test_an_item_that_comes_a_byte_at_a_time_is_not_looked_at_with_every_byte(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+    split = ListSplitter._split
+
+    def counted(self: ListSplitter, data: bytes, items: list[bytes]) -> int:
+        looked.append(len(data))
+        return split(self, data, items)
+
+    monkeypatch.setattr(ListSplitter, "_split", counted)
+    splitter = ListSplitter()
+    splitter.feed(b'{"kind":"PodList","items":[{"metadata":{"x":"' + b"y" * 70_000)
+    for _ in range(200_000):
+        splitter.feed(b"y")
+    assert len(looked) < 20
+    items = splitter.feed(b'"}}],"metadata":{}}')
+    last, envelope = splitter.finish()
+    assert [len(item) for item in items + last] == [21 + 270_000]
+    assert envelope.kind == "PodList"
+
+
+@pytest.mark.parametrize("levels", [1_000, 10_000, 50_000])
+@pytest.mark.parametrize("size", [100, 1 << 20])
+def test_deep_items_are_cut_where_they_end(levels: int, size: int) -> None:
+    deep = b'{"metadata":{"name":"a"},"x":%b1%b}' % (b'{"metadata":' * levels, b"}" * levels)
+    flat = b'{"metadata":{"name":"b"},"x":[]}'
+    body = b'{"kind":"PodList","items":[%b,%b,%b],"metadata":{"resourceVersion":"1"}}' % (deep, flat, deep)
+    items, envelope = split(body, size)
+    assert items == [deep, flat, deep]
+    assert envelope.metadata.resource_version == "1"
+    with pytest.raises(WatchBroken, match="not a complete list"):
+        split(b'{"kind":"PodList","metadata":%b,"items":[]}' % deep, size)

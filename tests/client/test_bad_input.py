@@ -160,6 +160,47 @@ ANSWERS: dict[str, tuple[Talk, type[Exception], str]] = {
     ),
     "truncated chunks": (saying(CHUNKED + b"5\r\nabc"), TransportError, "broke off"),
     "reset within chunks": (saying(CHUNKED + b"5\r\nabc", reset=True), TransportError, "broke"),
+    "reset within a body without a length": (
+        saying(HEAD + b'\r\n{"items":[]}', reset=True),
+        TransportError,
+        "broke",
+    ),
+    "a status that is none": (
+        saying(b"HTTP/1.1 000 OK\r\nContent-Length: 12\r\n\r\n" + b'{"items":[]}'),
+        TransportError,
+        "is no HTTP: the status 000",
+    ),
+    "a status beyond all": (
+        saying(b"HTTP/1.1 999 OK\r\nContent-Length: 12\r\n\r\n" + b'{"items":[]}'),
+        ApiError,
+        r"\(999\)",
+    ),
+    "interim answers without end": (
+        endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 99),
+        TransportError,
+        "is no HTTP: headers of more",
+    ),
+    "trailers without end": (endless(CHUNKED + b"0\r\n", b"x: y\r\n" * 999), TransportError, "trailers"),
+    "a chunk's extension without end": (
+        endless(CHUNKED + b"1;", b"x" * 4096),
+        TransportError,
+        "what is said of chunks",
+    ),
+    "depth before the items": (
+        saying(HEAD + b'Content-Length: 200022\r\n\r\n{"metadata":%b%b,"items":[]}' % (b"[" * 99999, b"]" * 99999)),
+        TransportError,
+        "the answer is no list|broke off",
+    ),
+    "nothing but depth": (
+        saying(HEAD + b"Content-Length: 99999\r\n\r\n" + b"[" * 99999),
+        TransportError,
+        "the answer is no list",
+    ),
+    "an error that is nothing but depth": (
+        saying(b"HTTP/1.1 500 No\r\nContent-Length: 99999\r\n\r\n" + b"[" * 99999),
+        ApiError,
+        r"\(500\): the answer is no Status",
+    ),
     "chunks that are none": (saying(CHUNKED + b"zz\r\nabc"), TransportError, "broke off|is no HTTP"),
     "chunks without end": (endless(CHUNKED, b"1000\r\n" + b" " * 4096 + b"\r\n"), TransportError, "longer than|within"),
     "a body without end": (endless(HEAD + b"\r\n", b" " * 65536), TransportError, "longer than|within"),

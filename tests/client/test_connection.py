@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import ssl
+import tracemalloc
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -96,6 +97,98 @@ def test_an_answer_is_the_same_however_it_is_cut(body: bytes, form: str, interim
             assert connection.usable is (form != "to the end")
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("form", "size"), [(b"1\r\n%c\r\n", 1), (b"1;extension=of-a-chunk\r\n%c\r\n", 1), (b"fff\r\n%b\r\n", 4095)]
+)
+async def test_a_body_takes_the_memory_of_its_bytes_however_small_its_chunks_are(form: bytes, size: int) -> None:
+    connection = connected()
+    connection.send(b"GET / HTTP/1.1\r\n\r\n")
+    chunk = form % (b"x" * size)
+    count = 400_000 // size
+    data = chunk * (len(chunk) and 8192 // len(chunk) + 1)
+    tracemalloc.start()
+    try:
+        connection.data_received(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for _ in range(count * len(chunk) // len(data) + 1):
+            connection.data_received(data)
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    connection.data_received(b"0\r\n\r\n")
+    body = await connection.rest(1 << 20, None, None)
+    assert body == b"x" * len(body)
+    assert len(body) >= 400_000
+    assert kept < 2 * len(body)
+
+
+async def answered(connection: Connection) -> bytes:
+    await connection.head(None, None)
+    return await connection.rest(1 << 20, None, None)
+
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
+TO_THE_END = HEAD + b"\r\n[1, 2"
+
+
+@pytest.mark.parametrize(
+    ("head", "piece", "why"),
+    [
+        (HEAD, b"x: y\r\n", "more than 1000 headers"),
+        (HEAD + b"x: ", b"y" * 1000, "headers of more than 262144 bytes"),
+        (b"", b"HTTP/1.1 103 Early Hints\r\nx: y\r\n\r\n", "more than 1000 headers"),
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n", "headers of more than 262144 bytes"),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n", b"x: yyyy\r\n" * 50, "trailers"),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nx:", b"y" * 500, "trailers"),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n1;", b"y" * 500, "what is said of chunks"),
+    ],
+)
+async def test_what_is_no_part_of_a_body_has_an_end(head: bytes, piece: bytes, why: str) -> None:
+    connection = connected()
+    connection.send(b"GET / HTTP/1.1\r\n\r\n")
+    said = len(head)
+    if head:
+        connection.data_received(head)
+    while not connection.ended:
+        connection.data_received(piece)
+        said += len(piece)
+        assert said < 300_000
+    connection.connection_lost(None)
+    with pytest.raises(Broken, match=why) as caught:
+        await answered(connection)
+    assert caught.value.rubbish
+
+
+async def test_bodies_of_any_length_may_come_in_small_chunks() -> None:
+    connection = connected()
+    connection.send(b"GET / HTTP/1.1\r\n\r\n")
+    connection.data_received(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
+    for _ in range(30_000):
+        connection.data_received(b"1;a=bcdefghijklmnop\r\n")
+        connection.data_received(b"x\r\n")
+    connection.data_received(b"0\r\n\r\n")
+    assert await answered(connection) == b"x" * 30_000
+
+
+@pytest.mark.parametrize("status", [b"000", b"001", b"099"])
+async def test_a_status_that_is_none_is_no_success(status: bytes) -> None:
+    connection = connected()
+    connection.send(b"GET / HTTP/1.1\r\n\r\n")
+    connection.data_received(b"HTTP/1.1 %b OK\r\nContent-Length: 2\r\n\r\n{}" % status)
+    with pytest.raises(Broken, match=f"the status {status.decode()}"):
+        await connection.head(None, None)
+
+
+@pytest.mark.parametrize("problem", [ConnectionResetError(104, "Connection reset by peer"), None])
+async def test_a_body_without_a_length_is_whole_only_where_the_other_side_ended_it(problem: OSError | None) -> None:
+    connection = connected()
+    connection.send(b"GET / HTTP/1.1\r\n\r\n")
+    connection.data_received(TO_THE_END)
+    connection.connection_lost(problem)
+    with pytest.raises(Broken, match="Connection reset by peer" if problem else "the other side broke it off"):
+        await answered(connection)
+    assert not connection.complete
 
 
 async def test_who_speaks_without_being_asked_is_hung_up_on() -> None:
@@ -409,3 +502,26 @@ async def test_a_proxy_may_itself_be_reached_over_tls(tmp_path: Path) -> None:
     assert len(connects) == 1
     assert b"secret" not in connects[0]
     assert server.requests[0].headers["authorization"] == "Bearer secret"
+
+
+async def test_gzip_in_thousands_of_parts_is_unpacked_in_time_or_refused() -> None:
+    parts = gzip.compress(b"x") * 20_000
+    empty = gzip.compress(b"") * 20_000
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    def given(request: object) -> Answer:
+        return Answer(200, {"Content-Encoding": "gzip"}, empty if "empty" in str(request) else parts)
+
+    async with listening(Server(given)) as url, Client.from_config(ClientConfig(server=url)) as client:
+        task = asyncio.create_task(others())
+        assert await client.request("GET", "/full") == b"x" * 20_000
+        task.cancel()
+        assert turns > len(parts) >> 17
+        with pytest.raises(TransportError, match="its gzip is empty, again and again"):
+            await client.request("GET", "/empty")

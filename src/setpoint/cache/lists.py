@@ -13,12 +13,17 @@ import msgspec
 from msgspec import Struct, field
 
 from setpoint.cache.errors import WatchBroken
+from setpoint.client.lines import MAX_LINE
 from setpoint.meta import ListMeta, end_of_value
 
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[{}\[\]]', re.DOTALL)
 _FIRST_KEY = re.compile(rb'\{\s*"[^"\\]*"\s*:')
 _SPACE = b" \t\r\n,"
 _LOOKALIKES = 8
+_SOON = 1 << 16
+"""Bytes up to which what has come of an item is looked at with every chunk."""
+MAX_HEADER = 4 << 20
+"""Bytes before the first item after which this is no list: kind, version and a continue token are there."""
 _whole = msgspec.json.Decoder(msgspec.Raw).decode
 
 
@@ -31,20 +36,36 @@ class Envelope(Struct, kw_only=True):
 
 
 class ListSplitter:
-    """Takes a list's bytes as they come (`feed`) and gives the items that are complete; `finish` gives the rest."""
+    """Takes a list's bytes as they come (`feed`) and gives the items that are complete; `finish` gives the rest.
+
+    What is not complete is looked at again when an eighth more has come: an item that never ends, a byte at a time,
+    costs no more than its length times a small number. It is refused when it is longer than any object.
+    """
 
     def __init__(self) -> None:
         self._rest = b""
+        self._more = bytearray()
         self._header: bytes | None = None
         self._separator: bytes | None = None
         self._patience = 1 << 20
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The items that are complete with this chunk."""
+        """The items that are complete with this chunk, or a few chunks later.
+
+        Raises:
+            WatchBroken: an item, or what is before the items, is longer than any that a server sends.
+        """
+        if len(self._rest) >= _SOON:
+            self._more += chunk
+            if len(self._more) < len(self._rest) // 8:
+                return []
+            chunk = self._gathered()
         data = self._rest + chunk if self._rest else chunk
         if self._header is None:
             start = _start_of_items(data)
             if start < 0:
+                if len(data) > MAX_HEADER:
+                    raise WatchBroken(f"no list: there are no items in its first {len(data)} bytes: {data[:200]!r}")
                 self._rest = data
                 return []
             self._header, data = data[:start], data[start:]
@@ -54,7 +75,13 @@ class ListSplitter:
             position = self._scan(data, position, items)
             self._patience = max(2 * (len(data) - position), 1 << 20)
         self._rest = data[position:]
+        if len(self._rest) > MAX_LINE:
+            raise WatchBroken(f"an item of a list is longer than {MAX_LINE} bytes: {self._rest[:200]!r}")
         return items
+
+    def _gathered(self) -> bytes:
+        more, self._more = self._more, bytearray()
+        return bytes(more)
 
     def finish(self) -> tuple[list[bytes], Envelope]:
         """The last items, and the list's own fields.
@@ -63,7 +90,7 @@ class ListSplitter:
             WatchBroken: it is not a complete list.
         """
         items: list[bytes] = []
-        data, self._rest = self._rest, b""
+        data, self._rest = self._rest + self._gathered(), b""
         if self._header is None:
             document = data
         else:

@@ -13,7 +13,13 @@ __all__ = ["Broken", "Connection", "Late"]
 READ_BUFFER = 1 << 18
 """Bytes of a body that may wait for their reader before the other side is made to wait."""
 MAX_HEAD = 1 << 18
-"""Bytes of a status line and headers after which this is no HTTP."""
+"""Bytes after which this is no HTTP: those of a head (and of all interim heads before it), and those that come after
+it without any of the body between them, such as trailers and what is said of chunks."""
+MAX_HEADERS = 1000
+"""Lines of headers after which this is no HTTP."""
+SMALL = 4096
+"""Bytes below which a part of a body is put together with the next: as an object of its own, a chunk of one byte would
+take forty."""
 BIG = 1 << 16
 """Bytes from which on a body is sent by itself, not copied to the end of its head."""
 
@@ -47,14 +53,16 @@ class Connection(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._deadline: float | None = None
         self._problem: Exception | None = None
-        self._parts: list[bytes] = []
+        self._parts: list[bytes | bytearray] = []
         self._buffered = 0
         self._wanted = 0
         self._paused = False
         self._began = True
         self._headless = False
         self._bare_head = False
-        self._head_bytes = 0
+        self._barren = 0
+        self._lines = 0
+        self._received = 0
         self._surplus = False
         self._big = False
         self.lost = loop.create_future()
@@ -92,7 +100,7 @@ class Connection(asyncio.Protocol):
         self.heard = self.complete = self._began = False
         self._headless = True
         self._bare_head = bare_head
-        self._head_bytes = self._wanted = 0
+        self._barren = self._lines = self._wanted = 0
         if self._parts:  # of an answer that was not read
             self._take()
         self.exchanges += 1
@@ -144,6 +152,7 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.heard = True
+        received = self._received
         try:
             self._parser.feed_data(data)
         except HttpParserUpgrade:
@@ -155,21 +164,26 @@ class Connection(asyncio.Protocol):
             else:
                 self.end(Broken(str(problem) or type(problem).__name__, rubbish=True))
         else:
-            if self._headless and not self.complete:
-                self._head_bytes += len(data)
-                if self._head_bytes > MAX_HEAD:
-                    self.end(Broken(f"headers of more than {MAX_HEAD} bytes", rubbish=True))
-                return
+            if received != self._received:
+                self._barren = 0
+            elif not self.complete:
+                self._barren += len(data)
+                if self._barren > MAX_HEAD:
+                    what = "headers" if self._headless else "trailers, or what is said of chunks,"
+                    self.end(Broken(f"{what} of more than {MAX_HEAD} bytes", rubbish=True))
+                if self._headless:
+                    return
             if self._surplus:
                 self.abort()  # it speaks without being asked
             elif self.complete or not self._wanted or self._buffered > self._wanted:
                 self._wake()
 
     def eof_received(self) -> None:
-        self._over("the other side closed it")
+        self._over("the other side closed it", properly=True)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._over(str(exc) or type(exc).__name__ if exc is not None else "the other side closed it")
+        # After a reset there was no eof_received. (asyncio calls that, too, where TLS ends without its good-bye.)
+        self._over(str(exc) or type(exc).__name__ if exc is not None else "the other side broke it off")
         self.reusable = False
         if self._timer is not None:
             self._timer.cancel()
@@ -190,6 +204,10 @@ class Connection(asyncio.Protocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         if self._surplus or not self._headless:  # a trailer says nothing that counts
             return
+        self._lines += 1
+        if self._lines > MAX_HEADERS:
+            self.end(Broken(f"more than {MAX_HEADERS} headers", rubbish=True))
+            return
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
         if key in self.headers:
             text = f"{self.headers[key]}, {text}"
@@ -199,6 +217,9 @@ class Connection(asyncio.Protocol):
         if self._surplus:
             return
         self.status = self._parser.get_status_code()
+        if self.status < 100:
+            self.end(Broken(f"the status {self.status:03}", rubbish=True))
+            return
         if 100 <= self.status < 200:
             return
         self._headless = False
@@ -209,8 +230,16 @@ class Connection(asyncio.Protocol):
     def on_body(self, body: bytes) -> None:
         if self._surplus or self._bare_head:
             return
-        self._parts.append(body)
-        self._buffered += len(body)
+        size = len(body)
+        self._received += size
+        self._buffered += size
+        parts = self._parts
+        if size >= SMALL or not parts:  # the first is never copied: most often it is all there is
+            parts.append(body)
+        elif len(last := parts[-1]) < READ_BUFFER and isinstance(last, bytearray):
+            last += body
+        else:
+            parts.append(bytearray(body))
         if self._buffered > max(self._wanted, READ_BUFFER) and not self._paused and self._transport is not None:
             self._paused = True
             self._transport.pause_reading()
@@ -265,7 +294,7 @@ class Connection(asyncio.Protocol):
 
     def _take(self) -> bytes:
         parts = self._parts
-        data = parts[0] if len(parts) == 1 else b"".join(parts)
+        data = bytes(parts[0]) if len(parts) == 1 else b"".join(parts)
         self._parts = []
         self._buffered = 0
         self._resume()
@@ -276,13 +305,13 @@ class Connection(asyncio.Protocol):
             self._paused = False
             self.transport.resume_reading()
 
-    def _over(self, why: str) -> None:
-        """Nothing more will come. That ends a body that does not say how long it is, and breaks any other."""
+    def _over(self, why: str, *, properly: bool = False) -> None:
+        """Nothing more will come. A proper end is that of a body that does not say how long it is, else it breaks."""
         self.reusable = False
         if self._problem is not None:
             return
         said = self.headers
-        if not self.complete and not self._headless and "content-length" not in said:
+        if properly and not self.complete and not self._headless and "content-length" not in said:
             self.complete = "chunked" not in said.get("transfer-encoding", "").lower()
         self._problem = Broken(why)
         self._wake()

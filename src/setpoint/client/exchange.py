@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import zlib
 from collections.abc import AsyncIterator, Iterator
 from types import TracebackType
@@ -18,6 +19,10 @@ __all__ = ["Exchange", "late"]
 
 PIECE = 1 << 20
 """Bytes that are unpacked at a time: what is tiny on the wire must not be endless in memory."""
+SLICE = 1 << 16
+"""Bytes of a packed body that are looked at together: what follows a part of it is copied to be looked at."""
+MAX_EMPTY = 100
+"""How many parts of a packed body may hold nothing: more than one is legal, thousands are a way to keep us busy."""
 
 
 class Exchange:
@@ -62,20 +67,24 @@ class HttpResponse(Response):
             body = await self._connection.rest(limit, self._deadline, self._request.idle_timeout)
         except (Broken, Late) as problem:
             raise self._transport.explained(problem, self._request, self._deadline, body=True) from None
-        if self._encoding:
-            parts, size = [], 0
-            unpacking = self._unpacking()
-            for part in unpacking.feed(body):
+        if len(body) > limit:
+            raise too_long(limit)
+        return await self._unpacked(body, limit) if self._encoding else body
+
+    async def _unpacked(self, body: bytes, limit: int) -> bytes:
+        parts, size = [], 0
+        unpacking = self._unpacking()
+        for start in range(0, len(body), SLICE):
+            for part in unpacking.feed(body[start : start + SLICE]):
                 size += len(part)
                 if size > limit:
-                    break
+                    raise too_long(limit)
                 parts.append(part)
-            else:
-                unpacking.end()
-                return b"".join(parts)
-        if len(body) > limit or self._encoding:
-            raise too_long(limit)
-        return body
+            await asyncio.sleep(0)  # others need not wait until a gigabyte is unpacked
+            if self._deadline is not None and asyncio.get_running_loop().time() > self._deadline:
+                raise TransportError(late(self._transport.shown, self._request), sent=True, timed_out=True)
+        unpacking.end()
+        return b"".join(parts)
 
     async def chunks(self) -> AsyncIterator[bytes]:
         unpacking = self._unpacking() if self._encoding else None
@@ -113,8 +122,13 @@ class _Unpacking:
             text = f"{asked}: {shown} answered with the encoding {encoding!r}, which was not asked for"
             raise TransportError(text, sent=True)
         self._stream = zlib.decompressobj(wbits=31)
+        self._empty = 0
 
     def feed(self, data: bytes) -> Iterator[bytes]:
+        for start in range(0, len(data), SLICE):
+            yield from self._feed(data[start : start + SLICE])
+
+    def _feed(self, data: bytes) -> Iterator[bytes]:
         while data:
             try:
                 part = self._stream.decompress(data, PIECE)
@@ -122,7 +136,11 @@ class _Unpacking:
                 raise TransportError(f"{self._said}: not gzip: {problem}", sent=True) from None
             if part:
                 yield part
+                self._empty = 0
             if self._stream.eof:
+                self._empty += 1
+                if self._empty > MAX_EMPTY:
+                    raise TransportError(f"{self._said}: its gzip is empty, again and again", sent=True)
                 data = self._stream.unused_data
                 if data:
                     self._stream = zlib.decompressobj(wbits=31)

@@ -21,6 +21,8 @@ __all__ = ["HttpSocket", "Rejected", "open_socket"]
 
 HEARTBEAT = 30.0
 """Seconds between pings; one without a pong has the connection closed."""
+MAX_MESSAGE = 16 << 20
+"""Bytes of one message; API servers send what a container writes in pieces of 32 KiB."""
 
 
 class Rejected(Exception):
@@ -62,7 +64,12 @@ async def open_socket(
         session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
         await stack.enter_async_context(session)
         socket = await session.ws_connect(
-            URL(url, encoded=True), protocols=protocols, headers=headers, heartbeat=HEARTBEAT, max_msg_size=0, **options
+            URL(url, encoded=True),
+            protocols=protocols,
+            headers=headers,
+            heartbeat=HEARTBEAT,
+            max_msg_size=MAX_MESSAGE,
+            **options,
         )
     except BaseException as problem:
         await stack.aclose()

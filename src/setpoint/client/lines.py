@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["LineFramer", "LineTooLong"]
+__all__ = ["MAX_LINE", "LineFramer", "LineTooLong"]
 
-MAX_LINE = 64 << 20
+MAX_LINE = 16 << 20
 """Bytes of one line after which a stream counts as broken. An object of a real server has at most about 3 MiB."""
 
 
@@ -15,15 +15,14 @@ class LineTooLong(ValueError):
 class LineFramer:
     """Cuts chunks of any size into lines.
 
-    Every byte is copied once or twice however the chunks fall: a line spread over many chunks is collected in a list
-    and joined when its end arrives, so a huge line in tiny pieces does not cost the square of its length.
+    Every byte is copied a few times at most, however the chunks fall: a line spread over many chunks is collected, not
+    put together anew with each, and takes the memory of its bytes even if they come one by one.
     """
 
-    __slots__ = ("_limit", "_parts", "_pending")
+    __slots__ = ("_limit", "_rest")
 
     def __init__(self, limit: int = MAX_LINE) -> None:
-        self._parts: list[bytes] = []
-        self._pending = 0
+        self._rest = bytearray()
         self._limit = limit
 
     def feed(self, chunk: bytes) -> list[bytes]:
@@ -33,26 +32,21 @@ class LineFramer:
             LineTooLong: a line is longer than the limit.
         """
         if b"\n" not in chunk:
-            if chunk:
-                self._pending += len(chunk)
-                if self._pending > self._limit:
-                    raise LineTooLong(f"a line of the stream is longer than {self._limit} bytes")
-                self._parts.append(chunk)
+            self._rest += chunk
+            if len(self._rest) > self._limit:
+                raise LineTooLong(f"a line of the stream is longer than {self._limit} bytes")
             return []
         lines = chunk.split(b"\n")
-        if self._parts:
-            self._parts.append(lines[0])
-            lines[0] = b"".join(self._parts)
-            self._parts.clear()
-        rest = lines.pop()
-        self._pending = len(rest)
-        if rest:
-            self._parts.append(rest)
+        if self._rest:
+            self._rest += lines[0]
+            lines[0] = bytes(self._rest)
+            self._rest = bytearray()
+        if rest := lines.pop():
+            self._rest += rest
         return [line for line in lines if line]
 
     def rest(self) -> bytes:
         """What came after the last newline; the framer is empty afterwards."""
-        rest = b"".join(self._parts)
-        self._parts.clear()
-        self._pending = 0
+        rest = bytes(self._rest)
+        self._rest = bytearray()
         return rest

@@ -114,7 +114,7 @@ class Requester:
             else:
                 if "warning" in heads:
                     self._warn(heads["warning"])
-                if status < 300:
+                if 200 <= status < 300:
                     return answer
                 delay = self._retry.delay_after_answer(status, retry_after_of(heads), attempt)
                 if delay is None:
@@ -190,7 +190,7 @@ class _Stream:
                     requester.answers[request.method, str(status)] += 1
                     if "warning" in heads:
                         requester._warn(heads["warning"])
-                    if status < 300:
+                    if 200 <= status < 300:
                         self._exit = opened.pop_all()
                         return response
                     answer = await response.read(MAX_ERROR)
