@@ -94,19 +94,29 @@ async def test_a_clean_up_within_half_the_time_is_not_disturbed() -> None:
 
 
 @virtual_time
-async def test_who_is_cancelled_while_it_ends_tasks_waits_for_them_and_is_cancelled_then() -> None:
-    task = asyncio.ensure_future(cleans_up(5.0))
+async def test_who_is_cancelled_while_it_ends_tasks_hurries_them_and_is_cancelled_when_they_have_ended() -> None:
+    asked: list[float] = []
+
+    async def work() -> None:
+        while len(asked) < 3:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                asked.append(clock())
+        await asyncio.sleep(1)
+
+    task = asyncio.ensure_future(work())
     await settle()
     ending = asyncio.ensure_future(end([task]))
     await settle()
-    for _ in range(3):
-        ending.cancel()
+    for _ in range(2):
         await asyncio.sleep(1)
-    assert not ending.done()
+        ending.cancel()
     await asyncio.wait([ending])
     assert ending.cancelled()
-    assert task.cancelled()
-    assert clock() == 5.0
+    assert task.done()
+    assert asked == [0.0, 1.0, 2.0]
+    assert clock() == 3.0
 
 
 # -- a scope -----------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ import pytest
 
 from setpoint.client.errors import Conflict, Forbidden, NotFound, TooManyRequests, error_from_status
 from setpoint.client.transport import TransportError
+from setpoint.concurrency import end, stack_of
 from setpoint.controller import TerminalError, WorkLoop, after, done, retry
 from setpoint.controller.failures import Outdated, ReconcileTimeout, StatusNotServed
 from setpoint.controller.owner import AdoptionError
@@ -271,9 +273,79 @@ async def test_base_exceptions_are_never_swallowed() -> None:
 
     loop: WorkLoop[str] = WorkLoop("test", handle)
     loop.queue.add("a")
-    with pytest.raises(BaseExceptionGroup) as caught:
+    with pytest.raises(Fatal):
         await loop.run()
-    assert caught.value.subgroup(Fatal) is not None
+
+
+@pytest.mark.parametrize("how", ["returns", "fails", "goes on"])
+@virtual_time
+async def test_an_attempt_that_swallows_the_cancellation_is_its_workers_last(how: str) -> None:
+    begun: list[str] = []
+
+    async def handle(key: str) -> Any:
+        begun.append(key)
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        if how == "fails":
+            raise ValueError("could not be sent")  # as a client of somebody else's may make of a cancellation
+        if how == "goes on":
+            await asyncio.sleep(7)
+
+    loop: WorkLoop[str] = WorkLoop("test", handle)
+    running = asyncio.ensure_future(loop.run())
+    for key in "abc":
+        loop.queue.add(key)
+    await settle()
+    assert await end([running]) == set()
+    assert running.cancelled()
+    assert begun == ["a"]
+    assert asyncio.get_running_loop().time() == (7 if how == "goes on" else 0)
+
+
+@pytest.mark.parametrize("how", ["swallowed", "raised"])
+@virtual_time
+async def test_what_cancels_a_worker_but_not_its_loop_ends_no_worker(how: str) -> None:
+    """As libraries' timeouts do that don't take their cancellation back."""
+    handled: list[str] = []
+
+    async def handle(key: str) -> Any:
+        handled.append(key)
+        if len(handled) == 1:
+            task = asyncio.current_task()
+            assert task is not None
+            task.cancel()
+            with suppress(asyncio.CancelledError if how == "swallowed" else ()):
+                await asyncio.sleep(1)
+            return
+        async with asyncio.timeout(5):
+            await asyncio.sleep(1)
+
+    loop: WorkLoop[str] = WorkLoop("test", handle)
+    running = asyncio.ensure_future(loop.run())
+    loop.queue.add("a")
+    loop.queue.add("b")
+    await advance(10)
+    assert handled == (["a", "b"] if how == "swallowed" else ["a", "b", "a"])
+    assert loop.metrics.errors == (0 if how == "swallowed" else 1)
+    loop.stop()
+    await running
+
+
+@virtual_time
+async def test_a_loop_says_which_keys_are_under_way_and_where() -> None:
+    async def handle(key: str) -> Any:
+        await asyncio.Event().wait()
+
+    loop: WorkLoop[str] = WorkLoop("test", handle, workers=3)
+    running = asyncio.ensure_future(loop.run())
+    loop.queue.add("a")
+    await asyncio.sleep(1)
+    loop.queue.add("b")
+    await asyncio.sleep(0.5)
+    assert [str(each) for each in loop.under_way()] == ["a (for 1.5 s)", "b (for 0.5 s)"]
+    assert any(line.endswith("handle") for line in stack_of(loop.under_way()[0].task))
+    await end([running])
+    assert loop.under_way() == []
 
 
 @virtual_time

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any
@@ -153,6 +153,148 @@ async def test_losing_the_lease_cancels_all_work_and_ends_the_manager() -> None:
             await running
         assert len(cancelled) == 1
         assert 38 <= cancelled[0] <= 40.1, "ten seconds after the last renewal"
+
+
+class Failing:
+    """A transport whose requests for Leases fail from a moment on."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner, self.broken = inner, False
+
+    def send(self, request: Request) -> Any:
+        if self.broken and "leases" in request.path:
+            raise TransportError("connection refused", sent=False)
+        return self.inner.send(request)
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+
+@virtual_time
+async def test_a_reconcile_that_swallows_its_cancellation_does_not_outlive_the_lease() -> None:
+    async with ApiServer(now=now, random=Random(0)) as server:
+        cable = Failing(InProcessTransport(server.handle))
+        began: list[str] = []
+
+        async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+            began.append(obj.name)
+            try:
+                await asyncio.sleep(1000)
+            except asyncio.CancelledError:
+                await asyncio.sleep(3600)  # as one does that takes it for a timeout of its own, and tries again
+
+        client = Client(cable)
+        for name in "abc":
+            await client.create(ConfigMap.named(name))
+        controller = sp.Controller(ConfigMap, reconcile, workers=1)
+        made = manager(client, controller, leader_election=election("a"))
+        running = asyncio.ensure_future(made.run())
+        await advance(30)
+        cable.broken = True
+        with pytest.raises(LeadershipLost) as lost:
+            await running
+        assert str(lost.value) == "the lease default/test was not renewed in 10 s: connection refused"
+        assert asyncio.get_running_loop().time() < 30 + 15, "when others may take over, nothing works any more"
+        assert began == ["a"], "no other key was begun"
+
+
+@virtual_time
+async def test_a_reconcile_that_never_ends_is_named_with_its_stack_and_ends_no_manager_late(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with ApiServer(now=now, random=Random(0)) as server:
+        cable = Failing(InProcessTransport(server.handle))
+        free = asyncio.Event()
+
+        async def unbending(obj: ConfigMap, ctx: sp.Context) -> None:
+            while not free.is_set():
+                with suppress(asyncio.CancelledError):
+                    await free.wait()
+
+        client = Client(cable)
+        await client.create(ConfigMap.named("stuck"))
+        made = manager(client, sp.Controller(ConfigMap, unbending), leader_election=election("a"))
+        running = asyncio.ensure_future(made.run())
+        try:
+            await advance(30)
+            assert made.under_way() == ["configmap default/stuck (for 30.0 s)"]
+            cable.broken = True
+            with pytest.raises(LeadershipLost, match=r"does not end: configmap default/stuck$"):
+                await running
+            assert asyncio.get_running_loop().time() <= 30 + 15
+            (record,) = [each for each in caplog.records if "does not end" in each.message]
+            assert record.__dict__["fields"] == {"what": "configmap default/stuck"}
+            assert "in test_a_reconcile_that_never_ends" in record.message
+            assert "unbending" in record.message
+        finally:
+            free.set()
+
+
+@virtual_time
+async def test_a_stop_ends_although_a_reconcile_does_not_and_keeps_the_lease_from_others() -> None:
+    async with a_client() as client:
+        free = asyncio.Event()
+
+        async def unbending(obj: ConfigMap, ctx: sp.Context) -> None:
+            while not free.is_set():
+                with suppress(asyncio.CancelledError):
+                    await free.wait()
+
+        await client.create(ConfigMap.named("stuck"))
+        made = manager(client, sp.Controller(ConfigMap, unbending), leader_election=election("a"), shutdown_timeout=5)
+        async with made:
+            await advance(30)
+            stopped = asyncio.get_running_loop().time()
+        assert asyncio.get_running_loop().time() - stopped <= 5 + 10
+        spec = (await client.get(Lease, "test")).spec
+        assert spec is not None
+        assert spec.holder_identity == "a", "it runs out by itself, as the work may go on"
+        free.set()
+
+
+@virtual_time
+async def test_a_lease_lost_while_the_manager_stops_cancels_what_is_under_way() -> None:
+    async with ApiServer(now=now, random=Random(0)) as server:
+        cable = Failing(InProcessTransport(server.handle))
+        cancelled: list[float] = []
+
+        async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+            try:
+                await asyncio.sleep(1000)
+            except asyncio.CancelledError:
+                cancelled.append(asyncio.get_running_loop().time())
+                raise
+
+        client = Client(cable)
+        await client.create(ConfigMap.named("a"))
+        controller = sp.Controller(ConfigMap, reconcile)
+        made = manager(client, controller, leader_election=election("a"), shutdown_timeout=300)
+        running = asyncio.ensure_future(made.run())
+        await advance(30)
+        cable.broken = True
+        made.stop()
+        with pytest.raises(LeadershipLost):
+            await running
+        assert len(cancelled) == 1
+        assert 38 <= cancelled[0] <= 40.1
+
+
+@virtual_time
+async def test_a_leaders_part_that_does_not_start_ends_the_manager() -> None:
+    class Unstartable:
+        name = "unstartable"
+
+        def run(self) -> Any:
+            raise OSError("no room")
+
+    async with a_client() as client:
+        made = manager(client, leader_election=election("a"))
+        made.add(Unstartable())
+        with pytest.raises(OSError, match="no room"):
+            await made.run()
+        spec = (await client.get(Lease, "test")).spec
+        assert spec is not None
+        assert spec.holder_identity == "", "the lease is given back"
 
 
 @virtual_time

@@ -42,13 +42,14 @@ def explain(problem: BaseException) -> str | None:
     from setpoint.cache import CacheSyncError
     from setpoint.client import ApiError, ConfigError, CredentialsError, TransportError
     from setpoint.crd import ConversionError, DefinitionError
+    from setpoint.manager import LeadershipLost
 
     parts = _parts(problem)
     if len(parts) > 1:
         sentences = [explain(part) for part in parts]
         return None if None in sentences else sentences[0]
     (problem,) = parts
-    from_client = (CacheSyncError, ApiError, ConfigError, CredentialsError, TransportError)
+    from_client = (CacheSyncError, ApiError, ConfigError, CredentialsError, LeadershipLost, TransportError)
     from_user = (UsageError, PortTakenError, StorageError, ConversionError, DefinitionError, DecodeError, SelectorError)
     if isinstance(problem, (*from_client, *from_user)):
         return str(problem)

@@ -3,7 +3,7 @@
 from setpoint.concurrency.deadline import Deadline
 from setpoint.concurrency.semaphore import FairSemaphore
 from setpoint.concurrency.shared import Shared
-from setpoint.concurrency.stack import stack_of, told_of
+from setpoint.concurrency.stack import stack_of, stack_of_thread, told_of
 from setpoint.concurrency.tasks import TaskScope, end, every, first, until
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "every",
     "first",
     "stack_of",
+    "stack_of_thread",
     "told_of",
     "until",
 ]

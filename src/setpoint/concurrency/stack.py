@@ -1,13 +1,14 @@
-"""Where a task is: the lines of code that it waits at."""
+"""Where a task or a thread is: the lines of code that it waits at."""
 
 from __future__ import annotations
 
 import asyncio
+import sys
 from gc import get_referents
-from types import AsyncGeneratorType, CoroutineType, GeneratorType
+from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType
 from typing import Any, Final
 
-__all__ = ["stack_of", "told_of"]
+__all__ = ["stack_of", "stack_of_thread", "told_of"]
 
 _RUNNING: Final = (AsyncGeneratorType, CoroutineType, GeneratorType)
 
@@ -33,9 +34,23 @@ def stack_of(task: asyncio.Task[Any]) -> list[str]:
             continue
         if frame is None:
             break
-        lines.append(f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_qualname}")
+        lines.append(_line(frame))
         awaited = inner
     return lines
+
+
+def stack_of_thread(ident: int) -> list[str]:
+    """As `stack_of`, for the thread with that identifier, whatever it is doing; empty if it has ended."""
+    lines: list[str] = []
+    frame = sys._current_frames().get(ident)
+    while frame is not None:
+        lines.append(_line(frame))
+        frame = frame.f_back
+    return lines[::-1]
+
+
+def _line(frame: FrameType) -> str:
+    return f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_qualname}"
 
 
 def told_of(task: asyncio.Task[Any], indent: str = "  ") -> str:

@@ -18,8 +18,9 @@ async def end(tasks: Iterable[asyncio.Task[Any]], *, within: float | None = None
     A task may take its time to clean up. One that runs on after half of ``within`` is cancelled once more: it may have
     swallowed the first cancellation. With None there is no limit.
 
-    Whoever waits here may be cancelled: the tasks are waited for all the same, so that none is left without an owner,
-    and only then `asyncio.CancelledError` is raised. What the tasks failed with is theirs to tell.
+    Whoever waits here may be cancelled: the tasks that still run are cancelled once more and waited for all the same,
+    so that none is left without an owner; only then `asyncio.CancelledError` is raised. What the tasks failed with is
+    theirs to tell.
     """
     loop = asyncio.get_running_loop()
     left = {task for task in tasks if not task.done()}
@@ -33,6 +34,8 @@ async def end(tasks: Iterable[asyncio.Task[Any]], *, within: float | None = None
         except asyncio.CancelledError as problem:
             cancelled = problem
             left = {task for task in left if not task.done()}
+            for task in left:
+                task.cancel()
         if left and moments and loop.time() >= moments[0]:
             del moments[0]
             if not moments:

@@ -21,7 +21,7 @@ from setpoint.controller.predicates import Predicate
 from setpoint.controller.running import RunningController
 from setpoint.controller.sync_context import SyncContext
 from setpoint.controller.timeline import Attempt, Timeline, Write
-from setpoint.controller.work_loop import End, WorkLoop
+from setpoint.controller.work_loop import End, UnderWay, WorkLoop
 
 __all__ = [
     "AdoptionError",
@@ -48,6 +48,7 @@ __all__ = [
     "TerminalError",
     "Timeline",
     "UndeclaredRead",
+    "UnderWay",
     "WorkLoop",
     "Write",
     "after",

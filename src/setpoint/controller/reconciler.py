@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from contextvars import copy_context
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from setpoint.client import Conflict, Invalid, NotFound, PatchType
@@ -42,6 +43,8 @@ class Reconciler(Generic[K]):
         self._gvr = run.controller.resource.gvr
         self._pool: ThreadPoolExecutor | None = None
         self._in_threads: dict[ObjectKey, asyncio.Future[Any]] = {}
+        self.threads: dict[ObjectKey, int] = {}
+        """The identifiers of the threads that plain functions run in, by their keys."""
         declared = run.controller
         self._reconcile = self._callable(declared.reconcile)
         self._finalize = self._callable(declared.finalizer_function) if declared.finalizer_function else None
@@ -169,10 +172,11 @@ class Reconciler(Generic[K]):
             def call(run: Callable[..., Any]) -> Any:
                 nonlocal begun
                 begun = True  # in this order, and in the other below: at least one of the two sides sees the other
+                self.threads[context.key] = get_ident()
                 return None if given_up else run(function, obj, blocking)
 
             running = self._in_threads[context.key] = loop.run_in_executor(pool, call, copy_context().run)
-            running.add_done_callback(lambda _: self._in_threads.pop(context.key))
+            running.add_done_callback(lambda _: self._left_thread(context.key))
             try:
                 result = await asyncio.shield(running)
             except asyncio.CancelledError:
@@ -185,6 +189,10 @@ class Reconciler(Generic[K]):
             return await result if inspect.isawaitable(result) else result
 
         return in_thread
+
+    def _left_thread(self, key: ObjectKey) -> None:
+        del self._in_threads[key]
+        self.threads.pop(key, None)
 
     # -- the object ----------------------------------------------------------------------------------------------------
 

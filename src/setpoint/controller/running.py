@@ -15,6 +15,7 @@ import msgspec
 
 from setpoint.cache import Informer, InformerFactory
 from setpoint.client import ApiError, Client, PatchType, Sent, TransportError
+from setpoint.concurrency import first
 from setpoint.controller.applied import AppliedChildren
 from setpoint.controller.barriers import Barriers
 from setpoint.controller.cause import Cause, CauseLog, waited
@@ -31,7 +32,7 @@ from setpoint.controller.seen import Seen
 from setpoint.controller.shard import Shard, ShardGuard
 from setpoint.controller.syncing import synced_by
 from setpoint.controller.timeline import MAX_WRITES, Attempt, Timeline, Write
-from setpoint.controller.work_loop import End, WorkLoop
+from setpoint.controller.work_loop import End, UnderWay, WorkLoop
 from setpoint.meta import GroupVersionResource, Object, ObjectKey, Resource, raw_of, resource_of
 from setpoint.workqueue import QueueMetricsProvider
 
@@ -191,16 +192,7 @@ class RunningController(Generic[K]):
 
     async def _unless_stopped(self, what: Coroutine[Any, Any, Any]) -> None:
         """Waits for it; returns early when this is stopped meanwhile."""
-        waiting = asyncio.ensure_future(what)
-        stopping = asyncio.ensure_future(self._stopping.wait())
-        try:
-            await asyncio.wait((waiting, stopping), return_when=asyncio.FIRST_COMPLETED)
-            if waiting.done():
-                waiting.result()
-        finally:
-            for task in (waiting, stopping):
-                task.cancel()
-            await asyncio.gather(waiting, stopping, return_exceptions=True)
+        await first(what, self._stopping.wait())
 
     async def _synced(self) -> None:
         """Until the handlers have seen what is there."""
@@ -344,6 +336,11 @@ class RunningController(Generic[K]):
         """Whether no key is ready or being worked on; keys with an appointment don't count."""
         depths = self.queue.depths()
         return not depths.ready and not depths.processing
+
+    def under_way(self) -> list[UnderWay]:
+        """The reconciles under way, those that began first at the front."""
+        threads = self.reconciler.threads
+        return [each._replace(thread=threads.get(ObjectKey(each.key))) for each in self.loop.under_way()]
 
     def readiness(self) -> str:
         """Why this controller is not ready, ``""`` if it is."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Hashable
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
+from setpoint.concurrency import TaskScope, stack_of, stack_of_thread
 from setpoint.controller.failures import BUGS, HandedOver, ReconcileTimeout, classify, describe, is_conflict
 from setpoint.controller.log import BoundLogger
 from setpoint.controller.metrics import LoopMetrics
@@ -34,6 +35,31 @@ class End(NamedTuple):
     next_in: float | None
 
 
+async def _is_to_end(worker: asyncio.Task[Any], scope: TaskScope) -> bool:
+    """Whether the worker was cancelled because its loop is; what else has cancelled it is taken back."""
+    await asyncio.sleep(0)  # whoever cancels every task there is comes to the loop in the same turn
+    if not scope.ending:
+        while worker.cancelling():
+            worker.uncancel()
+    return scope.ending
+
+
+class UnderWay(NamedTuple):
+    """An attempt that is under way: of which key, for how many seconds, in which task, in which thread if in any."""
+
+    key: str
+    seconds: float
+    task: asyncio.Task[Any]
+    thread: int | None = None
+
+    def stack(self) -> list[str]:
+        """The lines of code that it waits at, outermost first."""
+        return stack_of(self.task) if self.thread is None else stack_of_thread(self.thread)
+
+    def __str__(self) -> str:
+        return f"{self.key} (for {self.seconds:.1f} s)"
+
+
 class WorkLoop(Generic[Key]):
     """Calls ``handle(key)`` for every key in its queue, in ``workers`` tasks, and does what the outcome says.
 
@@ -41,7 +67,8 @@ class WorkLoop(Generic[Key]):
 
     - A key is never handled twice at the same time.
     - An exception ends one attempt, never a worker. What is no `Exception` (a cancellation, KeyboardInterrupt,
-      SystemExit) is never swallowed: it ends the loop.
+      SystemExit) is never swallowed: it ends the loop. When ``handle`` swallows a cancellation, the worker ends after
+      that attempt.
     - Back-off of one key does not delay others. It is forgotten with `Done`, `After` and `TerminalError`, kept with
       `Retry` and every other failure.
     - A key keeps its priority when it is tried again.
@@ -71,6 +98,8 @@ class WorkLoop(Generic[Key]):
         self.queue: RateLimitingQueue[Key] = RateLimitingQueue(self.rate_limiter, name=name, metrics=queue_metrics)
         self.started: dict[Key, float] = {}
         """The keys whose attempts are under way, and the loop times at which those began."""
+        self.at_work: dict[asyncio.Task[Any], Key] = {}
+        """The tasks whose attempts are under way, and their keys."""
         self._handle = handle
         self._on_end = on_end
         self._stopping = False
@@ -78,21 +107,29 @@ class WorkLoop(Generic[Key]):
     async def run(self) -> None:
         """Works until `stop`; then ends when the attempts under way have. Cancelled, it cancels them."""
         try:
-            async with asyncio.TaskGroup() as group:
+            async with TaskScope() as scope:
                 for number in range(self.workers):
-                    group.create_task(self._work(), name=f"{self.name} worker {number}")
+                    scope.start(self._work(scope), name=f"{self.name} worker {number}")
+                await scope.all()
         finally:
             self._stopping = True
             self.queue.shut_down()
+
+    def under_way(self) -> list[UnderWay]:
+        """The attempts under way, those that began first at the front."""
+        now = asyncio.get_running_loop().time()
+        return [UnderWay(str(key), now - self.started.get(key, now), task) for task, key in self.at_work.items()]
 
     def stop(self) -> None:
         """Take no more keys; `run` returns when the attempts under way have ended."""
         self._stopping = True
         self.queue.shut_down()
 
-    async def _work(self) -> None:
+    async def _work(self, scope: TaskScope) -> None:
         queue = self.queue
         turns = 0
+        me = asyncio.current_task()
+        assert me is not None
         while True:
             try:
                 key = await queue.get()
@@ -102,19 +139,23 @@ class WorkLoop(Generic[Key]):
                 if self._stopping:
                     continue
                 self.metrics.active_workers += 1
+                self.at_work[me] = key
                 try:
-                    await self._attempt(key)
+                    await self._attempt(key, me, scope)
                 finally:
+                    del self.at_work[me]
                     self.started.pop(key, None)
                     self.metrics.active_workers -= 1
             finally:
                 queue.done(key)
+            if me.cancelling() and await _is_to_end(me, scope):
+                raise asyncio.CancelledError  # what the attempt swallowed
             turns += 1
             if turns >= _TURNS:
                 turns = 0
                 await asyncio.sleep(0)
 
-    async def _attempt(self, key: Key) -> None:
+    async def _attempt(self, key: Key, me: asyncio.Task[Any], scope: TaskScope) -> None:
         clock = asyncio.get_running_loop().time
         started = self.started[key] = clock()
         outcome: Outcome | None
@@ -123,11 +164,9 @@ class WorkLoop(Generic[Key]):
         try:
             outcome = await self._handle(key)
         except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if task is None or task.cancelling():
+            if me.cancelling() and await _is_to_end(me, scope):
                 raise
-            # Nobody cancelled us: the function awaited something that was cancelled. A worker that ended so would be
-            # missed by nobody.
+            # The function awaited something that was cancelled. A worker that ended so would be missed by nobody.
             problem = RuntimeError("reconcile awaited a task that was cancelled")
             result, detail, next_in = self._failed(key, problem)
         except HandedOver as problem:

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from setpoint.cache import Informer, InformerFactory, Lister
 from setpoint.client import Client
+from setpoint.concurrency import end
 from setpoint.controller import Controller, RunningController
 from setpoint.controller.context import UndeclaredRead
 from setpoint.controller.events import EventRecorder
 from setpoint.controller.explain import outdated
 from setpoint.controller.failures import describe
 from setpoint.manager.fence import FencedTransport
+from setpoint.manager.group import CANCEL_WITHIN, tell_of_hanging
 from setpoint.meta import GroupVersionResource, Object, resource_of
 
 if TYPE_CHECKING:
@@ -152,11 +154,13 @@ class Cluster:
             if tasks:
                 await asyncio.wait(set(tasks.values()), timeout=within)
         finally:
-            for task in tasks.values():
-                task.cancel()
-            while any(not task.done() for task in tasks.values()):
-                await asyncio.wait(set(tasks.values()))
-            tasks.clear()
+            try:
+                await end(tasks.values(), within=CANCEL_WITHIN)
+            finally:
+                for name, task in tasks.items():
+                    if not task.done():
+                        tell_of_hanging(self.runs[name], task, CANCEL_WITHIN)
+                tasks.clear()
 
     async def send_last_events(self) -> None:
         """After the caches have ended; gives up after a while, since the cluster may be unreachable."""

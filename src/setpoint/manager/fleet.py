@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from setpoint.client import Client
-from setpoint.controller import Controller, RunningController
+from setpoint.concurrency import end, every
+from setpoint.controller import Controller, RunningController, UnderWay
 from setpoint.controller.controller import Source
 from setpoint.controller.predicates import Test
 from setpoint.manager.cluster import DRAIN, Cluster, Host, Read
@@ -180,16 +181,14 @@ class Fleet:
         del self._clusters[cluster.name]
         for listener in self._listeners:
             listener.left(cluster)
-        await asyncio.gather(*(cluster.end(leading=leading, within=DRAIN) for leading in (True, False)))
+        await every(*(cluster.end(leading=leading, within=DRAIN) for leading in (True, False)))
         await self._end_caches(cluster)
 
     async def _end_caches(self, cluster: Cluster) -> None:
         task = self._caches.pop(cluster, None)
         if task is None:  # ended by the fleet's own end
             return
-        task.cancel()
-        while not task.done():
-            await asyncio.wait({task})
+        await end([task])
         await cluster.send_last_events()
 
     def listen(self, listener: FleetListener) -> Callable[[], None]:
@@ -223,8 +222,10 @@ class Fleet:
             await asyncio.Event().wait()
         finally:
             self._started = False
-            await asyncio.gather(*(self._end_caches(cluster) for cluster in list(self._caches)))
-            self._clusters.clear()
+            try:
+                await every(*(self._end_caches(cluster) for cluster in list(self._caches)))
+            finally:
+                self._clusters.clear()
 
     async def work(self, stopping: asyncio.Event, *, leading: bool) -> None:
         self._working.add(leading)
@@ -236,7 +237,7 @@ class Fleet:
             within = None  # the manager has its own deadline
         finally:
             self._working.discard(leading)
-            await asyncio.gather(*(cluster.end(leading=leading, within=within) for cluster in self))
+            await every(*(cluster.end(leading=leading, within=within) for cluster in self))
 
 
 class FleetListener(Protocol):
@@ -287,3 +288,12 @@ class FleetWork:
 
     def stop(self) -> None:
         self._stopping.set()
+
+    def under_way(self) -> list[UnderWay]:
+        """The reconciles under way in all clusters."""
+        return [
+            each._replace(key=f"{run.name} {each.key}")
+            for run in self._fleet.runs().values()
+            if run.controller.leader_only is self._leading
+            for each in run.under_way()
+        ]

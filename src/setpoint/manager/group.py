@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+import logging
+from collections.abc import Callable, Iterable
+from typing import Any, Final, Protocol, runtime_checkable
+
+from setpoint.concurrency import end, stack_of, until
+from setpoint.controller import UnderWay
+
+logger = logging.getLogger("setpoint.manager")
+CANCEL_WITHIN: Final = 10.0
+"""Seconds that what was cancelled has for its clean-up."""
 
 
 class Runnable(Protocol):
@@ -22,12 +30,22 @@ class Stoppable(Protocol):
     def stop(self) -> None: ...
 
 
+@runtime_checkable
+class Busy(Protocol):
+    """A runnable that can say which keys it is working on."""
+
+    name: str
+
+    def under_way(self) -> Iterable[UnderWay]: ...
+
+
 class RunnableEnded(Exception):
     """A runnable returned although nobody had asked it to."""
 
 
 class Group:
-    """Runnables with their tasks. The group owns the tasks: `stop` or `cancel` awaits every one of them.
+    """Runnables with their tasks. The group owns the tasks: `stop` and `cancel` await every one of them, and say which
+    one does not end.
 
     ``on_end`` is called with the error when a runnable fails, or returns without being asked to.
     """
@@ -37,6 +55,9 @@ class Group:
         self._on_end = on_end
         self._waiting: list[tuple[Runnable, bool]] = []
         self._tasks: dict[asyncio.Task[None], Runnable] = {}
+        self._let_go: set[asyncio.Task[None]] = set()
+        self.hanging: list[str] = []
+        """What did not end although it was cancelled."""
         self._started = False
         self._stopping = False
 
@@ -59,19 +80,15 @@ class Group:
         for task, runnable in list(self._tasks.items()):
             ready = getattr(runnable, "ready", None)
             if isinstance(ready, asyncio.Event):
-                waiting = asyncio.ensure_future(ready.wait())
-                try:
-                    await asyncio.wait((task, waiting), return_when=asyncio.FIRST_COMPLETED)
-                finally:
-                    waiting.cancel()
+                await until(ready, task)
 
-    async def stop(self, deadline: float | None) -> bool:
+    async def stop(self, deadline: float | None, *, within: float = CANCEL_WITHIN) -> bool:
         """Asks everything to end, waits until the loop's time ``deadline`` (None: for ever), then cancels the rest.
 
         Returns whether everything ended by itself.
         """
         self._stopping = True
-        tasks = set(self._tasks)
+        tasks = self._tasks.keys() - self._let_go
         for task in tasks:
             runnable = self._tasks[task]
             if isinstance(runnable, Stoppable):
@@ -80,42 +97,62 @@ class Group:
                 task.cancel()
         loop = asyncio.get_running_loop()
         late: set[asyncio.Task[None]] = set()
-        if tasks:
-            timeout = None if deadline is None else max(deadline - loop.time(), 0.0)
-            _, late = await asyncio.wait(tasks, timeout=timeout)
-        await self.cancel()
+        try:
+            if tasks:
+                timeout = None if deadline is None else max(deadline - loop.time(), 0.0)
+                _, late = await asyncio.wait(tasks, timeout=timeout)
+        finally:
+            await self.cancel(within=within)
         return not late
 
-    async def cancel(self) -> None:
-        """Cancels everything and waits for it."""
+    async def cancel(self, *, within: float = CANCEL_WITHIN) -> None:
+        """Cancels everything and waits for it, for ``within`` seconds; what swallows the cancellation is cancelled once
+        more after half of them.
+
+        This group lets go of what still runs then. It is logged with its stack, and named in `hanging`.
+        """
         self._stopping = True
-        for task in self._tasks:
-            task.cancel()
-        while self._tasks:
-            # A second cancellation of whoever waits here must not leave tasks without an owner.
-            await asyncio.wait(set(self._tasks))
-            await asyncio.sleep(0)
+        try:
+            await end(self._tasks.keys() - self._let_go, within=within)
+        finally:
+            for task in self._tasks:
+                if task not in self._let_go:
+                    self._let_go.add(task)
+                    self.hanging += tell_of_hanging(self._tasks[task], task, within)
 
     def _start_waiting(self) -> None:
-        for runnable, may_end in self._waiting:
-            name = getattr(runnable, "name", "") or type(runnable).__name__
-            task = asyncio.get_running_loop().create_task(runnable.run(), name=f"{self.name}: {name}")
+        while self._waiting:
+            runnable, may_end = self._waiting.pop(0)
+            task = asyncio.get_running_loop().create_task(runnable.run(), name=f"{self.name}: {_name(runnable)}")
             self._tasks[task] = runnable
             task.add_done_callback(lambda task, may_end=may_end: self._ended(task, may_end))  # type: ignore[misc]
-        self._waiting.clear()
 
     def _ended(self, task: asyncio.Task[None], may_end: bool) -> None:
         runnable = self._tasks.pop(task)
-        if task.cancelled():
-            problem: BaseException | None = None
-        else:
-            problem = task.exception()
+        problem = None if task.cancelled() else task.exception()
         if problem is not None:
             self._on_end(_reason(problem))
         elif not self._stopping and not may_end:
             how = "was cancelled" if task.cancelled() else "returned"
-            name = getattr(runnable, "name", "") or repr(runnable)
-            self._on_end(RunnableEnded(f"{name} {how} although nothing asked it to"))
+            self._on_end(RunnableEnded(f"{_name(runnable)} {how} although nothing asked it to"))
+
+
+def tell_of_hanging(runnable: Runnable, task: asyncio.Task[Any], within: float) -> list[str]:
+    """Logs where a task that does not end is, by the keys that it is working on if it knows; returns their names."""
+    found = {}
+    if isinstance(runnable, Busy):
+        found = {f"{runnable.name} {each.key}": each.stack() for each in runnable.under_way()}
+    if not found:
+        found = {_name(runnable): stack_of(task)}
+    for name, stack in found.items():
+        where = "\n".join(f"  {line}" for line in stack)
+        logger.error("does not end although it was cancelled %g s ago; it is at\n%s", within, where,
+                     extra={"fields": {"what": name}})  # fmt: skip
+    return list(found)
+
+
+def _name(runnable: Runnable) -> str:
+    return getattr(runnable, "name", "") or type(runnable).__name__
 
 
 def _reason(problem: BaseException) -> BaseException:

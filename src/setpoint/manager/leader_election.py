@@ -23,6 +23,7 @@ from setpoint.client import (
     NotFound,
     TransportError,
 )
+from setpoint.concurrency import TaskScope
 from setpoint.meta import MicroTime
 from setpoint.meta.names import dns1123_subdomain
 from setpoint.models.coordination_v1 import Lease, LeaseSpec
@@ -112,6 +113,8 @@ class LeaderElector:
         self._observed_at = 0.0
         self._reported = ""
         self._renewed_at = float("-inf")
+        self._trouble = ""
+        """Why the last try came to nothing, where it was not for another leader."""
 
     @property
     def leader(self) -> str:
@@ -178,8 +181,9 @@ class LeaderElector:
             deadline = self._renewed_at + self.election.renew_deadline
             while True:
                 if loop.time() >= deadline:
+                    why = f": {self._trouble}" if self._trouble else ""
                     raise LeadershipLost(
-                        f"the lease {self._name} was not renewed in {self.election.renew_deadline:g} s"
+                        f"the lease {self._name} was not renewed in {self.election.renew_deadline:g} s{why}"
                     )
                 if await self._try(until=deadline):
                     break
@@ -227,22 +231,26 @@ class LeaderElector:
             LeadershipLost: the work was cancelled because the lease was lost.
         """
         await self.acquire()
-        working = asyncio.ensure_future(work())
-        renewing = asyncio.ensure_future(self.renew())
+        renewing: asyncio.Task[None] | None = None
         try:
-            await asyncio.wait((working, renewing), return_when=asyncio.FIRST_COMPLETED)
+            async with TaskScope() as lease:
+                renewing = lease.start(self.renew())
+                try:
+                    await self._work(work, renewing)
+                except Exception as problem:
+                    if not renewing.done() or (lost := renewing.exception()) is None:
+                        raise
+                    lost.add_note(f"then also: {type(problem).__name__}: {problem}")
         finally:
-            lost = renewing.done()
-            if not working.done():
-                working.cancel()
-            await asyncio.gather(working, return_exceptions=True)
-            renewing.cancel()
-            await asyncio.gather(renewing, return_exceptions=True)
-            if self.election.release_on_cancel and not lost:
+            if self.election.release_on_cancel and (renewing is None or renewing.cancelled()):
                 await self.release()
-        if lost:
-            renewing.result()
-        working.result()
+
+    async def _work(self, work: Callable[[], Awaitable[None]], renewing: asyncio.Task[None]) -> None:
+        async def working() -> None:
+            await work()
+
+        async with TaskScope() as scope:
+            await asyncio.wait((scope.start(working()), renewing), return_when=asyncio.FIRST_COMPLETED)
 
     # -- one try -------------------------------------------------------------------------------------------------------
 
@@ -252,11 +260,14 @@ class LeaderElector:
         limit = loop.time() + self.election.request_timeout
         try:
             async with asyncio.timeout_at(limit if until is None else min(limit, until)):
-                return await self._acquire_or_renew()
+                led = await self._acquire_or_renew()
+                self._trouble = ""
+                return led
         except TimeoutError:
             problem = "no answer in time"
         except (ApiError, TransportError) as error:
             problem = str(error)
+        self._trouble = problem
         logger.warning("could not write the lease", extra={"fields": {**self._fields(), "error": problem}})
         return False
 

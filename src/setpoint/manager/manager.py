@@ -13,6 +13,7 @@ from typing import Any, Literal, Self
 
 from setpoint.cache import InformerFactory
 from setpoint.client import Client
+from setpoint.concurrency import TaskScope, end, until
 from setpoint.controller import BoundLogger, Controller, RunningController
 from setpoint.controller.events import EventRecorder
 from setpoint.manager.cluster import Host
@@ -20,7 +21,7 @@ from setpoint.manager.fence import FencedTransport
 from setpoint.manager.fleet import ClusterHealth, Fleet
 from setpoint.manager.group import Group, Runnable
 from setpoint.manager.health import HealthChecks
-from setpoint.manager.leader_election import LeaderElection, LeaderElector
+from setpoint.manager.leader_election import LeaderElection, LeaderElector, LeadershipLost
 from setpoint.manager.leader_shard import LeaderShard
 from setpoint.manager.metrics import ProcessMetrics
 from setpoint.manager.servers import Servers
@@ -46,7 +47,9 @@ class Manager:
     *Guarantees*
 
     - A runnable that fails, or returns unasked, ends the manager: `run` raises what it failed with.
-    - When the lease is lost, all work of the leader is cancelled at once, and `run` raises `LeadershipLost`.
+    - When the lease is lost, all work of the leader is cancelled at once, and `run` raises `LeadershipLost`. What does
+      not end before others may take over is named in the log, with its stack, and left alone.
+    - So is what does not end in the order of a stop, 10 s after it was cancelled; the lease is not given back then.
     - A new leader begins when its caches show what the last one wrote, however late they are.
     - Two managers share nothing.
 
@@ -140,6 +143,8 @@ class Manager:
         self._ended: BaseException | None = None
         self._end = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
+        self._renewing: asyncio.Task[None] | None = None
+        self._lost: LeadershipLost | None = None
         self._body: asyncio.Task[Any] | None = None
         self._aborted = False
         self._state = "new"
@@ -241,32 +246,22 @@ class Manager:
         if self._state != "new":
             raise RuntimeError("a manager runs once; make another one")
         self._state = "running"
-        renewing: asyncio.Task[None] | None = None
-        lost = False
         try:
-            ending = asyncio.ensure_future(self._end.wait())
-            starting = asyncio.ensure_future(self._start())
-            beside: list[asyncio.Future[Any]] = [ending, starting]
             try:
-                await asyncio.wait(beside, return_when=asyncio.FIRST_COMPLETED)
-                if not ending.done():
-                    starting.result()
-                    waited: set[asyncio.Future[Any]] = {ending}
-                    if self.elector is not None:
-                        renewing = asyncio.ensure_future(self.elector.renew())
-                        waited.add(renewing)
-                        beside.append(asyncio.ensure_future(self._groups["leader"].start()))
-                    await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
-                    lost = renewing is not None and renewing.done()
+                async with TaskScope() as lease:
+                    try:
+                        await self._live(lease)
+                    finally:
+                        await self._stop()
             finally:
-                for future in beside:
-                    future.cancel()
-                await asyncio.gather(*beside, return_exceptions=True)
-        finally:
-            await self._stop(lost=lost, renewing=renewing)
-        if lost:
-            assert renewing is not None
-            renewing.result()
+                await self._leave()
+        except Exception as problem:
+            self._noted(problem)
+            raise
+        if self._lost is not None:
+            if hanging := ", ".join(self._hanging()):
+                self._lost = LeadershipLost(f"{self._lost}; what was cancelled does not end: {hanging}")
+            raise self._noted(self._lost)
         if self._ended is not None:
             raise self._ended
 
@@ -282,15 +277,11 @@ class Manager:
         body = asyncio.current_task()
         assert body is not None
         running = self._running = asyncio.get_running_loop().create_task(self.run(), name="manager")
-        started = asyncio.ensure_future(self.started.wait())
         try:
-            await asyncio.wait((running, started), return_when=asyncio.FIRST_COMPLETED)
+            await until(self.started, running)
         except BaseException:
-            running.cancel()
-            await asyncio.wait((running,))  # nobody who leaves the block would
+            await end([running])  # nobody who leaves the block would
             raise
-        finally:
-            started.cancel()
         if running.done():
             running.result()
 
@@ -313,6 +304,35 @@ class Manager:
         self.stop()
         await self._running
 
+    async def _live(self, lease: TaskScope) -> None:
+        """From the start to the moment at which something has to end. Raises what could not be started.
+
+        Keeps the lease in a task of the scope ``lease``, which outlives this.
+        """
+        async with TaskScope() as scope:
+            ending = scope.start(self._end.wait())
+            starting = scope.start(self._start())
+            await scope.first()
+            if ending.done():
+                return
+            starting.result()
+            beside: set[asyncio.Task[Any]] = {ending}
+            if self.elector is not None:
+                self._renewing = lease.start(self._renew(self.elector))
+                leading = scope.start(self._groups["leader"].start())
+                beside.add(self._renewing)
+                await asyncio.wait((*beside, leading), return_when=asyncio.FIRST_COMPLETED)
+                if leading.done():
+                    leading.result()
+            await asyncio.wait(beside, return_when=asyncio.FIRST_COMPLETED)
+
+    async def _renew(self, elector: LeaderElector) -> None:
+        """Until the lease is lost."""
+        try:
+            await elector.renew()
+        except LeadershipLost as problem:
+            self._lost = problem
+
     async def _start(self) -> None:
         """Up to being elected; without an election, everything."""
         await self._groups["servers"].start()
@@ -328,34 +348,66 @@ class Manager:
             await self._groups["leader"].start()
         self.elected.set()
 
-    async def _stop(self, *, lost: bool, renewing: asyncio.Task[None] | None) -> None:
+    async def _stop(self) -> None:
         self._state = "stopping"
         loop = asyncio.get_running_loop()
         deadline = None if self.shutdown_timeout is None else loop.time() + self.shutdown_timeout
         clean = True
         try:
-            if lost:
-                await self._groups["leader"].cancel()
+            if self._lost is not None:
+                await self._groups["leader"].cancel(within=self._lost_within)
             for name in ("others", "leader", "caches", "servers"):
                 group: GroupName = name
-                clean = await self._groups[group].stop(deadline) and clean
+                stop = self._stop_leading if group == "leader" else self._groups[group].stop
+                clean = await stop(deadline) and clean
         finally:
             for group_left in self._groups.values():
                 await group_left.cancel()
-            if renewing is not None:
-                renewing.cancel()
-                await asyncio.gather(renewing, return_exceptions=True)
-            if self.elector is not None and not lost and self.elector.election.release_on_cancel:
-                if self.elector.is_leader:
-                    self._tell_of_lease("stopped leading")
-                await self.elector.release()
-            if self.shards is not None:
-                await self.shards.release()
+            if not clean:
+                self.log.warning("not everything ended in time; the rest was cancelled")
+
+    async def _stop_leading(self, deadline: float | None) -> bool:
+        """Lets the leader's work end, at most for as long as this process leads."""
+        group, renewing = self._groups["leader"], self._renewing
+        if renewing is None or renewing.done():
+            return await group.stop(deadline)
+        async with TaskScope() as scope:
+            stopping = scope.start(group.stop(deadline, within=self._lost_within))
+            await asyncio.wait((stopping, renewing), return_when=asyncio.FIRST_COMPLETED)
+        return not stopping.cancelled() and stopping.result()
+
+    async def _leave(self) -> None:
+        """Gives back what others wait for, when nothing runs any more that relies on it."""
+        lost, hanging = self._lost is not None, self._hanging()
+        if self.elector is not None and not lost and not hanging and self.elector.election.release_on_cancel:
+            if self.elector.is_leader:
+                self._tell_of_lease("stopped leading")
+            await self.elector.release()
+        if self.shards is not None and not hanging:
+            await self.shards.release()
         if not lost:
             await self.recorder.flush()
         self._state = "stopped"
-        if not clean:
-            self.log.warning("not everything ended in time; the rest was cancelled")
+
+    @property
+    def _lost_within(self) -> float:
+        """Seconds between the loss of the lease and the moment from which others may take over."""
+        assert self.elector is not None
+        return self.elector.election.lease_duration - self.elector.election.renew_deadline
+
+    def _hanging(self) -> list[str]:
+        """What does not end although it was cancelled."""
+        return [name for group in self._groups.values() for name in group.hanging]
+
+    def under_way(self) -> list[str]:
+        """The reconciles under way: controller, key, and for how long."""
+        return [f"{run.name} {each}" for run in self._runs().values() for each in run.under_way()]
+
+    def _noted(self, problem: Exception) -> Exception:
+        """``problem``, with what else went wrong."""
+        if self._ended is not None and self._ended is not problem:
+            problem.add_note(f"then also: {type(self._ended).__name__}: {self._ended}")
+        return problem
 
     def _tell_of_lease(self, what: str) -> None:
         """As an event about the Lease, as client-go's elections do."""
