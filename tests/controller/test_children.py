@@ -205,7 +205,7 @@ async def test_what_belongs_to_nobody_is_taken_over_only_when_asked_for() -> Non
     async with bare(keeping(as_many_as_said)) as world:
         await world.create(config("a-0", precious="yes"))
         await world.create(widget(size=1))
-        await world.settle(1)
+        await world.settle(1, failing=True)
         assert (await world.get(ConfigMap, "a-0")).data == {"precious": "yes"}
         condition = (await world.get(Widget, "a")).status.conditions[0]
         assert (condition.reason, condition.status) == ("AdoptionError", "False")
@@ -228,7 +228,7 @@ async def test_what_belongs_to_another_object_is_never_touched() -> None:
         child.metadata.owner_references = [other.owner_reference()]
         await world.create(child)
         await world.create(widget(size=1))
-        await world.settle(1)
+        await world.settle(1, failing=True)
         assert (await world.get(ConfigMap, "a-0")).data == {"precious": "yes"}
         condition = (await world.get(Widget, "a")).status.conditions[0]
         assert condition.reason == "AdoptionError"
@@ -468,7 +468,7 @@ async def test_what_the_server_refuses_is_asked_for_by_one_child_when_the_key_ha
 
     async with bare(keeping(want), transport=wires) as world:
         await world.create(widget())
-        await world.settle(0)
+        await world.settle(0, failing=True)
         await advance(1)
         attempts = len(world.running("widget").timeline.of("default/a"))
         assert attempts > 3
@@ -495,7 +495,7 @@ async def test_of_several_failures_each_is_told() -> None:
     async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires) as world:
         wires.wire.before = before
         await world.create(widget(size=9))
-        await world.settle(0)
+        await world.settle(0, failing=True)
         assert [str(problem) for problem in problems[0].exceptions] == ["no way"] * 7
         assert "keep(ConfigMap): 7 children failed; TransportError: no way" in str(problems[0])
         wires.wire.before = lambda request: None

@@ -449,7 +449,7 @@ async def test_returning_nonsense_is_an_error_that_says_what_to_return() -> None
         return True
 
     async with bare(sp.Controller(ConfigMap, reconcile), objects=[config("a")]) as world:
-        await world.settle(0)
+        await world.settle(0, failing=True)
         (attempt,) = world.running("configmap").timeline.of("default/a")
         assert "return done()" in attempt.detail
 
@@ -936,7 +936,7 @@ async def test_an_object_without_our_finalizer_is_not_cleaned_up() -> None:
     async with bare(sp.Controller(Widget, nothing).finalize(clean_up), transport=wires) as world:
         wires.wire.before = lambda request: lost_answer(request) if request.method == "PATCH" else None
         made = await world.create(held)
-        await world.settle(1)
+        await world.settle(1, failing=True)
         await world.delete(made)
         wires.wire.before = lambda request: None
         await world.settle()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
+
+import pytest
 
 import setpoint as sp
 from setpoint.models.core_v1 import ConfigMap, Pod
-from setpoint.testing import VirtualTimeLoop, cluster, run
+from setpoint.testing import VirtualTimeLoop, cluster, run, virtual_time
 
 
 class CountingLoop(VirtualTimeLoop):
@@ -54,3 +57,84 @@ def test_a_control_plane_costs_a_controllers_quiet_hour_nothing() -> None:
     alone, beside = moves_of(main(False)), moves_of(main(True))
     assert beside <= alone + 20  # the controller's own watch ends at other times, drawn by chance
     assert alone < 120
+
+
+async def refuses(obj: ConfigMap, ctx: sp.Context) -> None:
+    raise RuntimeError(f"{obj.name} is not to my taste\nsecond line")
+
+
+@virtual_time
+async def test_settling_tells_of_a_key_that_fails_for_ever_and_with_what() -> None:
+    async with cluster(sp.Controller(ConfigMap, refuses), control_plane=False) as world:
+        await world.create(ConfigMap.named("some"))
+        with pytest.raises(sp.testing.NotSettled) as told:
+            await world.settle()
+        line = (
+            r"configmap: default/some has failed \d+ times in a row, lastly with RuntimeError: some is not to my taste$"
+        )
+        assert re.search(line, str(told.value), re.M)
+        await world.settle(failing=True)
+
+
+@virtual_time
+async def test_a_retry_that_waits_for_something_is_settled() -> None:
+    async def waits(obj: ConfigMap, ctx: sp.Context) -> sp.Outcome:
+        return sp.retry("it rains")
+
+    async with cluster(sp.Controller(ConfigMap, waits), control_plane=False) as world:
+        await world.create(ConfigMap.named("some"))
+        await world.settle()
+
+
+def test_a_failed_test_tells_each_error_of_its_reconciles_once() -> None:
+    @virtual_time
+    async def fails() -> None:
+        async with cluster(sp.Controller(ConfigMap, refuses), control_plane=False) as world:
+            await world.create(ConfigMap.named("some"))
+            await world.create(ConfigMap.named("other"))
+            await world.settle(failing=True)
+            raise AssertionError("three pods are wanted")
+
+    with pytest.raises(AssertionError, match="three pods are wanted") as raised:
+        fails()
+    (note,) = raised.value.__notes__
+    assert note.splitlines()[0] == "reconciles that failed:"
+    told = sorted(re.sub(r"\d+", "N", line) for line in note.splitlines()[1:])
+    assert told == [
+        "  configmap: default/other: RuntimeError: other is not to my taste (N times)",
+        "  configmap: default/some: RuntimeError: some is not to my taste (N times)",
+    ]
+
+
+@virtual_time
+async def test_what_never_comes_is_told_with_the_last_errors() -> None:
+    async def gives_up(obj: ConfigMap, ctx: sp.Context) -> None:
+        if obj.name == "hopeless":
+            raise sp.TerminalError("there is no such flavour")
+        await refuses(obj, ctx)
+
+    async with cluster(sp.Controller(ConfigMap, gives_up), control_plane=False) as world:
+        await world.create(ConfigMap.named("some"))
+        await world.create(ConfigMap.named("hopeless"))
+        with pytest.raises(AssertionError) as told:
+            await world.eventually(lambda: False, within=5, why="no pods")
+        text = str(told.value)
+        assert text.startswith("no pods\n")
+        assert "default/some: delayed: RuntimeError: some is not to my taste" in text
+        assert "default/hopeless: given up: TerminalError: there is no such flavour" in text
+
+
+def test_waiting_looks_when_something_is_due_and_not_all_the_time() -> None:
+    looks = 0
+
+    def look() -> bool:
+        nonlocal looks
+        looks += 1
+        return asyncio.get_running_loop().time() >= 3600
+
+    async def main() -> None:
+        async with cluster() as world:
+            await world.eventually(look, within=7200)
+
+    run(main())
+    assert looks < 20

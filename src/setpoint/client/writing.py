@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import Any, TypeVar, overload
 
 import msgspec
@@ -205,7 +206,8 @@ class Writing(ClientBase):
         """Server-side apply (KEP-555): what ``obj`` says becomes so, and this field manager owns it.
 
         Fields that this manager applied before and ``obj`` does not mention any more are removed; all others stay.
-        What only the server may say (uid, resourceVersion, managedFields, status and the like) is left out. With
+        What only the server may say (uid, resourceVersion, managedFields, status and the like) is left out, and a
+        Secret's ``string_data`` is sent as ``data``. With
         ``subresource="status"`` it is the status that is sent.
 
         Raises:
@@ -348,6 +350,10 @@ def configuration_of(obj: Object, namespace: str, subresource: str) -> dict[str,
     document["metadata"] = metadata
     if not subresource:
         document.pop("status", None)
+    if "stringData" in document and (document.get("apiVersion"), document.get("kind")) == ("v1", "Secret"):
+        # Write-only: a server that is sent it makes it ``data``, and another change of the object at every apply.
+        texts = {name: b64encode(text.encode()).decode() for name, text in document.pop("stringData").items()}
+        document["data"] = {**document.get("data", {}), **texts}
     return document
 
 

@@ -30,6 +30,7 @@ def subscribe(run: RunningController[Any], watch: Watch) -> HandlerRegistration 
     predicates, owns = watch.predicates, watch.role == "owns"
     primary = handler is itself
     causes, queue, metrics, echoes, seen = run.causes, run.queue, run.metrics, run.echoes, run.seen
+    orphans = run.orphans
     clock = asyncio.get_running_loop().time
 
     def deliver(old: Head | None, new: Head | None, change: str, version: str, priority: int) -> None:
@@ -77,6 +78,9 @@ def subscribe(run: RunningController[Any], watch: Watch) -> HandlerRegistration 
     def on_delete(head: Head, final_state_unknown: bool) -> None:
         if primary:
             seen.deleted(head.key)
+        elif owns:
+            for key in handler(head, None):
+                orphans.went(head.uid, key)
         deliver(head, None, "delete", head.resource_version, 0)
 
     return informer.add_event_handler(on_add=on_add, on_change=on_change, on_delete=on_delete, name=run.name)

@@ -3,8 +3,9 @@
 Two controllers that fight over a field, a value that the server writes differently from how it was sent, a timestamp
 in a status: each looks like honest work, write by write. Two things give them away, while the generation of the
 reconciled object stays the same: the rate of *changing* writes to one object, however different they are; and, at any
-pace, the *same* write of an object again and again, each time because that very object was changed. Such a key is
-slowed down, not stopped, and the log says which fields went to and fro and who manages them.
+pace, the *same* write of an object again and again, each time because that very object was changed. Where a controller
+writes what its own object asks for (its spec), each write makes a new generation, so there the generation counts for
+nothing. Such a key is slowed down, not stopped, and the log says which fields went to and fro and who manages them.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ MAX_OBJECTS: Final = 4096
 _REMEMBERED: Final = 4
 _LOOKS: Final = 8
 _NOTHING: Final = Sent()
+_ANY: Final = -1
+"""Stands for every generation."""
+_SAYS_NOTHING: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 _VERSION: Final = re.compile(rb'"resourceVersion":"[^"]*",?')
 """What a write was made for says nothing about what it is."""
 
@@ -40,7 +44,7 @@ Read = Callable[[Resource, ObjectKey], Awaitable[dict[str, Any] | None]]
 
 class HotLoopLimits(Struct, frozen=True, kw_only=True):
     """When a key counts as hot. All of it is about writes to one object that changed it, made for one generation of
-    the reconciled object.
+    the reconciled object; of those to the reconciled object's own spec, for all generations.
 
     ``writes`` of any sort in ``seconds``; or ``repeats`` of writes that were made in the same words before, and follow
     a change of just the written object, in ``within`` seconds. More than that is hot.
@@ -138,20 +142,24 @@ class HotLoopDetector:
         sent: Sent = _NOTHING,
         *,
         answering: bool = False,
+        own: bool = False,
     ) -> bool:
         """Counts a write of ``key`` that led to ``version`` of ``written``; True if that made the key hot.
 
-        ``answering`` says that the reconcile was caused by a change of ``written``.
+        ``answering`` says that the reconcile was caused by a change of ``written``, ``own`` that this is the
+        reconciled object itself.
         """
         limits = self._limits
         if not version or limits is None:
             return False
+        if own and asks(sent):
+            generation = _ANY
         now = asyncio.get_running_loop().time()
         counts = self._counts.pop(key, None) or {}
         self._counts[key] = counts
         if len(self._counts) > MAX_KEYS:
             del self._counts[next(iter(self._counts))]
-        place = (resource.plural, written)
+        place = (resource.plural if generation != _ANY else f"{resource.plural}/spec", written)
         count = counts.pop(place, None)
         if count is None or count.generation != generation:
             version_before = count.version if count is not None else ""
@@ -195,7 +203,7 @@ class HotLoopDetector:
         if slow is None:
             return 0.0
         now = asyncio.get_running_loop().time()
-        if now > slow.until + slow.ends_after or (generation is not None and generation != slow.generation):
+        if now > slow.until + slow.ends_after or (generation is not None and slow.generation not in (generation, _ANY)):
             self.forget(key)
             return 0.0
         held = now < slow.until
@@ -239,6 +247,18 @@ class HotLoopDetector:
                 "managers": _managers(found),
             },
         )
+
+
+def asks(sent: Sent) -> bool:
+    """Whether a write of an object says what is wanted, beside metadata and status."""
+    if not sent.body:
+        return False
+    if sent.content_type == PatchType.JSON.value:
+        operations = msgspec.json.decode(sent.body)
+        names = {each["path"].split("/")[1] for each in operations if each["op"] != "test" and "/" in each["path"]}
+    else:
+        names = set(msgspec.json.decode(sent.body, type=dict[str, msgspec.Raw]))
+    return not names <= _SAYS_NOTHING
 
 
 def _expire(counts: dict[tuple[str, ObjectKey], _Count], before: float) -> None:

@@ -86,9 +86,13 @@ class Reconciler(Generic[K]):
             informer = run.informers[self._gvr]
             obj = informer.lister.try_get(key)
             age = informer.age()
+            if obj is not None and (run.orphans.doubts(key) or run.orphans.is_gone(obj.uid)):
+                cached, obj, age = obj.uid, await self._read_live(key), None
+                run.orphans.asked(key, cached, obj.uid if obj is not None else "")
         if obj is None:
             run.barriers.forget(key)
             run.applied.forget(key)
+            run.orphans.forget(key)
             run.hot.forget(key)
             return None
         metadata = obj.metadata

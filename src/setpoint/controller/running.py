@@ -27,6 +27,7 @@ from setpoint.controller.exactly import KnownChildren
 from setpoint.controller.hotloop import HotLoopDetector
 from setpoint.controller.log import BoundLogger
 from setpoint.controller.metrics import ControllerMetrics, LoopMetrics
+from setpoint.controller.orphans import Orphans
 from setpoint.controller.reconciler import Reconciler
 from setpoint.controller.seen import Seen
 from setpoint.controller.shard import Shard, ShardGuard
@@ -94,6 +95,7 @@ class RunningController(Generic[K]):
         self.barriers = Barriers(self.informers)
         self.applied = AppliedChildren()
         self.children = KnownChildren()
+        self.orphans = Orphans()
         self.hot = HotLoopDetector(self.log, self._read_document, controller.hot_loop)
         self.echoes: dict[ObjectKey, tuple[str, ...]] = {}
         self.running: dict[ObjectKey, Context] = {}
@@ -253,7 +255,10 @@ class RunningController(Generic[K]):
         answering = any(
             cause.change == "update" and cause.key == key and cause.kind == kind for cause in context.causes
         )
-        if self.hot.wrote(context.key, generation, resource, key, resource_version, sent, answering=answering):
+        own = key == context.key and resource.gvr == self.controller.resource.gvr
+        if not own and resource.gvr in self.informers:
+            self.orphans.wrote(uid, deleted=verb == "delete")
+        if self.hot.wrote(context.key, generation, resource, key, resource_version, sent, answering=answering, own=own):
             self.metrics.hot_loops += 1
 
     def answered(self, context: Context, answer: Object, *, before: bytes | None = None) -> None:

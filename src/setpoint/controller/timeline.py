@@ -100,5 +100,9 @@ class Timeline:
             return []
         return list(present) if isinstance(present, deque) else [present]
 
+    def keys(self) -> list[ObjectKey]:
+        """The keys that are remembered; the one that was worked on last comes last."""
+        return list(self._attempts)
+
     def __len__(self) -> int:
         return len(self._attempts)

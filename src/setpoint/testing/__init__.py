@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .clusters import Cluster, cluster
     from .conversions import check_conversions
     from .objects import objects_of
+    from .trouble import NotSettled
 
 __all__ = [
     "EPOCH",
@@ -32,6 +33,7 @@ __all__ = [
     "Deadlock",
     "LeakedTasks",
     "Livelock",
+    "NotSettled",
     "TimeLimitExceeded",
     "UnhandledErrors",
     "VirtualTimeError",
@@ -48,6 +50,7 @@ __all__ = [
 
 _HOMES = {
     "Cluster": "clusters",
+    "NotSettled": "trouble",
     "check_conversions": "conversions",
     "cluster": "clusters",
     "objects_of": "objects",

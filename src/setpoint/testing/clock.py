@@ -124,6 +124,11 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
             if waiter in self._settling:
                 self._settling.remove(waiter)
 
+    def next_timer(self) -> float | None:
+        """The loop time at which the next timer is due, None if there is none. Nothing can change before that, unless
+        something is ready now or a thread works."""
+        return min((timer.when() for timer in self._scheduled if not timer.cancelled()), default=None)
+
     # Threads: while one works for this loop, its end is the next event, whatever the timers say.
 
     def run_in_executor(  # type: ignore[override]

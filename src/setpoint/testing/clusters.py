@@ -32,7 +32,8 @@ from setpoint.crd import CustomResource, crd_for
 from setpoint.manager import LeaderElection, Manager
 from setpoint.meta import LabelSelector, Object, Selector, resource_of
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
-from setpoint.testing.clock import EPOCH, settle
+from setpoint.testing.clock import EPOCH, VirtualTimeLoop, settle
+from setpoint.testing.trouble import NotSettled, described, errors_of, restless_keys
 from setpoint.webhook import Admission, Converter, Webhooks
 
 K = TypeVar("K", bound=Object)
@@ -122,16 +123,22 @@ class Cluster:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool | None:
+        if error is not None and (told := [line for each in self._running() for line in errors_of(each)]):
+            error.add_note("\n".join(("reconciles that failed:", *(f"  {line}" for line in told))))
         return await self._stack.__aexit__(kind, error, traceback)
 
     # -- time ----------------------------------------------------------------------------------------------------------
 
-    async def settle(self, patience: float = PATIENCE) -> None:
+    async def settle(self, patience: float = PATIENCE, *, failing: bool = False) -> None:
         """Until nothing is left to do: every event is delivered, every queue is empty, no reconcile is under way.
 
-        Retries (failures, ``retry()``, and whatever the control plane has put off) are followed for ``patience``
-        seconds of virtual time. Appointments that the controllers under test made with ``after()`` are not waited
-        for, so a controller that polls settles, too.
+        Retries (failures, ``retry()``, hot loops, and whatever the control plane has put off) are followed for
+        ``patience`` seconds of virtual time. Appointments that the controllers under test made with ``after()`` are
+        not waited for, so a controller that polls settles, too.
+
+        Raises:
+            NotSettled: after that a key still fails, or goes in circles; it says why. Not with ``failing``: a test
+                that is about failures goes on from there.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + patience
@@ -140,8 +147,14 @@ class Cluster:
             now = loop.time()
             due = self._next_due()
             if due is None or due > deadline:
-                return
+                break
             await asyncio.sleep(max(due - now, 0.0))
+        if not failing and (restless := [line for each in self._running() for line in restless_keys(each)]):
+            text = "\n  ".join(restless)
+            raise NotSettled(f"not settled after {patience:g} s:\n  {text}")
+
+    def _running(self) -> builtins.list[RunningController[Any]]:
+        return list(self.manager.controllers.values())
 
     async def eventually(
         self, condition: Callable[[], bool | Awaitable[bool]], *, within: float = 60.0, why: str = ""
@@ -159,8 +172,9 @@ class Cluster:
             if await held if inspect.isawaitable(held) else held:
                 return
             if loop.time() >= deadline:
-                raise AssertionError(why or f"not so within {within:g} s: {condition!r}\n{self.describe()}")
-            await asyncio.sleep(_STEP)
+                said = why or f"not so within {within:g} s: {condition!r}"
+                raise AssertionError(f"{said}\n{self.describe()}")
+            await asyncio.sleep(min(_next_event(), deadline) - loop.time())
 
     async def serve(self, *served: Admission[Any] | Converter) -> None:
         """Calls these webhooks, too, from now on; definitions of what they convert are applied with them.
@@ -174,30 +188,26 @@ class Cluster:
         return self.manager.controllers[name]
 
     def describe(self) -> str:
-        """What every controller under test is doing, for messages."""
-        lines = []
-        for name, running in self.manager.controllers.items():
-            lines.append(f"{name}: {running.state} {running.readiness()}".rstrip())
-            lines += [f"  {key}: {state}" for key, state in running.queue.states().items()]
-        return "\n".join(lines)
+        """What every controller under test is doing, and the last error of every key that has not been fine since,
+        for messages."""
+        return "\n".join(line for running in self._running() for line in described(running))
 
     def _next_due(self) -> float | None:
         """The loop time at which there is something to do again, None if there is nothing."""
-        now = asyncio.get_running_loop().time()
         due: list[float] = []
         running = [(each, False) for each in self.manager.controllers.values()]
         if self.control_plane is not None:
             running += [(each, True) for each in self.control_plane.manager.controllers.values()]
             if not self.control_plane.idle():
-                due.append(now + _STEP)
+                due.append(_next_event())
         for each, everything in running:
             if each.state in ("stopped", "new"):
                 continue
             if each.state != "running" or not each.idle():
-                due.append(now + _STEP)
+                due.append(_next_event())
             for key, state in each.queue.states().items():
                 at = each.queue.ready_at(key) if "delayed" in state else None
-                if at is not None and (everything or each.queue.num_requeues(key)):
+                if at is not None and (everything or each.queue.num_requeues(key) or key in each.hot.slowed):
                     due.append(at)
         return min(due, default=None)
 
@@ -258,6 +268,14 @@ class Cluster:
         name = definition["metadata"]["name"]
         while not (await self.client.get(CustomResourceDefinition, name)).is_established:  # noqa: ASYNC110
             await asyncio.sleep(_STEP)
+
+
+def _next_event() -> float:
+    """The loop time at which something may change again."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualTimeLoop)  # or there would have been no settling
+    due = loop.next_timer()
+    return loop.time() + _STEP if due is None else max(due, loop.time())
 
 
 def cluster(

@@ -1,0 +1,61 @@
+"""Trouble: what a test has to be told of controllers that fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from setpoint.controller import RunningController
+from setpoint.controller.timeline import Attempt
+from setpoint.meta import ObjectKey
+
+MAX_TOLD: Final = 20
+"""How many different errors of one controller are told."""
+
+
+class NotSettled(AssertionError):
+    """The controllers under test don't come to rest; the message names the keys, each with its last error."""
+
+
+def restless_keys(running: RunningController[Any]) -> Iterator[str]:
+    """The keys that fail again and again, or go in circles, each with why."""
+    for key in sorted(running.queue.states()):
+        slow = running.hot.slowed.get(key)
+        if slow is not None:
+            yield (
+                f"{running.name}: {key} goes in circles: each of its reconciles changes {slow.resource.kind} "
+                f"{slow.written} once more"
+            )
+        elif (last := _last(running, key)) is not None and last.result == "error" and last.next_in is not None:
+            times = running.queue.num_requeues(key)
+            yield f"{running.name}: {key} has failed {times} times in a row, lastly with {last.detail}"
+
+
+def described(running: RunningController[Any]) -> Iterator[str]:
+    """What the controller does, and what became of its keys that are not fine."""
+    yield f"{running.name}: {running.state} {running.readiness()}".rstrip()
+    states = running.queue.states()
+    for key in sorted({*states, *running.timeline.keys()}):
+        last = _last(running, key)
+        failed = last is not None and last.result != "success" and bool(last.detail)
+        if key in states or (failed and last is not None and last.result == "error"):
+            said = f": {last.detail}" if failed and last is not None else ""
+            yield f"  {key}: {states.get(key) or 'given up'}{said}"
+
+
+def errors_of(running: RunningController[Any]) -> Iterator[str]:
+    """Each error of each key that is remembered, once, with how often there was the same."""
+    told: dict[tuple[ObjectKey, str], int] = {}
+    for key in running.timeline.keys():  # noqa: SIM118 - a timeline is no mapping
+        for attempt in running.timeline.of(key):
+            if attempt.result == "error":
+                told[key, attempt.detail] = told.get((key, attempt.detail), 0) + 1
+    for (key, detail), times in list(told.items())[:MAX_TOLD]:
+        yield f"{running.name}: {key}: {detail}{f' ({times} times)' if times > 1 else ''}"
+    if len(told) > MAX_TOLD:
+        yield f"{running.name}: and {len(told) - MAX_TOLD} more"
+
+
+def _last(running: RunningController[Any], key: ObjectKey) -> Attempt | None:
+    attempts = running.timeline.of(key)
+    return attempts[-1] if attempts else None
