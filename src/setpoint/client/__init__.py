@@ -43,7 +43,14 @@ from setpoint.client.retry import DEFAULT_BACKOFF, DEFAULT_RETRY, Backoff, Retry
 from setpoint.client.tls import ClientCertificate
 from setpoint.client.transport import Request, Response, Transport, TransportError
 from setpoint.client.watch import EventType, Watch, WatchEvent
-from setpoint.client.websocket import CommandResult, CommandStream, PortStream, WebSocketTransport
+from setpoint.client.websocket import (
+    CommandResult,
+    CommandStream,
+    PortStream,
+    WebSocket,
+    WebSocketTransport,
+    connect_over,
+)
 
 __all__ = [
     "DEFAULT_BACKOFF",
@@ -105,8 +112,10 @@ __all__ = [
     "UnsupportedMediaType",
     "Watch",
     "WatchEvent",
+    "WebSocket",
     "WebSocketTransport",
     "WriteObserver",
+    "connect_over",
     "dynamic",
     "error_from",
     "in_cluster_config",

@@ -132,6 +132,8 @@ class HttpTransport(Transport):
                 async with self._waits.until(deadline, late(self.shown, request)):
                     connection = await pool.dial()
             try:
+                if request.allowed is not None:
+                    request.allowed()
                 connection.send(head, request.body, bare_head=request.method == "HEAD")
                 await connection.head(deadline, request.idle_timeout)
             except Broken as problem:

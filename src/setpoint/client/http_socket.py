@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -60,7 +60,7 @@ async def open_socket(
             options["proxy_headers"] = {"Proxy-Authorization": basic}
     stack = AsyncExitStack()
     try:
-        connector = aiohttp.TCPConnector(ssl=True if context is None else context)
+        connector = _connector(request.allowed)(ssl=True if context is None else context)
         session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
         await stack.enter_async_context(session)
         socket = await session.ws_connect(
@@ -75,11 +75,32 @@ async def open_socket(
         await stack.aclose()
         if isinstance(problem, aiohttp.WSServerHandshakeError):
             raise Rejected(problem.status, problem.message) from None
-        if isinstance(problem, Exception):
+        if isinstance(problem, Exception) and not isinstance(problem, TransportError):
             raise _explained(problem, request, config) from problem
         raise
     stack.push_async_callback(socket.close)
     return HttpSocket(socket, request, config, waits, stack)
+
+
+def _connector(allowed: Callable[[], None] | None) -> type[aiohttp.TCPConnector]:
+    """What makes connections; asks ``allowed`` when there is one, before the first byte goes over it."""
+    import aiohttp
+
+    if allowed is None:
+        return aiohttp.TCPConnector
+    asked = allowed
+
+    class Asking(aiohttp.TCPConnector):
+        async def connect(self, *args: Any, **options: Any) -> Any:
+            connection = await super().connect(*args, **options)
+            try:
+                asked()
+            except BaseException:
+                connection.close()
+                raise
+            return connection
+
+    return Asking
 
 
 class HttpSocket:

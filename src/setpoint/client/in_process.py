@@ -64,6 +64,8 @@ class _Exchange:
         if request.timeout is not None:
             deadline = asyncio.get_running_loop().time() + request.timeout
         async with transport._waits.until(deadline, f"no answer to {request.method} {request.path} in time"):
+            if request.allowed is not None:
+                request.allowed()
             answer = await transport._handler(request)
         self._response = _InProcessResponse(transport, request, answer, deadline)
         return self._response

@@ -7,7 +7,7 @@ Every byte to or from a server goes through a `Transport`. There are two here, `
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -45,6 +45,9 @@ class Request:
     ``path`` is not yet percent-encoded; nor are the parts of ``query``. Header names are lower-case. ``timeout`` is
     in seconds and covers connecting, the answer's head and its body; streams have None. ``idle_timeout`` is in
     seconds too: a stream without a byte for so long ends in a `TransportError`.
+
+    ``allowed`` is called at the last moment before the request is sent, each time that it is: when the credentials and
+    the connection are there. It refuses by raising a `TransportError`.
     """
 
     method: str
@@ -54,6 +57,7 @@ class Request:
     body: bytes | None = None
     timeout: float | None = DEFAULT_TIMEOUT
     idle_timeout: float | None = None
+    allowed: Callable[[], None] | None = field(default=None, compare=False, repr=False)
 
 
 class Response(ABC):

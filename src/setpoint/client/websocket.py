@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import msgspec
 
-from setpoint.client.base import ClientBase, named
+from setpoint.client.base import ClientBase
 from setpoint.client.errors import error_from_status
-from setpoint.client.transport import Request, TransportError
+from setpoint.client.transport import Request, Transport, TransportError
 from setpoint.meta import ObjectKey, Resource, Status
 
 if TYPE_CHECKING:
@@ -55,6 +55,19 @@ class WebSocketTransport(Protocol):
         TransportError: there was no answer.
         """
         ...
+
+
+def connect_over(
+    transport: Transport, request: Request, protocols: Sequence[str]
+) -> AbstractAsyncContextManager[WebSocket]:
+    """A WebSocket over ``transport``, for transports that wrap another one, too.
+
+    Raises:
+        TransportError: it has none.
+    """
+    if not isinstance(transport, WebSocketTransport):
+        raise TransportError(f"{request.path}: {type(transport).__name__} has no WebSockets", sent=False)
+    return transport.connect(request, protocols)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,12 +273,8 @@ class PodConnections(ClientBase):
     def _connect(
         self, key: ObjectKey, subresource: str, query: Sequence[tuple[str, str]], protocols: Sequence[str]
     ) -> AbstractAsyncContextManager[WebSocket]:
-        transport = self.transport
-        if not isinstance(transport, WebSocketTransport):
-            shown = named(_POD, subresource)
-            raise TransportError(f"{shown}: {type(transport).__name__} has no WebSockets", sent=False)
         path = _POD.path(namespace=key.namespace, name=key.name, subresource=subresource)
-        return transport.connect(Request("GET", path, tuple(query)), protocols)
+        return connect_over(self.transport, Request("GET", path, tuple(query)), protocols)
 
     def _pod_key(self, pod: Pod | str, namespace: str | None) -> ObjectKey:
         if isinstance(pod, str):

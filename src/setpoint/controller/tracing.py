@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from setpoint.client import Client, Request, Response, Transport
+from setpoint.client import Client, Request, Response, Transport, WebSocket, connect_over
 from setpoint.controller.cause import waited
 
 if TYPE_CHECKING:
@@ -87,6 +87,14 @@ class TracedTransport:
                 if response.status >= 400:
                     span.set_status(self._status)
                 yield response
+
+    @asynccontextmanager
+    async def connect(self, request: Request, protocols: Sequence[str]) -> AsyncIterator[WebSocket]:
+        """A WebSocket; the span lasts as long as it."""
+        attributes = {"http.request.method": request.method, "url.path": request.path}
+        with self._tracer.start_as_current_span(request.method, kind=self._kind, attributes=attributes):
+            async with connect_over(self._transport, request, protocols) as socket:
+                yield socket
 
     async def close(self) -> None:
         """The wrapped transport belongs to somebody else."""

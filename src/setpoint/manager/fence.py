@@ -6,10 +6,12 @@ that nobody else would catch.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from typing import Protocol
 
-from setpoint.client import Request, Response, Transport, TransportError
+from setpoint.client import Request, Response, Transport, TransportError, WebSocket, connect_over
 from setpoint.controller.context import current
 from setpoint.meta import ObjectKey
 
@@ -31,6 +33,9 @@ class Fence(Protocol):
 class FencedTransport:
     """A transport that refuses to write what another process may be writing by now. Reads pass.
 
+    The fence is asked when the request is made, and again just before it is sent: credentials and connections may have
+    taken longer than the lease. Commands in pods and connections to their ports count as writes.
+
     With ``reconciles_only`` the fence is asked about writes of reconciles alone, and of those alone that it guards: for
     a client that others use, too.
     """
@@ -43,16 +48,28 @@ class FencedTransport:
     def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
         """Raises `WriteRefused`."""
         if request.method not in ("GET", "HEAD", "OPTIONS"):
-            context, fence = current.get(), self._fence
-            if self._reconciles_only and (context is None or not context.guarded):
-                allowed = True
-            else:
-                allowed = fence.may_act() if context is None else fence.may_write(context.run_name, context.key)
-            if not allowed:
-                raise WriteRefused(
-                    f"{request.method} {request.path} refused: another process may have taken over by now", sent=False
-                )
+            request = self._fenced(request)
         return self._transport.send(request)
+
+    def connect(self, request: Request, protocols: Sequence[str]) -> AbstractAsyncContextManager[WebSocket]:
+        """Raises `WriteRefused`; and `TransportError` where the wrapped transport has no WebSockets."""
+        return connect_over(self._transport, self._fenced(request), protocols)
 
     async def close(self) -> None:
         """The wrapped transport belongs to somebody else."""
+
+    def _fenced(self, request: Request) -> Request:
+        context, fence, others = current.get(), self._fence, request.allowed
+        if self._reconciles_only and (context is None or not context.guarded):
+            return request
+
+        def allowed() -> None:
+            if not (fence.may_act() if context is None else fence.may_write(context.run_name, context.key)):
+                raise WriteRefused(
+                    f"{request.method} {request.path} refused: another process may have taken over by now", sent=False
+                )
+            if others is not None:
+                others()
+
+        allowed()
+        return replace(request, allowed=allowed)
