@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types models models-check bench-queue bench-client bench-informer bench-controller bench-webhook check clean
+.PHONY: help demo test test-strange mutation lint types models models-check bench-queue bench-client bench-informer bench-controller bench-webhook check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,14 @@ demo: $(VENV)/.run ## Chronos and Mykind on the embedded API server, end to end
 
 test: $(VENV)/.dev ## the whole test suite
 	$(BIN)/python -m pytest -n auto --dist worksteal -q
+
+test-strange: $(VENV)/.dev ## the suite on other days, in another zone and order, not as root; with its coverage
+	$(BIN)/python tools/test_strange.py --days 400 --coverage
+	$(BIN)/python tools/test_strange.py --days 41 -m wall_clock
+
+mutation: $(VENV)/.dev ## mutation testing of one module: make mutation MODULE=workqueue
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group mutation
+	$(BIN)/python tools/mutation.py $(MODULE)
 
 lint: $(VENV)/.dev ## ruff and the order of the rooms
 	$(BIN)/ruff check .
@@ -70,7 +78,7 @@ bench-controller: $(VENV)/.dev ## controllers beside controller-runtime's and ko
 bench-webhook: $(VENV)/.dev ## webhook servers beside controller-runtime's and kopf's
 	$(BIN)/python benchmarks/webhook.py $(ARGS)
 
-check: lint types models-check test demo ## all that CI runs
+check: lint types models-check test test-strange demo ## all that CI runs
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

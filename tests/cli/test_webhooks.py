@@ -25,6 +25,8 @@ from setpoint.models.core_v1 import Namespace, Secret
 from setpoint.webhook import ServiceTarget
 from setpoint.webhook.authority import issue, make_authority
 
+pytestmark = pytest.mark.wall_clock
+
 APP = Path(__file__).parents[2] / "examples" / "mykind" / "mykinds.py"
 GROUP = "grp.example.com"
 NAME = "mykinds.grp.example.com"

@@ -29,6 +29,8 @@ from setpoint.testing import run
 
 from .conftest import Answer, Server, Thing, answer, failure, listening
 
+pytestmark = pytest.mark.wall_clock
+
 V1 = "client.authentication.k8s.io/v1"
 
 

@@ -31,6 +31,8 @@ from setpoint.client import (
 from .certificates import make, server_context
 from .conftest import Answer, Server, Thing, answer, listening
 
+pytestmark = pytest.mark.wall_clock
+
 OK = answer({"metadata": {"name": "a"}})
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 

@@ -12,6 +12,8 @@ from .compare import differences
 from .known import KNOWN
 from .scripts import SCRIPTS
 
+pytestmark = pytest.mark.wall_clock
+
 RECORDED = Path(__file__).parent / "recorded"
 VERSIONS = sorted(path.name for path in RECORDED.iterdir())
 

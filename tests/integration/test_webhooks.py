@@ -23,6 +23,8 @@ from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from .conftest import Target
 from .kinds import until
 
+pytestmark = pytest.mark.wall_clock
+
 APP = textwrap.dedent(
     """
     from typing import Annotated

@@ -22,6 +22,8 @@ from setpoint.manager.access import ALLOWED_FOR, MAX_REMEMBERED, REFUSED_FOR, To
 from setpoint.manager.http_server import LOOK_EVERY, HttpServer
 from setpoint.testing import advance, virtual_time
 
+pytestmark = pytest.mark.wall_clock
+
 
 class Answered(Response):
     def __init__(self, body: bytes) -> None:

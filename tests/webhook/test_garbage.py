@@ -23,6 +23,8 @@ from setpoint.webhook.authority import issue, make_authority
 from .mykind import document, encoded, review
 from .serving import HOST, trusting
 
+pytestmark = pytest.mark.wall_clock
+
 APP = Path(__file__).parents[2] / "examples" / "mykind" / "mykinds.py"
 MUTATE = "/mutate-grp-example-com-v1alpha2-mykind"
 VALIDATE = "/validate-grp-example-com-v1alpha2-mykind"

@@ -28,6 +28,8 @@ from setpoint.webhook.serving import serve_webhooks
 from .mykind import VALIDATE, Mykind, document, encoded, mykind_admission, review
 from .serving import HOST, trusting
 
+pytestmark = pytest.mark.wall_clock
+
 APP = textwrap.dedent(
     """
     from setpoint.crd import CustomResource

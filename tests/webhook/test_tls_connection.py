@@ -18,6 +18,8 @@ from setpoint.webhook.authority import issue, make_authority
 from setpoint.webhook.tls import ServerTls
 from setpoint.webhook.tls_connection import LINGER, TlsConnection
 
+pytestmark = pytest.mark.wall_clock
+
 HANDSHAKE = 10.0
 VERSIONS = [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]
 

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import mykind as first
+import pytest
 from mykinds import Mykind, MykindSpec, MykindV1alpha1, MykindV1alpha1Spec, admission, controller, default_template
 
 import setpoint as sp
@@ -38,6 +39,8 @@ from setpoint.webhook import (
 from setpoint.webhook.authority import split
 
 from .load import Load, Owner, passer_by, reader
+
+pytestmark = pytest.mark.wall_clock
 
 DEFINITION = "mykinds.grp.example.com"
 SERVICE = ServiceTarget("mykind-webhook", "system")

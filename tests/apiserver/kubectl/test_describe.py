@@ -4,7 +4,11 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from .conftest import Kubectl, config_map, deployment, mykind, pod
+
+pytestmark = pytest.mark.wall_clock
 
 NODE = {
     "apiVersion": "v1",
