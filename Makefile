@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-strange mutation lint types models models-check bench-queue bench-client bench-informer bench-controller bench-webhook check clean
+.PHONY: help demo test test-lowest test-newest test-strange mutation lint types models models-check bench-queue bench-client bench-informer bench-controller bench-webhook check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,12 @@ test-strange: $(VENV)/.dev ## the suite on other days, in another zone and order
 mutation: $(VENV)/.dev ## mutation testing of one module: make mutation MODULE=workqueue
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group mutation
 	$(BIN)/python tools/mutation.py $(MODULE)
+
+test-lowest: $(VENV)/.made ## a part of it with the oldest dependencies that are allowed
+	$(BIN)/python tools/other_environments.py lowest
+
+test-newest: $(VENV)/.made ## the same part on the newest Python here, if there is a newer one
+	$(BIN)/python tools/other_environments.py newest
 
 lint: $(VENV)/.dev ## ruff and the order of the rooms
 	$(BIN)/ruff check .
@@ -78,7 +84,7 @@ bench-controller: $(VENV)/.dev ## controllers beside controller-runtime's and ko
 bench-webhook: $(VENV)/.dev ## webhook servers beside controller-runtime's and kopf's
 	$(BIN)/python benchmarks/webhook.py $(ARGS)
 
-check: lint types models-check test test-strange demo ## all that CI runs
+check: lint types models-check test test-strange test-lowest test-newest demo ## all that CI runs
 
 clean: ## remove the virtual environment and caches
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-lowest .venv-newest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
