@@ -14,6 +14,7 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 
 from setpoint.apps.failures import UsageError
+from setpoint.client.tls import default_context
 from setpoint.controller.explain import Explanation, Moment
 from setpoint.manager.debugging import PATH
 from setpoint.manager.http_server import is_loopback
@@ -40,7 +41,7 @@ def explain(
         SystemExit: no process could be asked, or none has such a controller; the message says why.
     """
     token = _token(token_file, addresses) if token_file is not None else ""
-    trust = _trust(ca_file) if ca_file is not None else None
+    trust = _trust(ca_file)
     answered, problems = asyncio.run(_ask(kind, key, addresses, token, trust))
     found = [(address, explanation) for address, explanations in answered for explanation in explanations]
     for number, (address, explanation) in enumerate(found):
@@ -136,7 +137,7 @@ def _clock(moment: datetime) -> str:
 
 
 async def _ask(
-    kind: str, key: str, addresses: Sequence[str], token: str, trust: ssl.SSLContext | None
+    kind: str, key: str, addresses: Sequence[str], token: str, trust: ssl.SSLContext
 ) -> tuple[list[tuple[str, list[Explanation]]], list[str]]:
     import aiohttp
 
@@ -148,7 +149,7 @@ async def _ask(
         for address in addresses:
             base = address if "://" in address else f"http://{address}"
             try:
-                async with session.get(f"{base.rstrip('/')}{PATH}?{query}", ssl=trust or True) as answer:
+                async with session.get(f"{base.rstrip('/')}{PATH}?{query}", ssl=trust) as answer:
                     body = await answer.read()
                     if answer.status == 200:
                         answered.append((address, msgspec.json.decode(body, type=list[Explanation])))
@@ -176,10 +177,10 @@ def _token(file: Path, addresses: Sequence[str]) -> str:
     return token
 
 
-def _trust(file: Path) -> ssl.SSLContext:
+def _trust(file: Path | None) -> ssl.SSLContext:
     """Raises `UsageError`."""
     try:
-        return ssl.create_default_context(cafile=str(file))
+        return default_context(cafile=str(file) if file is not None else None)
     except OSError as problem:
         raise UsageError(f"--ca-file {file} can't be used: {problem}") from None
 

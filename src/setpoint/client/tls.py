@@ -12,7 +12,18 @@ from pathlib import Path
 
 from setpoint.client.errors import ConfigError
 
-__all__ = ["ClientCertificate", "TlsConfig"]
+__all__ = ["ClientCertificate", "TlsConfig", "default_context"]
+
+
+def default_context(*, cafile: str | None = None, cadata: str | None = None) -> ssl.SSLContext:
+    """As `ssl.create_default_context`, and no stricter than Go, in which Kubernetes' programs are written.
+
+    Kubernetes' own certificates, and many private authorities', lack what Python insists on since 3.13, such as an
+    authority key identifier.
+    """
+    context = ssl.create_default_context(cafile=cafile, cadata=cadata)
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return context
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +83,13 @@ class TlsConfig:
         if self.ca_file is not None and not self.ca_data:
             check_readable(self.ca_file, "certificate authority", self.source)
         try:
-            context = ssl.create_default_context(
+            context = default_context(
                 cafile=None if self.ca_data or self.ca_file is None else str(self.ca_file),
                 cadata=self.ca_data.decode("ascii", "replace") if self.ca_data else None,
             )
         except ssl.SSLError as problem:
             shown = "certificate-authority-data" if self.ca_data else str(self.ca_file)
             raise ConfigError(f"{shown} holds no usable PEM certificate: {_reason(problem)}{where}") from None
-        # Kubernetes' own certificates, and many private CAs, lack what Python 3.13's strict mode insists on.
-        context.verify_flags &= ~getattr(ssl, "VERIFY_X509_STRICT", 0)
         if not self.verify:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE

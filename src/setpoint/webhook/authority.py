@@ -104,12 +104,7 @@ def issue(authority: Pair, names: Sequence[str], *, now: datetime, lifetime: tim
         .add_extension(_usage(**usage), critical=True)
         .add_extension(x509.ExtendedKeyUsage([x509.oid.ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.SubjectAlternativeName([_general_name(name) for name in names]), critical=False)
-        .add_extension(
-            x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(
-                issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
-            ),
-            critical=False,
-        )
+        .add_extension(_key_identifier(issuer), critical=False)
     )
     return _signed(builder, key, signer)
 
@@ -213,6 +208,16 @@ def _builder(subject: Any, issuer: Any, key: Any, now: datetime, until: datetime
         .not_valid_after(until.astimezone(UTC).replace(microsecond=0))
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     )
+
+
+def _key_identifier(issuer: Any) -> Any:
+    """How a certificate names the key that signed it; authorities made elsewhere may not say how theirs is called."""
+    x509, _ = _library()
+    try:
+        named = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
+    except x509.ExtensionNotFound:
+        return x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer.public_key())
+    return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(named)
 
 
 def _usage(**used: bool) -> Any:
