@@ -121,6 +121,28 @@ def test_definitions_have_all_versions_however_their_module_is_named(source: str
     assert [version["name"] for version in definition["spec"]["versions"]] == ["v1", "v1alpha1"]
 
 
+@pytest.mark.parametrize(
+    ("folder", "source"), [("mypkg", "hooks.py"), ("mypkg/api", "../hooks.py"), ("sub", "link.py")]
+)
+def test_relative_imports_work_from_within_the_package_and_through_a_link(
+    folder: str, source: str, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "sub" / "link.py").symlink_to(here / "my-operator.py")
+    (here / "sub" / "new_api.py").symlink_to(here / "new_api.py")
+    (here / "sub" / "old_api.py").symlink_to(here / "old_api.py")
+    monkeypatch.chdir(here / folder)
+    with loaded(source) as program:
+        assert len(served_by(program)) == 2
+
+
+def test_the_working_directory_is_a_package_if_it_is_one(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (here / "mypkg" / "__init__.py").write_text("from .hooks import admission\n")
+    monkeypatch.chdir(here / "mypkg")
+    for source in (".", "./", "__init__.py", "../mypkg", ".:admission"):
+        with loaded(source) as program:
+            assert len(served_by(program)) == 2
+
+
 def test_two_programs_with_modules_of_the_same_names_are_not_mixed_up(tmp_path: Path) -> None:
     for folder, field in (("before", "numpods"), ("after", "replicas")):
         api = OLD.replace("storage=False", "storage=True").replace("numpods", field)
@@ -138,10 +160,10 @@ def test_two_programs_with_modules_of_the_same_names_are_not_mixed_up(tmp_path: 
     [
         ("", "'': no such file; give a file (app.py), a package's folder, a module (package.module)"),
         ("missing.py", "missing.py: no such file"),
-        ("my_operator.py", "my_operator.py: no such file, is my-operator.py meant?"),
-        ("new_ap.py", "new_ap.py: no such file, is new_api.py meant?"),
-        ("./new_api", "./new_api: no such file, is ./new_api.py meant?"),
-        ("mypkg\\hooks.py", "mypkg\\hooks.py: no such file, is mypkg/hooks.py meant?"),
+        ("my_operator.py", "my_operator.py: no such file (is my-operator.py meant?)"),
+        ("new_ap.py", "new_ap.py: no such file (is new_api.py meant?)"),
+        ("./new_api", "./new_api: no such file (is ./new_api.py meant?)"),
+        ("mypkg\\hooks.py", "mypkg\\hooks.py: no such file (is mypkg/hooks.py meant?)"),
         ("C:\\app.py", "C:\\app.py: no such file"),
         ("C:\\app.py:admission", "C:\\app.py: no such file"),
         ("sub", "sub: this folder is not a package, as it has no __init__.py; name a file in it"),
@@ -152,7 +174,7 @@ def test_two_programs_with_modules_of_the_same_names_are_not_mixed_up(tmp_path: 
         ("mypkg.missing", "no module that can be imported: No module named 'mypkg.missing'"),
         ("no such.module", "no such.module: no such file"),
         (".hooks", ".hooks: no such file"),
-        ("mypkg.hooks:admision", "mypkg.hooks:admision: there is no admision in mypkg.hooks, is admission meant?"),
+        ("mypkg.hooks:admision", "mypkg.hooks:admision: there is no admision in mypkg.hooks (is admission meant?)"),
         ("mypkg/hooks.py:a b", "mypkg/hooks.py:a b: behind the colon goes a name, such as mypkg/hooks.py:controller"),
         ("new_api.py:", "new_api.py:: behind the colon goes a name"),
         ("empty.py", "empty.py defines nothing to serve: it needs an Admission"),

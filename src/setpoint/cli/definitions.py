@@ -45,7 +45,8 @@ def from_files(source: str) -> list[Document]:
             raise SourceError(f"{file}: {problem}") from None
         found += _parsed(text, str(file), needed=not path.is_dir())
     if not found:
-        raise SourceError(f"{source}: no {_KIND} in any of its {', '.join(SUFFIXES)} files")
+        classes = "; for its classes it would need an __init__.py" if [*path.glob("*.py")] else ""
+        raise SourceError(f"{source}: no {_KIND} in any of its {', '.join(SUFFIXES)} files{classes}")
     return found
 
 

@@ -123,9 +123,9 @@ def _hint(where: str) -> str:
     others = [str(path.with_name(each.name)) for each in path.parent.glob("*.py")] if where else []
     candidates = [where.replace("\\", "/"), f"{where}.py", where.replace("-", "_"), where.replace("_", "-")]
     found = [each for each in candidates if each != where and Path(each).is_file()] or get_close_matches(
-        where, others, 1
+        where, others, 1, 0.8
     )
-    return f", is {found[0]} meant?" if found else ""
+    return f" (is {found[0]} meant?)" if found else ""
 
 
 def _of_file(path: Path) -> _Place:
@@ -203,7 +203,7 @@ def _attribute(module: ModuleType, name: str, where: str) -> Any:
             found = getattr(found, part)
         else:
             near = get_close_matches(part, [each for each in dir(found) if not each.startswith("_")], 1)
-            meant = f", is {near[0]} meant?" if near else ""
+            meant = f" (is {near[0]} meant?)" if near else ""
             raise SourceError(f"{where}:{name}: there is no {part} in {getattr(found, '__name__', where)}{meant}")
     return found
 
