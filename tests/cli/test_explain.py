@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import pytest
 from tests.client.certificates import make
 from tests.manager.test_secure_metrics import Judge
 from tests.programs import program
 
 import setpoint as sp
 from setpoint.apiserver import ApiServer
+from setpoint.cli.explain import explain
 from setpoint.client import Client, InProcessTransport
 from setpoint.models.core_v1 import ConfigMap
 
@@ -104,3 +106,18 @@ async def test_a_process_that_asks_for_a_token_gets_one_and_nobody_else_does(tmp
         assert asked.err == [
             "setpoint: the token would go to manager.example.com:8080 in plain text: use https, or kubectl port-forward"
         ]
+
+
+@pytest.mark.parametrize("problem", [TimeoutError(), aiohttp.ServerTimeoutError()])
+def test_a_process_that_does_not_answer_in_time_is_told_so(
+    problem: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def never(*args: Any, **options: Any) -> Any:
+        raise problem
+
+    monkeypatch.setattr(aiohttp.ClientSession, "get", never)
+    with pytest.raises(SystemExit):
+        explain(kind="cm", key="default/a", addresses=["127.0.0.1:9"])
+    assert capsys.readouterr().err == (
+        "setpoint explain: 127.0.0.1:9: no answer within 10 s; is a manager with --metrics-bind-address there?\n"
+    )

@@ -143,7 +143,8 @@ async def test_applying_a_secret_with_texts_again_changes_nothing() -> None:
     async def reconcile(obj: Widget, ctx: sp.Context) -> None:
         await ctx.apply(Secret.named("child", data={"raw": b"\x00"}, string_data={"user": "me", "pass": "grün"}))
 
-    async with bare(sp.Controller(Widget, reconcile).owns(Secret)) as world:
+    wires = Wires()
+    async with bare(sp.Controller(Widget, reconcile).owns(Secret), transport=wires) as world:
         await world.create(widget())
         await world.settle()
         made = await world.get(Secret, "child")
@@ -152,3 +153,6 @@ async def test_applying_a_secret_with_texts_again_changes_nothing() -> None:
             await world.client.patch(Widget, "a", {"metadata": {"labels": {"turn": str(turn)}}})
             await world.settle()
         assert (await world.get(Secret, "child")).metadata.resource_version == made.metadata.resource_version
+        bodies = [request.body for request in wires.wire.requests if "/secrets/child" in request.path]
+        assert len(bodies) >= 4
+        assert not any(b"stringData" in (body or b"") for body in bodies), "which real servers take for a change"

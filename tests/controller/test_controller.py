@@ -15,10 +15,13 @@ from tests.tasks import stop
 
 import setpoint as sp
 from setpoint.apiserver import ApiServer
+from setpoint.apps.failures import reported
 from setpoint.cache import CacheSyncError, Head, InformerFactory
 from setpoint.client import ApiError, Client, Conflict, InProcessTransport, Request, TransportError
 from setpoint.controller import Cause, SyncContext, UndeclaredRead
 from setpoint.controller import predicates as p
+from setpoint.controller.explain import explain, summary
+from setpoint.controller.failures import INSTALL
 from setpoint.meta import ObjectKey, is_condition_true
 from setpoint.models.core_v1 import ConfigMap, Namespace, Node, Pod, Secret
 from setpoint.testing import advance, cluster, virtual_time
@@ -555,6 +558,53 @@ async def test_a_cache_that_the_server_refuses_fails_the_start_with_its_answer()
     with pytest.raises(CacheSyncError, match="widgets") as caught:
         await run()
     assert isinstance(caught.value.last_error, ApiError)
+
+
+@virtual_time
+async def test_a_definition_that_is_not_installed_is_named_with_the_command_that_installs_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    words = (
+        "the CustomResourceDefinition widgets.test.example.com is not installed, or has no version v1: "
+        "`python APP.py manifests | kubectl apply -f -` installs those of a program"
+    )
+
+    async def run() -> None:
+        async with bare(sp.Controller(Widget, nothing), crds=[]) as world:
+            await advance(3)
+            running = world.running("widget")
+            assert words in running.readiness()
+            assert words in explain(running, "default/a").text
+            assert words in summary(running).caches[0].error
+            told = [record.fields for record in caplog.records if "refuses a cache" in record.getMessage()]  # type: ignore[attr-defined]
+            assert [words in each["error"] for each in told] == [True], "long before the start is given up"
+            await advance(60)
+
+    with caplog.at_level(logging.ERROR), pytest.raises(CacheSyncError) as caught:
+        await run()
+    assert words in str(caught.value)
+
+
+def test_a_program_advises_its_own_name(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit), reported("my_operator.py"):
+        raise CacheSyncError(f"no definition: {INSTALL}", resource=Widget.resource, last_error=None)
+    assert "`python my_operator.py manifests | kubectl apply -f -`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["pods", "Pod", None, 5])
+@virtual_time
+async def test_a_kind_that_is_no_class_is_refused_with_what_to_pass(kind: Any) -> None:
+    async with bare() as world:
+        for call in (
+            lambda: world.client.get(kind, "x"),
+            lambda: world.client.list(kind),
+            lambda: world.client.delete(kind, "x"),
+            lambda: world.client.patch(kind, "x", {}),
+        ):
+            with pytest.raises(TypeError, match=r"a kind is a class such as .*Pod, not .*rest_mapper.resource"):
+                await call()
+    with pytest.raises(TypeError, match="a kind is a class"):
+        sp.Controller(kind, nothing)
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------

@@ -352,3 +352,26 @@ async def test_what_is_remembered_is_bounded() -> None:
     remembered = [number for number in range(11) if seen.last_filtered(ObjectKey(f"default/{number}"))]
     assert remembered == [7, 9, 10], "the one that was heard of longest ago is forgotten first"
     assert [number for number in range(10) if seen.deleted_at(ObjectKey(f"default/{number}")) is not None] == [7, 8, 9]
+
+
+@virtual_time
+async def test_an_appointment_is_a_cause_only_of_what_it_led_to() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> sp.Outcome:
+        if obj.spec.size == 3:
+            raise RuntimeError("three is a crowd")
+        return sp.after(30)
+
+    async with bare(sp.Controller(Widget, reconcile)) as world:
+        await world.create(widget())
+        await advance(10)
+        await world.client.patch(Widget, "a", {"spec": {"size": 2}})
+        await advance(31)
+        told = [[each.split(" ")[0] for each in moment.causes] for moment in why(world).timeline]
+        assert told == [["create"], ["update"], ["after"]]
+        assert why(world).pending == ["after"], "that one is to come"
+        await world.client.patch(Widget, "a", {"spec": {"size": 3}})
+        await advance(0.001)
+        await world.client.patch(Widget, "a", {"spec": {"size": 4}})
+        await advance(0.001)
+        told = [[each.split(" ")[0] for each in moment.causes] for moment in why(world).timeline]
+        assert told[3:] == [["update"], ["update"]]

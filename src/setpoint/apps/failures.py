@@ -32,6 +32,8 @@ def reported(program: str) -> Iterator[None]:
         sentence = explain(problem)
         if sentence is None:
             raise
+        if program.endswith(".py"):  # the command that the sentence advises is this very program's
+            sentence = sentence.replace("APP.py", program)
         print(f"{program}: {sentence}", file=sys.stderr)  # noqa: T201 - this is the user's terminal
         raise SystemExit(1) from None
 

@@ -156,9 +156,8 @@ async def _ask(
                     else:
                         problems.append(f"{address}: {_refusal(body, answer.status)}")
             except (aiohttp.ClientError, TimeoutError, ValueError) as problem:
-                problems.append(
-                    f"{address}: {problem or 'no answer in time'}; is a manager with --metrics-bind-address there?"
-                )
+                reason = str(problem) or f"no answer within {TIMEOUT:g} s"
+                problems.append(f"{address}: {reason}; is a manager with --metrics-bind-address there?")
     return answered, problems
 
 

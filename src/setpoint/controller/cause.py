@@ -10,6 +10,9 @@ from setpoint.meta import ObjectKey
 MAX_CAUSES: Final = 16
 """How many causes of one reconcile are remembered: the first, and the newest ones."""
 
+_TOLERANCE: Final = 0.001
+"""Seconds by which an appointment may be early: it is counted from a moment before it is noted."""
+
 Change = Literal["create", "update", "delete", "sync", "external", "after", "retry"]
 
 
@@ -57,15 +60,24 @@ class CauseLog:
         else:
             self._causes[key] = deque((present, cause))
 
-    def take(self, key: ObjectKey) -> tuple[Cause, ...]:
-        """The causes of the reconcile that begins now, oldest first; they are forgotten here."""
-        present = self._causes.pop(key, None)
-        if present is None:
-            return ()
-        return tuple(present) if isinstance(present, deque) else (present,)
+    def take(self, key: ObjectKey, now: float | None = None) -> tuple[Cause, ...]:
+        """The causes of the reconcile that begins ``now``, oldest first; they are forgotten here."""
+        causes = self.peek(key, now)
+        self._causes.pop(key, None)
+        return causes
 
-    def peek(self, key: ObjectKey) -> tuple[Cause, ...]:
+    def peek(self, key: ObjectKey, now: float | None = None) -> tuple[Cause, ...]:
+        """The causes so far, oldest first. With ``now``: of a reconcile that would begin then, so without an
+        appointment that is yet to come, where there is any other cause."""
         present = self._causes.get(key)
         if present is None:
             return ()
-        return tuple(present) if isinstance(present, deque) else (present,)
+        if not isinstance(present, deque):
+            return (present,)
+        if now is None:
+            return tuple(present)
+        return tuple(cause for cause in present if not _is_ahead(cause, now)) or tuple(present)
+
+
+def _is_ahead(cause: Cause, now: float) -> bool:
+    return cause.change in ("after", "retry") and cause.at is not None and cause.at > now + _TOLERANCE

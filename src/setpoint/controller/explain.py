@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from setpoint.controller.running import RunningController
+from setpoint.controller.syncing import why_not
 from setpoint.controller.timeline import Attempt
 from setpoint.controller.verdict import Facts, Known, lasting, verdict
 from setpoint.meta import ObjectKey
@@ -52,7 +53,7 @@ def facts_of(run: RunningController[Any], key: ObjectKey) -> Facts:
         running_since=since,
         settling=since is not None and context is None and run.barriers.pending(key),
         slowed=f"it changes {slow.resource.kind} {slow.written} again and again" if slow is not None else "",
-        causes=context.causes if context is not None else run.causes.peek(key),
+        causes=context.causes if context is not None else run.causes.peek(key, asyncio.get_running_loop().time()),
         pending=run.causes.peek(key),
         attempts=tuple(run.timeline.of(key)),
         filtered=run.seen.last_filtered(key),
@@ -64,7 +65,7 @@ def facts_of(run: RunningController[Any], key: ObjectKey) -> Facts:
 def unsynced(run: RunningController[Any]) -> list[str]:
     """The caches that are not complete yet, each with the server's last answer, or that are to catch up."""
     found = [
-        f"the cache of {gvr.resource} is not synced: {informer.last_error or 'the server has not answered yet'}"
+        f"the cache of {gvr.resource} is not synced: {why_not(informer) or 'the server has not answered yet'}"
         for gvr, informer in run.informers.items()
         if not informer.has_synced
     ]
@@ -76,7 +77,7 @@ def unsynced(run: RunningController[Any]) -> list[str]:
 def outdated(run: RunningController[Any]) -> list[str]:
     """The caches that were complete once and that fail to follow the server now."""
     return [
-        f"the cache of {gvr.resource} has heard nothing for {lasting(informer.age() or 0.0)}: {informer.last_error}"
+        f"the cache of {gvr.resource} has heard nothing for {lasting(informer.age() or 0.0)}: {why_not(informer)}"
         for gvr, informer in run.informers.items()
         if informer.has_synced and informer.last_error is not None
     ]
@@ -253,7 +254,7 @@ def summary(run: RunningController[Any]) -> Summary:
                 resource=str(gvr.resource),
                 synced=informer.has_synced,
                 objects=len(informer.store),
-                error=str(informer.last_error or ""),
+                error=why_not(informer),
             )
             for gvr, informer in run.informers.items()
         ],

@@ -65,7 +65,7 @@ class Reconciler(Generic[K]):
             wait = await run.hot.hold(key, head.generation if head is not None else None)
             if wait:
                 return After(wait, "slowed down: it went in circles")
-        causes = run.causes.take(key)
+        causes = run.causes.take(key, asyncio.get_running_loop().time())
         behind: frozenset[GroupVersionResource] = frozenset()
         settled = 0.0
         if run.barriers.pending(key):

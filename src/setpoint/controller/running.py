@@ -31,7 +31,7 @@ from setpoint.controller.orphans import Orphans
 from setpoint.controller.reconciler import Reconciler
 from setpoint.controller.seen import Seen
 from setpoint.controller.shard import Shard, ShardGuard
-from setpoint.controller.syncing import synced_by
+from setpoint.controller.syncing import synced_by, why_not
 from setpoint.controller.timeline import MAX_WRITES, Attempt, Timeline, Write
 from setpoint.controller.work_loop import End, UnderWay, WorkLoop
 from setpoint.meta import GroupVersionResource, Object, ObjectKey, Resource, raw_of, resource_of
@@ -201,7 +201,7 @@ class RunningController(Generic[K]):
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.controller.sync_timeout
         for informer in self.informers.values():
-            await synced_by(informer, deadline, f"controller {self.name!r}")
+            await synced_by(informer, deadline, f"controller {self.name!r}", self.log)
         for registration in self._registrations:
             await registration.wait_synced()
 
@@ -353,7 +353,7 @@ class RunningController(Generic[K]):
             return self.problem
         for gvr, informer in self.informers.items():
             if not informer.has_synced:
-                error = getattr(informer, "last_error", None)
+                error = why_not(informer)
                 return f"cache of {gvr.resource} not synced" + (f": {error}" if error else "")
         return self.guard.waits() if self.guard is not None and self.state == "syncing" else ""
 

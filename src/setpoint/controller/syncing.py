@@ -7,12 +7,26 @@ from typing import Any, Final
 
 from setpoint.cache import CacheSyncError, Informer
 from setpoint.client import Forbidden, NotFound, Unauthorized
+from setpoint.controller.failures import INSTALL
+from setpoint.controller.log import BoundLogger
 
 REFUSED_GRACE: Final = 10.0
 """Seconds that a server may go on refusing a list (Forbidden, no such resource) before the start is given up."""
 
 
-async def synced_by(informer: Informer[Any], deadline: float, who: str) -> None:
+def why_not(informer: Informer[Any]) -> str:
+    """Why the cache is not as new as the server's objects: its last answer, in words that say what to do; "" if there
+    is no reason."""
+    error, resource = informer.last_error, informer.resource
+    if isinstance(error, NotFound) and "." in resource.group and not resource.group.endswith(".k8s.io"):
+        return (
+            f"the CustomResourceDefinition {resource.plural}.{resource.group} is not installed, or has no version "
+            f"{resource.version}: {INSTALL} installs those of a program ({error})"
+        )
+    return str(error) if error is not None else ""
+
+
+async def synced_by(informer: Informer[Any], deadline: float, who: str, log: BoundLogger) -> None:
     """Waits until the cache has synced, at most until the loop's time ``deadline``.
 
     Raises:
@@ -31,10 +45,14 @@ async def synced_by(informer: Informer[Any], deadline: float, who: str) -> None:
                 refused_since = None
             elif refused_since is None:
                 refused_since = now
+                log.error(
+                    "the server refuses a cache that this controller needs",
+                    extra={"error": why_not(informer), "gives_up_in": min(REFUSED_GRACE, deadline - now)},
+                )
             if now >= deadline or (refused_since is not None and now - refused_since >= REFUSED_GRACE):
                 raise CacheSyncError(
                     f"{who}: the cache of {informer.resource} did not sync: "
-                    f"{error or 'the server has not answered yet'}",
+                    f"{why_not(informer) or 'the server has not answered yet'}",
                     resource=informer.resource,
                     last_error=error,
                 ) from error

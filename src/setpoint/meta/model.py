@@ -239,9 +239,14 @@ def resource_of(kind: type[Object]) -> Resource:
     """The `Resource` of a class.
 
     Raises:
-        TypeError: the class names none (it is an abstract base).
+        TypeError: the class names none (it is an abstract base), or it is not a class.
     """
     try:
         return kind.resource
     except AttributeError:
+        if not isinstance(kind, type):
+            raise TypeError(
+                f"a kind is a class such as setpoint.models.core_v1.Pod, not {kind!r}; the class for a name is "
+                "setpoint.client.dynamic(await client.rest_mapper.resource('pods'))"
+            ) from None
         raise TypeError(f"{kind.__name__}: {_UNRESOURCED}") from None
