@@ -50,7 +50,7 @@ async def api() -> AsyncIterator[Api]:
         (b'{"kind":7}', "cannot unmarshal number into Go struct field .kind of type string"),
         (b"nonsense", "6e6f6e73656e7365"),
         (b"\xff\xfe", "json parse error"),
-        (b'{"a":' * 100_000, "nested too deeply"),
+        (b'{"a":' * 100_000, "exceeded max depth"),
     ],
 )
 async def test_malformed_json_says_where(api: Api, body: bytes, words: str) -> None:

@@ -219,8 +219,10 @@ PRAGMA user_version=1;
 """
 
 
-@pytest.mark.parametrize("damaged", [False, True])
-def test_directories_of_the_first_format_are_served(tmp_path: Path, damaged: bool) -> None:
+@pytest.mark.parametrize("damage", [None, b'{"', b'{"metadata":{"name":"b"},"x":' + b"[" * 900 + b"]" * 900 + b"}"])
+def test_directories_of_the_first_format_are_served(tmp_path: Path, damage: bytes | None) -> None:
+    """That had objects, too, which were nested so deeply that the server died of them at every start."""
+    damaged = damage is not None
     connection = sqlite3.connect(tmp_path / "setpoint.db", isolation_level=None)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.executescript(FORMAT_1)
@@ -229,7 +231,7 @@ def test_directories_of_the_first_format_are_served(tmp_path: Path, damaged: boo
         value = document(key, revision, 1)
         connection.execute("INSERT INTO versions VALUES (?, ?, ?, ?, 0, ?)", (revision, *key, value))
     if damaged:
-        connection.execute("UPDATE versions SET value = x'7b22' WHERE name = 'b'")
+        connection.execute("UPDATE versions SET value = ? WHERE name = 'b'", (damage,))
     connection.close()
     storage = SqliteStorage(tmp_path)
     assert [record.name for record in storage.scan("configmaps")] == (["a", "c"] if damaged else ["a", "b", "c"])

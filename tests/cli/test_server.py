@@ -9,10 +9,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from aiohttp import web
+from aiohttp import ClientSession, web
 from tests.programs import DEADLINE, program, server
 
 from setpoint.client import Client, ConfigError, TransportError
+from setpoint.models.apps_v1 import ControllerRevision
 from setpoint.models.core_v1 import ConfigMap, Pod
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -130,6 +131,34 @@ async def test_a_data_directory_in_which_nothing_can_be_read_is_named(tmp_path: 
             f"setpoint: data directory {data} can't be used: setpoint.db is damaged (file is not a database) and "
             "nothing in it can be read. Move it away to start with no objects"
         ]
+
+
+async def test_an_object_nested_deeply_ends_no_server(tmp_path: Path) -> None:
+    """Neither the process, whose control plane watches everything, nor its next start."""
+    data = tmp_path / "data"
+    path = "/apis/apps/v1/namespaces/default/controllerrevisions"
+    head = '{"apiVersion":"apps/v1","kind":"ControllerRevision","metadata":{"name":"deep-%d"},"revision":1,"data":'
+    accepted: set[str] = set()
+    async with server(tmp_path, "--data-dir", data) as (running, url, kubeconfig):
+        async with ClientSession() as http:
+            for depth in (10, 240, 260, 900, 970, 5000, 100_000):
+                body = (head % depth + '{"a":' * depth + "1" + "}" * depth + "}").encode()
+                async with http.post(url + path, data=body, headers={"Content-Type": "application/json"}) as answer:
+                    status = (await answer.json())["code"] if answer.status != 201 else 201
+                    assert status == (201 if depth <= 240 else 422 if depth < 264 else 400), depth
+                    if status == 201:
+                        accepted.add(f"deep-{depth}")
+        async with Client.from_kubeconfig(kubeconfig) as client:
+            await client.delete(ControllerRevision, "deep-10", namespace="default")  # the garbage collector sees it
+            await client.create(ConfigMap.named("after", "default"))
+        assert await running.signalled(signal.SIGTERM) == 0
+        assert running.err == []
+    async with server(tmp_path, "--data-dir", data) as (running, _, kubeconfig):
+        async with Client.from_kubeconfig(kubeconfig) as client:
+            there = {item.name for item in await client.list(ControllerRevision, namespace="default")}
+            assert there == accepted - {"deep-10"}
+        assert await running.signalled(signal.SIGTERM) == 0
+        assert running.err == []
 
 
 async def test_after_a_kill_chronos_and_mykind_go_on(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import msgspec
 
 from setpoint.apiserver import protobuf
 from setpoint.apiserver.errors import bad_request, request_entity_too_large, unsupported_media_type
+from setpoint.apiserver.nesting import TOO_DEEP, check_document
 from setpoint.schema import parse_json
 
 __all__ = ["JSON_TYPE", "MAX_BODY", "YAML_TYPE", "content_type", "decode_text", "media_type", "parse_document"]
@@ -44,8 +45,14 @@ def parse_document(body: bytes, kind: str) -> tuple[Any, list[str]]:
     """The value in ``body`` and the paths of the fields given more than once.
 
     Raises:
-        ValueError: malformed; the message says where.
+        ValueError: malformed, or nested too deeply; the message says where.
     """
+    made = _parse(body, kind)
+    check_document(body, made[0])
+    return made
+
+
+def _parse(body: bytes, kind: str) -> tuple[Any, list[str]]:
     if kind == protobuf.PROTOBUF_TYPE:
         return protobuf.decode(body), []
     if kind == YAML_TYPE and body[:1] != b"{":
@@ -60,7 +67,7 @@ def parse_document(body: bytes, kind: str) -> tuple[Any, list[str]]:
                 return _parse_yaml(body)
             raise ValueError(_go_syntax_error(error)) from None
         except RecursionError:
-            raise ValueError("nested too deeply") from None
+            raise ValueError(TOO_DEEP) from None
         except ValueError as error:
             raise ValueError(str(error or problem)) from None
     # A compact document that says nothing twice is the same after a round trip: most bodies pay for no second parser.

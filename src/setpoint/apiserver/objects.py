@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from setpoint.apiserver.errors import request_entity_too_large
+from setpoint.apiserver.nesting import check_stored, too_deep
 from setpoint.apiserver.registry import Served
 from setpoint.apiserver.storage import Record
 from setpoint.apiserver.turns import gathered
@@ -76,7 +77,7 @@ def uid_of(obj: JsonObject) -> str:
 def encode(served: Served, obj: JsonObject, revision: int) -> bytes:
     """The bytes of ``obj``, whose first members are apiVersion, kind and metadata; of revision 0 there is no mention.
 
-    Raises ApiStatusError (413) if they are too many.
+    Raises ApiStatusError: 413 if they are too many, 422 if they are nested too deeply.
     """
     metadata = obj["metadata"]
     metadata.pop("resourceVersion", None)
@@ -90,7 +91,11 @@ def encode(served: Served, obj: JsonObject, revision: int) -> bytes:
     for key, value in obj.items():
         if key not in ordered:
             ordered[key] = value
-    made = msgspec.json.encode(ordered)
+    try:
+        made = msgspec.json.encode(ordered)
+    except RecursionError:
+        raise too_deep(served.resource, obj) from None
+    check_stored(served.resource, ordered, made)
     if len(made) > MAX_STORED:
         raise request_entity_too_large(f"the object has {len(made)} bytes, the limit is {MAX_STORED}")
     return made

@@ -22,6 +22,7 @@ from setpoint.apiserver.errors import (
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.incoming import check_kind, coerce, patched_wrong, why_not
 from setpoint.apiserver.managing import converter, ignored_fields
+from setpoint.apiserver.nesting import TOO_DEEP, is_too_deep
 from setpoint.apiserver.objects import view
 from setpoint.apiserver.options import WriteOptions
 from setpoint.apiserver.registry import Served
@@ -118,6 +119,8 @@ def _json_patched(obj: JsonObject, operations: list[Any]) -> JsonObject:
         raise unprocessable(str(problem)) from None
     if not isinstance(result, dict):
         raise unprocessable("the patched document is no object")
+    if is_too_deep(result):
+        raise unprocessable(TOO_DEEP)
     return result
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import yaml
@@ -23,7 +23,7 @@ _PLAIN: Final = re.compile(r"[./]?[^\W\d_](?:[\w./()'\"*+=,;!?@&%$^<>-]|:(?=[\w/
 _WORDS: Final = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", ".nan", ".inf"))
 # Lines of a block, which has no way to quote: printable, no space at their ends, no breaks that only some readers know.
 _BLOCK: Final = re.compile(r"[^\W_](?:[\w./()'\"*+=,;:!?@&%$^<>{}\[\]`|~#-]| (?! *\n| *\Z)|\n+(?=[^\W_]))*")
-_base: Final[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+_Dumper: Final[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 def to_yaml(documents: Iterable[dict[str, Any]], *, sort_keys: bool = False) -> str:
@@ -33,56 +33,80 @@ def to_yaml(documents: Iterable[dict[str, Any]], *, sort_keys: bool = False) -> 
         ValueError: a value is none of JSON (``nan``, a date, a key that is not text, half a character); it is shown.
     """
     try:
-        text: str = yaml.dump_all(documents, Dumper=_Dumper, sort_keys=sort_keys, allow_unicode=True, width=_WIDTH)
+        text: str = yaml.emit(_events(documents, sort_keys), Dumper=_Dumper, allow_unicode=True, width=_WIDTH)
     except yaml.YAMLError as problem:
         raise ValueError(f"not a JSON value, so it can't be written as YAML: {problem}") from None
     return text
 
 
-class _Dumper(_base):  # type: ignore[misc]
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
+def _events(documents: Iterable[Any], sort_keys: bool) -> Iterator[Any]:
+    """Event by event, so that no depth is too much."""
+    yield yaml.StreamStartEvent()
+    for document in documents:
+        yield yaml.DocumentStartEvent(explicit=False)
+        yield from _nodes(document, sort_keys)
+        yield yaml.DocumentEndEvent(explicit=False)
+    yield yaml.StreamEndEvent()
 
 
-def _text(dumper: Any, value: str) -> Any:
+def _nodes(document: Any, sort_keys: bool) -> Iterator[Any]:
+    open_: list[tuple[Iterator[Any], Any]] = [(iter((document,)), None)]
+    while open_:
+        items, end = open_[-1]
+        value = next(items, _END)
+        if value is _END:
+            open_.pop()
+            if end is not None:
+                yield end
+        elif isinstance(value, dict):
+            yield yaml.MappingStartEvent(None, None, implicit=True, flow_style=not value)
+            open_.append((_members(value, sort_keys), yaml.MappingEndEvent()))
+        elif isinstance(value, list | tuple):
+            yield yaml.SequenceStartEvent(None, None, implicit=True, flow_style=not value)
+            open_.append((iter(value), yaml.SequenceEndEvent()))
+        else:
+            yield _scalar(value)
+
+
+_END: Final = object()
+
+
+def _members(value: dict[Any, Any], sort_keys: bool) -> Iterator[Any]:
+    for key in value:
+        if not isinstance(key, str):
+            raise ValueError(f"the key {key!r} is not a text, as JSON's keys are")
+    for key in sorted(value) if sort_keys else value:
+        yield key
+        yield value[key]
+
+
+def _scalar(value: Any) -> Any:
+    if isinstance(value, str):
+        return yaml.ScalarEvent(None, None, (True, True), value, style=_style(value))
+    if value is None:
+        text = "null"
+    elif isinstance(value, bool):
+        text = "true" if value else "false"
+    elif isinstance(value, int):
+        text = str(value)
+    elif isinstance(value, float) and math.isfinite(value):
+        text = _number(value)
+    else:
+        raise ValueError(f"{value!r} is not a JSON value, so it can't be written as YAML")
+    return yaml.ScalarEvent(None, None, (True, False), text)
+
+
+def _number(value: float) -> str:
+    """With a point where there is an exponent, without which YAML 1.1 knows no exponents."""
+    text = repr(value)
+    return text.replace("e", ".0e", 1) if "." not in text and "e" in text else text
+
+
+def _style(value: str) -> str | None:
     try:
         value.encode()
     except UnicodeEncodeError:
         raise ValueError(f"{value!r} holds half of a surrogate pair, which no YAML can hold") from None
-    style = None
     if "\n" in value:
-        style = "|" if _BLOCK.fullmatch(value.removesuffix("\n")) else '"'
-    elif not _PLAIN.fullmatch(value) or value.lower() in _WORDS:
-        style = '"'
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
-
-
-def _mapping(dumper: Any, value: dict[Any, Any]) -> Any:
-    for key in value:
-        if not isinstance(key, str):
-            raise ValueError(f"the key {key!r} is not a text, as JSON's keys are")
-    return dumper.represent_mapping("tag:yaml.org,2002:map", value)
-
-
-def _float(dumper: Any, value: float) -> Any:
-    if not math.isfinite(value):
-        raise ValueError(f"{value!r} is not a JSON value, so it can't be written as YAML")
-    return _base.represent_float(dumper, value)
-
-
-def _refused(dumper: Any, value: Any) -> Any:
-    raise ValueError(f"{value!r} is not a JSON value, so it can't be written as YAML")
-
-
-_Dumper.yaml_representers = {
-    type(None): _base.represent_none,
-    bool: _base.represent_bool,
-    int: _base.represent_int,
-    float: _float,
-    str: _text,
-    list: _base.represent_list,
-    tuple: _base.represent_list,
-    dict: _mapping,
-    None: _refused,
-}
-_Dumper.yaml_multi_representers = {}
+        return "|" if _BLOCK.fullmatch(value.removesuffix("\n")) else '"'
+    return None if _PLAIN.fullmatch(value) and value.lower() not in _WORDS else '"'

@@ -145,10 +145,23 @@ class FieldSet:
     __contains__ = has
 
     def __bool__(self) -> bool:
-        return bool(self.members) or any(self.children.values())
+        if self.members:
+            return True
+        left = list(self.children.values())
+        while left:
+            node = left.pop()
+            if node.members:
+                return True
+            left += node.children.values()
+        return False
 
     def __len__(self) -> int:
-        return len(self.members) + sum(len(child) for child in self.children.values())
+        count, left = 0, [self]
+        while left:
+            node = left.pop()
+            count += len(node.members)
+            left += node.children.values()
+        return count
 
     def __iter__(self) -> Iterator[Path]:
         """All members in the order servers report them: own elements first, then what is below."""
@@ -161,14 +174,16 @@ class FieldSet:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, FieldSet):
             return NotImplemented
-        if self is other:
-            return True
-        if self.members != other.members:
-            return False
-        if self.children == other.children:
-            return True
-        mine = {element: child for element, child in self.children.items() if child}
-        return mine == {element: child for element, child in other.children.items() if child}
+        pairs = [(self, other)]
+        while pairs:
+            mine, theirs = pairs.pop()
+            if mine is theirs:
+                continue
+            if mine.members != theirs.members:
+                return False
+            for element in mine.children.keys() | theirs.children.keys():  # an empty child is as good as none
+                pairs.append((mine.children.get(element, EMPTY), theirs.children.get(element, EMPTY)))
+        return True
 
     __hash__ = None  # type: ignore[assignment]
 

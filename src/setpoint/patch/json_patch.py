@@ -108,8 +108,11 @@ class _Run:
                 self.remove(source)
                 self.add(path, value)
         elif kind == "copy":
-            value = copy_json(self.get(_pointer(operation, "from")))
-            self.copied += len(json.dumps(value, separators=(",", ":")))
+            try:
+                value = copy_json(self.get(_pointer(operation, "from")))
+                self.copied += len(json.dumps(value, separators=(",", ":")))
+            except RecursionError:
+                raise PatchError("the patch copies what is nested too deeply") from None
             if self.copied > self.limit:
                 raise PatchError(f"the patch copies more than {self.limit} bytes")
             self.add(path, value)
@@ -138,7 +141,11 @@ class _Run:
                     raise TestFailed("testing value failed: it is missing")
                 raise PatchError(f"nothing at {_join(path[: depth + 1])!r}")
             actual = inner
-        if not json_equal(actual, wanted):
+        try:
+            equal = json_equal(actual, wanted)
+        except RecursionError:
+            raise PatchError("the patch tests what is nested too deeply") from None
+        if not equal:
             raise TestFailed("testing value failed: it is another")
 
     def add(self, path: list[str], value: Any) -> None:

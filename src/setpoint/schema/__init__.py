@@ -20,7 +20,7 @@ from .openapi import Schemas, load_openapi
 from .pattern import Pattern, PatternError, compile_pattern
 from .prune import prune, unknown_fields
 from .validate import validate
-from .values import copy_json, json_equal
+from .values import copy_json, json_equal, nested_over
 from .verdict import Denial, Verdict
 
 __all__ = [
@@ -44,6 +44,7 @@ __all__ = [
     "json_equal",
     "list_type_errors",
     "load_openapi",
+    "nested_over",
     "parse_json",
     "prune",
     "structural",

@@ -6,7 +6,7 @@ from typing import Final
 
 from .node import JSON
 
-__all__ = ["MAX_INT64", "MIN_INT64", "copy_json", "json_equal", "json_type"]
+__all__ = ["MAX_INT64", "MIN_INT64", "copy_json", "json_equal", "json_type", "nested_over"]
 
 MAX_INT64: Final = 2**63 - 1
 MIN_INT64: Final = -(2**63)
@@ -38,6 +38,21 @@ def json_equal(left: JSON, right: JSON) -> bool:
             and all(json_equal(a, b) for a, b in zip(left, right, strict=True))
         )
     return bool(left == right) and isinstance(left, bool) == isinstance(right, bool)
+
+
+def nested_over(value: JSON, levels: int) -> bool:
+    """Whether objects and lists are nested in each other more than ``levels`` deep; a scalar is none deep."""
+    layer = [value] if isinstance(value, (dict, list)) else []
+    for _ in range(levels):
+        if not layer:
+            return False
+        layer = [
+            item
+            for outer in layer
+            for item in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(item, (dict, list))
+        ]
+    return bool(layer)
 
 
 def json_type(value: JSON) -> str:

@@ -20,6 +20,7 @@ from setpoint.apiserver.hooks.mutating import MutatingPolicy
 from setpoint.apiserver.hooks.review import request_document
 from setpoint.apiserver.incoming import coerce
 from setpoint.apiserver.metadata import new_uid
+from setpoint.apiserver.nesting import TOO_DEEP, is_too_deep
 from setpoint.apiserver.registry import Served
 from setpoint.apiserver.turns import Turn, settle
 from setpoint.cel.admission import Evaluation
@@ -76,6 +77,8 @@ class Asking:
             raise internal_error(f'admission webhook "{hook.name}" made of the object what is none')
         if any(made.get(key) != versioned.get(key) for key in ("apiVersion", "kind")):
             raise internal_error(f'admission webhook "{hook.name}" changed apiVersion or kind of the object')
+        if is_too_deep(made):
+            raise internal_error(f'admission webhook "{hook.name}" nested the object too deeply: {TOO_DEEP}')
         made = copy_json(made)  # parts may be shared, and defaulting changes them
         self.fit(question, target, made)
         if json_equal(made, versioned):

@@ -15,6 +15,7 @@ from setpoint.apiserver.errors import ApiStatusError
 from setpoint.apiserver.hooks.answers import ask, response_of
 from setpoint.apiserver.hooks.caller import CallFailed, Target
 from setpoint.apiserver.metadata import new_uid
+from setpoint.apiserver.nesting import TOO_DEEP, is_too_deep
 from setpoint.apiserver.turns import Suspended, Turn
 from setpoint.meta.names import label_value, qualified_name
 from setpoint.schema import apply_defaults, prune
@@ -119,6 +120,8 @@ def _problem(obj: JsonObject, found: Any, version: str, index: int) -> str:
     where = f"invalid object at index {index}"
     if not isinstance(found, dict):
         return f"{where}: not an object"
+    if is_too_deep(found):
+        return f"{where}: {TOO_DEEP}"
     if found.get("apiVersion", "") != version:
         return f"{where}: invalid groupVersion (expected {version}, received {found.get('apiVersion', '')})"
     if found.get("kind", "") != obj.get("kind", ""):

@@ -14,6 +14,7 @@ from setpoint.apiserver.hooks.activation import namespace_of, values_for
 from setpoint.apiserver.hooks.conditions import CONDITION_LIMIT, ConditionFailed
 from setpoint.apiserver.hooks.matching import Question
 from setpoint.apiserver.hooks.policy import POLICY_LIMIT, Policy, PolicyError
+from setpoint.apiserver.nesting import TOO_DEEP, is_too_deep
 from setpoint.apiserver.registry import Served
 from setpoint.cel import EvaluationError
 from setpoint.cel.admission import (
@@ -150,6 +151,8 @@ class MutatingPolicy(Policy):
             raise PolicyError(f"JSON Patch: {failed}") from None
         if not isinstance(made, dict) or not isinstance(made.get("metadata"), dict):
             raise PolicyError("JSON Patch: what it makes of the object is none")
+        if is_too_deep(made):
+            raise PolicyError(f"JSON Patch: {TOO_DEEP}")
         return copy_json(made)  # type: ignore[no-any-return]
 
 

@@ -7,6 +7,8 @@ from zlib import crc32
 
 import msgspec
 
+from setpoint.apiserver.nesting import TOO_DEEP, is_too_deep
+
 __all__ = ["Row", "fact_checksum", "sealed", "wrong"]
 
 
@@ -50,7 +52,8 @@ def wrong(row: Row) -> str:
     if row.deleted:
         return ""
     try:  # without a checksum, what can be read counts as whole
-        msgspec.json.decode(row.value)
+        if is_too_deep(msgspec.json.decode(row.value)):
+            return TOO_DEEP
         named = msgspec.json.decode(row.value, type=_Object).metadata.name
     except (ValueError, RecursionError) as problem:
         return str(problem)
