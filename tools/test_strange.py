@@ -27,7 +27,7 @@ import subprocess, sys, pytest
 assert sys.base_prefix == {sys.base_prefix!r}, "it would be another Python"
 subprocess.run([sys.executable, "-c", ""], check=True)
 """
-LEFT_OUT = shutil.ignore_patterns(".*_cache", ".git", ".hypothesis", ".mutation", ".venv", ".build", "__pycache__")
+LEFT_OUT = shutil.ignore_patterns(".*_cache", ".git", ".hypothesis", ".mutation", ".venv*", ".build", "__pycache__")
 
 
 def somebody_else(environment: dict[str, str]) -> list[str]:

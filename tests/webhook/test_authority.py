@@ -12,6 +12,7 @@ from tests.client.certificates import make
 from setpoint.client.tls import default_context
 from setpoint.webhook.authority import Pair, issue, make_authority
 
+pytestmark = pytest.mark.wall_clock
 NOW = datetime.now(UTC)  # a verifier looks at the real clock
 DAY = timedelta(days=1)
 
