@@ -433,3 +433,47 @@ async def test_metrics_have_the_names_that_the_field_uses() -> None:
 
 def test_resources_can_be_named_without_a_class() -> None:
     assert isinstance(Pod.resource, Resource)
+
+
+# -- waiting for what does not come ----------------------------------------------------------------------------------
+
+
+@virtual_time
+async def test_who_waits_for_a_handler_that_is_removed_learns_it() -> None:
+    async with make(ScriptedSource()) as factory:
+        registration = factory.informer(Pod).add_event_handler(on_add=lambda head, initial: None, name="mine")
+        waiting = asyncio.create_task(registration.wait_synced())
+        syncing = asyncio.create_task(factory.wait_for_cache_sync(5))
+        await settle()
+        await registration.remove()
+        with pytest.raises(InformerStopped, match="handler mine was removed before"):
+            await waiting
+        with pytest.raises(InformerStopped):
+            await registration.wait_synced()
+        with pytest.raises(CacheSyncError):
+            await syncing
+
+
+@pytest.mark.parametrize("begun", [True, False])
+@virtual_time
+async def test_who_waits_for_an_informer_that_is_closed_learns_it(begun: bool) -> None:
+    async with make(ScriptedSource()) as factory:
+        informer = factory.informer(Pod)
+        registration = informer.add_event_handler(on_add=lambda head, initial: None)
+        if begun:
+            await settle()
+        tasks = [asyncio.create_task(informer.wait_synced()), asyncio.create_task(registration.wait_synced())]
+        await asyncio.sleep(0)
+        await informer.close()
+        await asyncio.wait(tasks)
+        assert [type(task.exception()) for task in tasks] == [InformerStopped] * 2
+
+
+@virtual_time
+async def test_a_handler_that_was_removed_after_it_had_synced_has_synced() -> None:
+    async with make(FakeServer()) as factory:
+        registration = factory.informer(Pod).add_event_handler(on_add=lambda head, initial: None)
+        await factory.wait_for_cache_sync()
+        await registration.remove()
+        await registration.wait_synced()
+        assert registration.has_synced

@@ -296,6 +296,21 @@ async def test_an_expired_id_token_is_refreshed_once_for_all_who_wait() -> None:
     assert "secret" not in repr(credentials) + repr(config)
 
 
+async def test_those_who_waited_for_a_failing_refresh_share_its_failure() -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    server = Server(lambda request: failure(503, "ServiceUnavailable"))
+    async with listening(server) as url:
+        config = OidcConfig(f"{url}/realm/", "c", "secret", jwt(now), "r1", "user 'u'")
+        credentials = Oidc(config, lambda address: HttpTransport(ClientConfig(server=address)), now=lambda: now)
+        tasks = [asyncio.create_task(credentials.authorization()) for _ in range(5)]
+        await asyncio.wait(tasks)
+        assert [type(task.exception()) for task in tasks] == [CredentialsError] * 5
+        assert len(server.requests) == 1
+        with pytest.raises(CredentialsError, match="names no token endpoint"):
+            await credentials.authorization()
+        assert len(server.requests) == 2, "nothing is kept for those who ask later"
+
+
 async def test_an_expired_id_token_without_a_refresh_token_says_log_in() -> None:
     credentials = Oidc(OidcConfig("https://i", "c", id_token="no.jwt.x"), lambda address: pytest.fail(address))
     with pytest.raises(CredentialsError, match="log in again"):

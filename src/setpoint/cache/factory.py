@@ -20,6 +20,7 @@ from setpoint.cache.scope import Scope
 from setpoint.cache.shared import SharedInformer
 from setpoint.cache.source import Source
 from setpoint.client.errors import Forbidden, MethodNotAllowed, NotFound, Unauthorized
+from setpoint.concurrency import TaskScope, end
 from setpoint.meta import FieldSelector, GroupVersionResource, Object, ObjectKey, Resource, Selector, resource_of
 
 logger = logging.getLogger("setpoint.cache")
@@ -153,20 +154,16 @@ class InformerFactory:
                 that has not synced, with the server's last answer as its cause.
         """
         deadline = asyncio.timeout(self._sync_timeout if timeout is None else timeout)
-        waits = [asyncio.ensure_future(self._synced(shared)) for shared in self.informers]
         try:
-            async with deadline:
-                for wait in asyncio.as_completed(waits):
-                    await wait
+            async with deadline, TaskScope() as scope:
+                for shared in self.informers:
+                    scope.start(self._synced(shared))
+                await scope.all()
         except TimeoutError:
             if not deadline.expired():
                 raise
             waited = self._sync_timeout if timeout is None else timeout
             raise self._sync_error(f"not synced within {waited:g} s") from self._last_error()
-        finally:
-            for each in waits:
-                each.cancel()
-            await asyncio.gather(*waits, return_exceptions=True)
 
     async def _synced(self, shared: SharedInformer) -> None:
         while not shared.has_synced:
@@ -176,7 +173,11 @@ class InformerFactory:
                 raise InformerStopped(f"the informer of {shared.scope.resource} was stopped before it synced")
             await shared.wait_changed()
         for registration in list(shared.registrations):
-            await registration.wait_synced()
+            try:
+                await registration.wait_synced()
+            except InformerStopped:
+                if shared.stopped:
+                    raise
 
     def _last_error(self) -> Exception | None:
         unsynced = (each for each in self._shared.values() if not each.has_synced)
@@ -288,11 +289,15 @@ class InformerFactory:
             self._deaf()
         for task in self._running.values():
             task.cancel()
-        if isinstance(error, asyncio.CancelledError):
-            await self._tasks.__aexit__(kind, error, trace)
-        else:
-            # Another error is the body's own: it goes on as it is, not in a group.
-            await self._tasks.__aexit__(None, None, None)
+        try:
+            if isinstance(error, asyncio.CancelledError):
+                await self._tasks.__aexit__(kind, error, trace)
+            else:
+                # Another error is the body's own: it goes on as it is, not in a group.
+                await self._tasks.__aexit__(None, None, None)
+        finally:
+            for shared in self._shared.values():
+                shared.ended()  # it may never have begun
 
     def _start(self, shared: SharedInformer) -> None:
         assert self._tasks is not None
@@ -309,5 +314,5 @@ class InformerFactory:
         task = self._running.pop(shared.scope.identity, None)
         shared.stopped = True
         if task is not None:
-            task.cancel()
-            await asyncio.wait([task])
+            await end([task])
+        shared.ended()  # it may never have begun

@@ -19,6 +19,7 @@ from setpoint.cache.sink import Sink
 from setpoint.cache.source import Source
 from setpoint.client.errors import ApiError, Gone, TooManyRequests, error_from_status
 from setpoint.client.transport import Response, TransportError
+from setpoint.concurrency import Deadline
 from setpoint.meta import ListMeta
 
 logger = logging.getLogger("setpoint.cache")
@@ -290,7 +291,7 @@ class Reflector:
         if version:
             query.append(("resourceVersion", version))
         started, before = loop.time(), self.last_resource_version
-        deadline = asyncio.timeout(None)
+        deadline = Deadline()
         counters.watches += 1
         try:
             async with self._source.stream(
@@ -311,7 +312,7 @@ class Reflector:
                         raise _StreamBroke(problem) from problem
                     raise
                 except TimeoutError:
-                    if not deadline.expired():
+                    if not deadline.expired:
                         raise
                     raise _StreamingRefused(f"nothing came for {INITIAL_EVENTS_TIMEOUT:g} s") from None
         finally:
@@ -327,15 +328,13 @@ class Reflector:
             )
         counters.count_end("closed")
 
-    async def _follow(
-        self, response: Response, version: str, initial: _Initial | None, deadline: asyncio.Timeout
-    ) -> None:
+    async def _follow(self, response: Response, version: str, initial: _Initial | None, deadline: Deadline) -> None:
         """Take the events of one stream as they come."""
         loop, counters, sink = asyncio.get_running_loop(), self.counters, self._sink
         # A watch from "0" or "" begins with what is there, in no order: its versions are no place to go on from.
         ordered = version not in ("", "0")
         if initial is not None:
-            deadline.reschedule(loop.time() + INITIAL_EVENTS_TIMEOUT)
+            deadline.move(loop.time() + INITIAL_EVENTS_TIMEOUT)
         async for lines in response.batches():
             size = 0
             for line in lines:
@@ -372,7 +371,7 @@ class Reflector:
                         counters.streamed_lists += 1
                         initial.complete = ordered = True
                         initial = None
-                        deadline.reschedule(None)
+                        deadline.move(None)
                 elif kind == b"ERROR":
                     raise error_from_status(status_of(raw), verb="watch", resource=self._path)
                 else:
@@ -380,7 +379,7 @@ class Reflector:
                     logger.warning("%s: an event of unknown type %r was skipped", self._path, kind[:40])
             now = loop.time()
             if initial is not None:
-                deadline.reschedule(now + INITIAL_EVENTS_TIMEOUT)
+                deadline.move(now + INITIAL_EVENTS_TIMEOUT)
             counters.bytes += size
             counters.heard_at = counters.last_byte_at = now
             sink.flush()

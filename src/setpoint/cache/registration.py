@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
+from setpoint.cache.errors import InformerStopped
 from setpoint.cache.record import Record, same_fingerprint, version_of
 from setpoint.cache.store import Store
 from setpoint.meta.head import Head
@@ -90,7 +91,8 @@ class HandlerRegistration:
         self._busy_initial = False
         self._next_add: Head | None = None
         self._wanted = asyncio.Event()
-        self._synced = asyncio.Event()
+        self._synced = False
+        self._settled = asyncio.Event()
         self._source_synced = False
         self._removed = False
         self._ended: asyncio.Event = asyncio.Event()
@@ -104,7 +106,7 @@ class HandlerRegistration:
     @property
     def has_synced(self) -> bool:
         """Whether the informer has synced and this handler has been told of everything that was there."""
-        return self._synced.is_set()
+        return self._synced
 
     @property
     def queued(self) -> int:
@@ -112,8 +114,14 @@ class HandlerRegistration:
         return len(self._mailbox)
 
     async def wait_synced(self) -> None:
-        """Until `has_synced`."""
-        await self._synced.wait()
+        """Until `has_synced`.
+
+        Raises:
+            InformerStopped: this was removed, or its informer stopped, before.
+        """
+        await self._settled.wait()
+        if not self._synced:
+            raise InformerStopped(f"handler {self.name} was removed before it had been told of all that was there")
 
     async def remove(self) -> None:
         """Unregister. When this returns, no call is under way and none will come. May be called again.
@@ -140,6 +148,7 @@ class HandlerRegistration:
             self._removed = True
             self._mailbox.clear()
             self._wanted.set()
+            self._settled.set()
             if self._remove is not None:
                 self._remove(self)
 
@@ -307,7 +316,8 @@ class HandlerRegistration:
 
     def _check_synced(self) -> None:
         if self._source_synced and not self._initial_pending:
-            self._synced.set()
+            self._synced = True
+            self._settled.set()
 
 
 class Heads:

@@ -80,6 +80,8 @@ class SharedInformer:
         self.unreadable = 0
         self.sync_seconds: float | None = None
         self._synced = asyncio.Event()
+        self._settled = asyncio.Event()
+        """Set when it has synced, or never will."""
         self._replacement: Replacement | None = None
         self._reached_number = 0
         self._tasks: asyncio.TaskGroup | None = None
@@ -94,7 +96,10 @@ class SharedInformer:
         return self._synced.is_set()
 
     async def wait_synced(self) -> None:
-        await self._synced.wait()
+        """Until `has_synced`. Raises `InformerStopped` when it was stopped before."""
+        await self._settled.wait()
+        if not self.has_synced:
+            raise InformerStopped(f"the informer of {self.scope.resource} was stopped before it had synced")
 
     async def wait_changed(self) -> None:
         """Until it has synced, failed or been stopped once more."""
@@ -115,12 +120,17 @@ class SharedInformer:
                 await self._synced.wait()
                 self.sync_seconds = loop.time() - started
         finally:
-            self.stopped = True
             self._tasks = None
-            for registration in list(self.registrations):
-                registration.detach()
-            self.barriers.close()
-            self.changed.set()
+            self.ended()
+
+    def ended(self) -> None:
+        """It does not run, or not any more: whoever waits for something learns it."""
+        self.stopped = True
+        self._settled.set()
+        for registration in list(self.registrations):
+            registration.detach()
+        self.barriers.close()
+        self.changed.set()
 
     # -- handlers ------------------------------------------------------------------------------------------------------
 
@@ -206,6 +216,7 @@ class SharedInformer:
         self.consecutive_errors = 0
         if first:
             self._synced.set()
+            self._settled.set()
             for registration in list(self.registrations):
                 registration.source_synced()
         self.changed.set()

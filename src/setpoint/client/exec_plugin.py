@@ -17,6 +17,7 @@ import msgspec
 from setpoint.client.credentials import Credentials, StaticToken
 from setpoint.client.errors import CredentialsError
 from setpoint.client.tls import ClientCertificate
+from setpoint.concurrency import Shared, TaskScope
 
 __all__ = ["ExecPlugin", "ExecPluginConfig"]
 
@@ -80,10 +81,8 @@ class ExecPlugin(Credentials):
         self._timeout = timeout
         self._now = now
         self._environ = os.environ if environ is None else environ
-        self._lock = asyncio.Lock()
         self._credential: _Credential | None = None
-        self._runs = 0
-        self._failure: CredentialsError | None = None
+        self._ran = Shared(self._run)
 
     async def authorization(self) -> str:
         return (await self._fresh()).header
@@ -101,21 +100,8 @@ class ExecPlugin(Credentials):
         credential = self._credential
         if credential is not None and (credential.expires is None or self._now() < credential.expires):
             return credential
-        seen = self._runs
-        async with self._lock:
-            if self._runs != seen:  # somebody ran it while we waited
-                if self._failure is not None:
-                    raise CredentialsError(str(self._failure))
-                if self._credential is not None:
-                    return self._credential
-            try:
-                self._credential, self._failure = await self._run(), None
-            except CredentialsError as problem:
-                self._failure = problem
-                self._runs += 1
-                raise
-            self._runs += 1  # not for a run that was cancelled: whoever waits runs it
-            return self._credential
+        self._credential = await self._ran()
+        return self._credential
 
     async def _run(self) -> _Credential:
         config = self._config
@@ -140,9 +126,9 @@ class ExecPlugin(Credentials):
         stderr, code, hangs = bytearray(), 0, False
         assert process.stdout is not None
         assert process.stderr is not None
-        draining = asyncio.ensure_future(_drain(process.stderr, stderr))
         try:
-            async with asyncio.timeout(self._timeout):
+            async with TaskScope() as scope, asyncio.timeout(self._timeout):
+                scope.start(_drain(process.stderr, stderr))
                 stdout = await _all(process.stdout)
                 if stdout is not None:
                     code = await process.wait()
@@ -153,8 +139,6 @@ class ExecPlugin(Credentials):
             if process.returncode is None or hangs:  # it may have ended, and left something that holds its output
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
-            draining.cancel()
-            await asyncio.gather(draining, return_exceptions=True)
             await process.wait()
             process._transport.close()  # type: ignore[attr-defined]
         if stdout is None:

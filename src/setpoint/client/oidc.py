@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import binascii
 from collections.abc import Callable
@@ -16,6 +15,7 @@ import msgspec
 from setpoint.client.credentials import Credentials
 from setpoint.client.errors import CredentialsError
 from setpoint.client.transport import Request, Transport, TransportError
+from setpoint.concurrency import Shared
 
 __all__ = ["Oidc", "OidcConfig"]
 
@@ -51,7 +51,9 @@ class _Provider(msgspec.Struct):
 
 
 class Oidc(Credentials):
-    """An ID token as bearer token; when it is about to expire, or got a 401, another is fetched. One fetch at a time.
+    """An ID token as bearer token; when it is about to expire, or got a 401, another is fetched.
+
+    One fetch at a time: however many requests wait, they share it, and its failure too.
 
     ``connect`` makes a transport to a URL's host. A new refresh token replaces the old one for as long as this object
     lives; it is not written back to the kubeconfig.
@@ -70,13 +72,11 @@ class Oidc(Credentials):
         self._token = config.id_token
         self._refresh_token = config.refresh_token
         self._expires = _expiry(config.id_token)
-        self._lock = asyncio.Lock()
+        self._refreshed = Shared(self._refresh)
 
     async def authorization(self) -> str:
         if not self._valid():
-            async with self._lock:
-                if not self._valid():
-                    await self._refresh()
+            await self._refreshed()
         return f"Bearer {self._token}"
 
     async def rejected(self, authorization: str) -> bool:

@@ -14,6 +14,7 @@ import msgspec
 from setpoint.client.base import ClientBase
 from setpoint.client.errors import error_from_status
 from setpoint.client.transport import Request, Transport, TransportError
+from setpoint.concurrency import TaskScope
 from setpoint.meta import ObjectKey, Resource, Status
 
 if TYPE_CHECKING:
@@ -214,21 +215,21 @@ class PodConnections(ClientBase):
                 written[name].append(data)
 
         async def feed() -> None:
-            for start in range(0, len(stdin or b""), _PIECE):
-                await running.write((stdin or b"")[start : start + _PIECE])
-            if stdin is not None:
-                await running.close_stdin()
+            try:
+                for start in range(0, len(stdin or b""), _PIECE):
+                    await running.write((stdin or b"")[start : start + _PIECE])
+                if stdin is not None:
+                    await running.close_stdin()
+            except TransportError:
+                if running.exit_code is None:  # else the command ended, be it without having read everything
+                    raise
 
-        reading, feeding = asyncio.ensure_future(read()), asyncio.ensure_future(feed())
-        try:
-            await asyncio.wait((reading, feeding), return_when=asyncio.FIRST_COMPLETED)
-            if not reading.done():  # else the command ended, be it without having read everything
+        async with TaskScope() as scope:
+            reading, feeding = scope.start(read()), scope.start(feed())
+            await scope.first()
+            if not reading.done():
                 feeding.result()
-            await reading
-        finally:
-            for task in (reading, feeding):
-                task.cancel()
-            await asyncio.gather(reading, feeding, return_exceptions=True)
+                await asyncio.wait((reading,))
 
     @asynccontextmanager
     async def exec_stream(

@@ -16,6 +16,7 @@ from setpoint.cache import HandlerRegistration, Head, Informer, InformerFactory
 from setpoint.client import ApiError, Client, NotFound, PatchType, TransportError, dynamic
 from setpoint.cluster.graph import Graph, Node
 from setpoint.cluster.resources import ServedResources, is_collectable
+from setpoint.concurrency import TaskScope
 from setpoint.controller import Outcome, WorkLoop, done, retry
 from setpoint.meta import GroupVersionResource, Object, ObjectKey, OwnerReference, Resource
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
@@ -93,24 +94,13 @@ class GarbageCollector:
             on_delete=lambda _head, _unknown: self._changed(),
             name=self.name,
         )
-        scanning = asyncio.ensure_future(self._keep_scanning())
         try:
-            working = asyncio.ensure_future(self._loop.run())
-            try:
-                await asyncio.wait((scanning, working), return_when=asyncio.FIRST_COMPLETED)
-                if scanning.done():
-                    scanning.result()
-            except BaseException:
-                working.cancel()
-                raise
-            finally:
-                await asyncio.gather(working, return_exceptions=True)
-            if not working.cancelled():
-                working.result()
+            async with TaskScope() as scope:
+                scope.start(self._keep_scanning())
+                scope.start(self._loop.run())
+                await scope.first()
         finally:
             self._loop.queue.shut_down()
-            scanning.cancel()
-            await asyncio.gather(scanning, return_exceptions=True)
             for monitor in list(self._monitors.values()):
                 await monitor.informer.close()
             await definitions.close()

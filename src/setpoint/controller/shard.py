@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from setpoint.client import ApiError, TransportError
 from setpoint.client.partial import metadata_only
+from setpoint.concurrency import Deadline
 from setpoint.controller.cause import Cause
 from setpoint.controller.failures import HandedOver, describe
 from setpoint.controller.outcome import Outcome
@@ -49,7 +50,7 @@ class Shard(Protocol):
         """Calls ``listener`` with every new share, at once when it changes; the answer ends that."""
         ...
 
-    def begin(self, controller: str, key: ObjectKey) -> asyncio.Timeout | None:
+    def begin(self, controller: str, key: ObjectKey) -> Deadline | None:
         """Notes that a reconcile begins; None if it must not. The scope is the reconcile's: when it expires, the key
         is wanted elsewhere. `end` is due."""
         ...
@@ -97,7 +98,7 @@ class ShardGuard:
             async with scope:
                 return await self._handle(key)
         except TimeoutError as problem:
-            if scope.expired():
+            if scope.expired:
                 self._forget(key)
                 raise HandedOver("cancelled, since the key was wanted by another process") from problem
             raise

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from setpoint.cache import InformerFactory
 from setpoint.client import Client, ClientConfig, ConfigError
 from setpoint.client.kubeconfig import Kubeconfig
+from setpoint.concurrency import every
 
 if TYPE_CHECKING:
     from setpoint.manager.fleet import Fleet
@@ -47,7 +48,7 @@ class _Members:
     async def now(self, kubeconfigs: Mapping[str, tuple[bytes, Callable[[], Kubeconfig]]]) -> None:
         """All that there are, by the names of clusters: the text, and how it is read."""
         gone = (self._seen.keys() | self._refused.keys()) - kubeconfigs.keys()
-        await asyncio.gather(
+        await every(
             *(self._found(name, text, read) for name, (text, read) in kubeconfigs.items()),
             *(self._gone(name) for name in gone),
         )
@@ -94,7 +95,7 @@ class _Members:
 
     async def close(self) -> None:
         """The fleet ends: it has let its clusters go when their clients are closed."""
-        await asyncio.gather(*(self._gone(name) for name in list(self._clients)))
+        await every(*(self._gone(name) for name in list(self._clients)))
 
 
 class KubeconfigFolder:

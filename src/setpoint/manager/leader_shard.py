@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 
+from setpoint.concurrency import Deadline
 from setpoint.controller.shard import Share
 from setpoint.manager.leader_election import LeaderElector
 from setpoint.meta import ObjectKey
@@ -29,9 +29,9 @@ class LeaderShard:
         """It never changes: a process that loses the lease ends its controllers."""
         return lambda: None
 
-    def begin(self, controller: str, key: ObjectKey) -> asyncio.Timeout | None:
+    def begin(self, controller: str, key: ObjectKey) -> Deadline | None:
         """None if another process may lead by now."""
-        return asyncio.timeout(None) if self._elector.may_act() else None
+        return Deadline() if self._elector.may_act() else None
 
     def may_act(self) -> bool:
         """See `LeaderElector.may_act`."""

@@ -27,6 +27,7 @@ from datetime import UTC, datetime
 from random import Random
 
 from setpoint.client import ApiError, Client, TransportError
+from setpoint.concurrency import Deadline
 from setpoint.controller.shard import Share
 from setpoint.manager.rendezvous import Members
 from setpoint.manager.shard_lease import Lapsed, ShardLease
@@ -75,7 +76,7 @@ class ShardMember:
         self._views: list[Members] = []
         self._published = Members(())
         self._share = Keys()
-        self._under_way: dict[tuple[str, ObjectKey], asyncio.Timeout] = {}
+        self._under_way: dict[tuple[str, ObjectKey], Deadline] = {}
         self._drain_until: float | None = None
         self._listeners: list[Callable[[Share], None]] = []
         self._wake = asyncio.Event()
@@ -97,11 +98,11 @@ class ShardMember:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    def begin(self, controller: str, key: ObjectKey) -> asyncio.Timeout | None:
+    def begin(self, controller: str, key: ObjectKey) -> Deadline | None:
         """Notes that a reconcile begins; None if it must not."""
         if self._lease.age() >= self.sharding.renew_deadline or not self._share.owns(controller, key):
             return None
-        scope = self._under_way[controller, key] = asyncio.timeout(None)
+        scope = self._under_way[controller, key] = Deadline()
         return scope
 
     def end(self, controller: str, key: ObjectKey) -> None:
@@ -157,9 +158,8 @@ class ShardMember:
         """No key is this process's any more; returns when no work is under way."""
         self._views = []
         self._set_share(Keys())
-        now = asyncio.get_running_loop().time()
         for scope in self._under_way.values():
-            _expire(scope, now)
+            scope.expire()
         while self._under_way:
             self._wake.clear()
             await self._wake.wait()
@@ -305,7 +305,7 @@ class ShardMember:
             for listener in list(self._listeners):
                 listener(share)
 
-    def _lost(self) -> list[asyncio.Timeout]:
+    def _lost(self) -> list[Deadline]:
         """What is under way although the newest view gives it to others."""
         view = self._views[-1]
         return [
@@ -323,14 +323,9 @@ class ShardMember:
         if self._drain_until is not None and now >= self._drain_until:
             self._drain_until = float("inf")
             for scope in self._lost():
-                _expire(scope, now)
+                scope.expire()
 
     def _waits(self) -> str:
         if not self._share.empty:
             return ""
         return f"it waits for {', '.join(sorted(self._elders or ())) or 'its own first view'}"
-
-
-def _expire(scope: asyncio.Timeout, now: float) -> None:
-    if not scope.expired() and scope.when() is None:
-        scope.reschedule(now)

@@ -6,8 +6,10 @@ import asyncio
 import logging
 import socket
 from collections.abc import Awaitable
+from contextlib import suppress
 from typing import Any, Final
 
+from setpoint.concurrency import TaskScope, end, first
 from setpoint.webhook.certificates import CertificateSource
 from setpoint.webhook.conversion import CONVERT_PATH
 from setpoint.webhook.http import HttpConnection, HttpService, Refused
@@ -131,31 +133,18 @@ class WebhookServer:
         self.certificates.on_change(self._use)
         if self.certificates.current is not None:
             self._use(self.certificates.current)
-        tending = asyncio.ensure_future(self.certificates.run())
-        serving = asyncio.ensure_future(self._serve())
-        try:
-            await asyncio.wait((tending, serving), return_when=asyncio.FIRST_COMPLETED)
+        async with TaskScope() as scope:
+            tending, serving = scope.start(self.certificates.run()), scope.start(self._serve())
+            await scope.first()
             if tending.done() and not tending.cancelled() and tending.exception() is None:
-                await serving  # a source may be done with its work
-        finally:
-            for task in (tending, serving):
-                task.cancel()
-            await asyncio.gather(tending, serving, return_exceptions=True)
-        for task in (tending, serving):
-            if not task.cancelled():
-                task.result()
+                await asyncio.wait((serving,))  # a source may be done with its work
 
     def _use(self, pair: Any) -> None:
         self._tls.use(pair)
         self._certified.set()
 
     async def _serve(self) -> None:
-        waits = [asyncio.ensure_future(event.wait()) for event in (self._certified, self._stopping)]
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
+        await first(self._certified.wait(), self._stopping.wait())
         if self._stopping.is_set():
             return
         try:
@@ -196,20 +185,16 @@ class WebhookServer:
                 logger.warning("requests were cut off", extra={"fields": {"requests": len(late)}})
                 return
         if connections:  # the last answers are on their way, and TLS says good-bye
-            gone = asyncio.ensure_future(self._service.deserted.wait())
-            try:
-                await asyncio.wait((gone,), timeout=_FLUSH)
-            finally:
-                gone.cancel()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_FLUSH):
+                    await self._service.deserted.wait()
 
     async def _cut(self) -> None:
         """Ends what is left."""
         tasks = [connection.task for connection in self._service.connections if connection.task is not None]
         for connection in list(self._service.connections):
             connection.end()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end(tasks)
 
     # -- one request ---------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from setpoint.cache import InformerFactory
+from setpoint.concurrency import TaskScope, until
 from setpoint.webhook.server import WebhookServer
 
 __all__ = ["serve_webhooks"]
@@ -26,25 +27,11 @@ async def serve_webhooks(
 
     Raises what the server or one of ``beside`` fails with; everything has ended then.
     """
-    serving = asyncio.ensure_future(server.run())
-    tasks = [serving, *(asyncio.ensure_future(_kept(each)) for each in beside)]
-    try:
-        listening = asyncio.ensure_future(server.ready.wait())
-        try:
-            await asyncio.wait((*tasks, listening), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            listening.cancel()
-        if server.ready.is_set():
-            if factory is not None:
-                tasks.append(asyncio.ensure_future(_entered(factory)))
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-    for task in tasks:
-        if not task.cancelled():
-            task.result()
+    async with TaskScope() as scope:
+        tasks = [scope.start(server.run()), *(scope.start(_kept(each)) for each in beside)]
+        if await until(server.ready, *tasks) and factory is not None:
+            scope.start(_entered(factory))
+        await scope.first()
 
 
 async def _kept(runnable: _Runnable) -> None:
