@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from setpoint import simulation as simulation
     from setpoint import testing as testing
     from setpoint.cache import Head as Head
     from setpoint.cache import InformerFactory as InformerFactory
@@ -121,13 +122,14 @@ __all__ = [
     "done",
     "main",
     "retry",
+    "simulation",
     "testing",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "testing":
-        return import_module("setpoint.testing")
+    if name in ("testing", "simulation"):
+        return import_module(f"setpoint.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'setpoint' has no attribute {name!r}")
     found = getattr(import_module(f"setpoint.{_HOMES[name]}"), name)

@@ -176,6 +176,10 @@ class Cluster:
                 raise AssertionError(f"{said}\n{self.describe()}")
             await asyncio.sleep(min(_next_event(), deadline) - loop.time())
 
+    async def until(self, condition: Callable[[], bool | Awaitable[bool]], *, within: float = 3600.0) -> None:
+        """Waits as users do for ``condition()``: as `eventually`, and for longer. A step of a scenario ends with it."""
+        await self.eventually(condition, within=within)
+
     async def serve(self, *served: Admission[Any] | Converter) -> None:
         """Calls these webhooks, too, from now on; definitions of what they convert are applied with them.
 

@@ -1,0 +1,39 @@
+"""Proof before production: controllers under every fault that a real cluster may show, in virtual time."""
+
+from __future__ import annotations
+
+from setpoint.simulation.check import check
+from setpoint.simulation.counterexample import Counterexample
+from setpoint.simulation.externals import External, ExternalError, call
+from setpoint.simulation.faults import ORACLES, SWITCHES
+from setpoint.simulation.plan import Fault, Plan, PlanError
+from setpoint.simulation.pool import SetupFailed
+from setpoint.simulation.predicates import Objects, Predicate, always, eventually, never
+from setpoint.simulation.report import Report
+from setpoint.simulation.result import Finding
+from setpoint.simulation.search import Budget, Search
+from setpoint.simulation.setup import Setup
+
+__all__ = [
+    "ORACLES",
+    "SWITCHES",
+    "Budget",
+    "Counterexample",
+    "External",
+    "ExternalError",
+    "Fault",
+    "Finding",
+    "Objects",
+    "Plan",
+    "PlanError",
+    "Predicate",
+    "Report",
+    "Search",
+    "Setup",
+    "SetupFailed",
+    "always",
+    "call",
+    "check",
+    "eventually",
+    "never",
+]

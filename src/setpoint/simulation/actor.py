@@ -1,0 +1,58 @@
+"""Actor: everybody in the world whose tasks can be told from everybody else's: that makes it mortal."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextvars import Context, ContextVar, copy_context
+from typing import Any, Literal, TypeVar
+
+T = TypeVar("T")
+State = Literal["running", "paused", "dead"]
+
+
+class Actor:
+    """A process of the world: a controller's, the server, the garbage collector.
+
+    Whatever runs in tasks and callbacks that descend from `start` belongs to it, so that the loop can stop all of it
+    at once, as SIGSTOP and SIGKILL do (`SimulationLoop.pause`, `SimulationLoop.kill`).
+    """
+
+    __slots__ = ("lane", "name", "parked", "state", "timers")
+
+    def __init__(self, name: str, lane: str) -> None:
+        self.name = name
+        self.lane = lane
+        self.state: State = "running"
+        self.parked: list[asyncio.Handle] = []
+        """What became ready while it was paused."""
+        self.timers: list[asyncio.TimerHandle] = []
+        """What it was waiting for when it was paused."""
+
+    def start(self, coro: Coroutine[Any, Any, T], name: str = "") -> asyncio.Task[T]:
+        """Runs ``coro`` in a task of this actor."""
+        context = self.context()
+        return asyncio.get_running_loop().create_task(coro, name=name or self.name, context=context)
+
+    def call(self, function: Callable[..., T], *args: Any) -> T:
+        """Calls ``function`` as this actor: what it begins is this actor's."""
+        return self.context().run(function, *args)
+
+    def context(self) -> Context:
+        context = copy_context()
+        context.run(ACTOR.set, self)
+        return context
+
+    def __repr__(self) -> str:
+        return f"<Actor {self.name} {self.state}>"
+
+
+ACTOR: ContextVar[Actor | None] = ContextVar("setpoint_simulation_actor", default=None)
+"""Who is acting. None is the world itself: the scenario and the harness around it."""
+AUTHOR: ContextVar[Actor | None] = ContextVar("setpoint_simulation_author", default=None)
+"""For whom somebody else is acting: a request that is under way is carried out though its sender may be dead."""
+
+
+def author() -> Actor | None:
+    """Whose the writes are that are made now; None is the user."""
+    return AUTHOR.get() or ACTOR.get()

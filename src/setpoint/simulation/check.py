@@ -1,0 +1,116 @@
+"""Check: the whole simulation as one call of a test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from setpoint.crd import CustomResource
+from setpoint.meta import Object
+from setpoint.simulation.counterexample import Counterexample
+from setpoint.simulation.externals import External
+from setpoint.simulation.plan import PREFIX, Plan
+from setpoint.simulation.predicates import Predicate
+from setpoint.simulation.report import Report
+from setpoint.simulation.search import DEFAULT_BUDGET, Budget, Progress, Search
+from setpoint.simulation.setup import Factory, Scenario, Setup, tuples
+from setpoint.webhook import Admission, Converter
+
+REPLAY = "SETPOINT_REPLAY"
+"""Environment variable: a token, or a counter-example's file, to replay instead of searching."""
+
+
+def check(
+    scenario: Scenario,
+    factory: Factory,
+    *,
+    objects: Iterable[Object] = (),
+    crds: Iterable[type[CustomResource] | Mapping[str, Any]] | None = None,
+    nodes: int = 1,
+    webhooks: Iterable[Admission[Any] | Converter] = (),
+    namespace: str = "default",
+    externals: Iterable[External] = (),
+    predicates: Iterable[Predicate] = (),
+    leader_election: bool = False,
+    off: Mapping[str, str] | None = None,
+    ignore: Mapping[str, str] | None = None,
+    budget: Budget | float = DEFAULT_BUDGET,
+    seed: int = 0,
+    workers: int | None = None,
+    replay: str | Path | None = None,
+    directory: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Runs a scenario without faults, then with every single one that can make a difference, then with combinations.
+
+    ```python
+    def test_mykind_survives() -> None:
+        sp.simulation.check(scenario, lambda: [make_controller()])
+    ```
+
+    Call it from an ordinary function: it runs its own loops, in processes of its own.
+
+    Args:
+        scenario: what users do: ``async def scenario(cluster)``, as the body of a test. Its waits (`settle`, `until`)
+            are the steps between which the world may change.
+        factory: makes the controllers of one process; it is called for every process that starts.
+        objects: are there before the controllers start.
+        crds, nodes, webhooks, namespace: as for `setpoint.testing.cluster`.
+        externals: systems outside of the cluster; see `External`.
+        predicates: see `always`, `never`, `eventually`.
+        leader_election: two processes compete for a lease.
+        off: faults and oracles that are switched off, by name, each with the reason (it is in the report).
+        ignore: fields that don't count, such as ``{"pods status.podIP": "drawn from a pool"}``, with the reason.
+        budget: seconds of real time, or a `Budget`; 60 s by default. After the single faults combinations are drawn.
+        seed: of everything that is drawn by chance.
+        workers: processes at once; by default as many as there are cores.
+        replay: a token or a counter-example's file: only that plan is run. So is what the environment variable
+            ``SETPOINT_REPLAY`` has.
+        directory: where to write files about what is found; none are written by default.
+        progress: is called after every run.
+
+    Raises:
+        Counterexample: a promise is broken.
+        SetupFailed: the world could not be made.
+        PlanError: there is no plan in ``replay``.
+        ValueError: something is switched off that there is not.
+    """
+    setup = Setup(
+        scenario=scenario,
+        factory=factory,
+        nodes=nodes,
+        namespace=namespace,
+        leader_election=leader_election,
+        off=dict(off or {}),
+        ignore=dict(ignore or {}),
+        **tuples(objects=objects, crds=crds, webhooks=webhooks, externals=externals, predicates=predicates),
+    )
+    limits = budget if isinstance(budget, Budget) else Budget(seconds=float(budget))
+    search = Search(setup, budget=limits, seed=seed, workers=workers, progress=progress)
+    again = replay if replay is not None else os.environ.get(REPLAY)
+    found = next(search.findings(), None) if again is None else search.replay(read_plan(again)[0])
+    if found is not None:
+        if directory is not None:
+            write(found, Path(directory))
+        raise found
+    return search.report
+
+
+def read_plan(source: str | Path) -> tuple[Plan, str, str]:
+    """The plan of a token, or of a file; with the digest of the code and the name of the scenario. Raises PlanError."""
+    text = str(source)
+    if not text.startswith(PREFIX) and Path(text).is_file():
+        text = Path(text).read_text()
+    return Plan.load(text)
+
+
+def write(found: Counterexample, directory: Path) -> list[Path]:
+    """Writes the files of a finding; returns where they are."""
+    directory.mkdir(parents=True, exist_ok=True)
+    stem = f"counterexample-{found.findings[0].oracle.replace(' ', '-')}-{found.token[-8:].strip('-_')}"
+    file = directory / f"{stem}.yaml"
+    file.write_text(found.to_yaml())
+    found.files.append(file)
+    return found.files

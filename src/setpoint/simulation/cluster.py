@@ -1,0 +1,66 @@
+"""The cluster that a scenario gets: `setpoint.testing.Cluster`, whose waits are the steps of the simulation."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from setpoint.apiserver import ApiServer
+from setpoint.client import Client
+from setpoint.manager import Manager
+from setpoint.testing.clusters import PATIENCE, Cluster
+
+if TYPE_CHECKING:
+    from setpoint.simulation.world import World
+
+
+class SimulatedCluster(Cluster):
+    """What a scenario talks to. It has everything that `setpoint.testing.cluster` gives.
+
+    Each wait (`settle`, `until`, `eventually`) ends a step: there faults begin and end that last over what the user
+    does next.
+    """
+
+    def __init__(self, world: World, **options: Any) -> None:
+        super().__init__(world.setup.controllers(), **options)
+        self._world = world
+        self.server = ApiServer(
+            storage=world.history, now=world.now, random=Random(options.get("seed", 0) + 1), webhook_caller=self._local
+        )
+
+    @property
+    def manager(self) -> Manager:  # type: ignore[override]
+        """That of the process that runs now, or ran last."""
+        manager = self._world.process.manager
+        assert manager is not None, "the process has only just begun"
+        return manager
+
+    def now(self) -> datetime:
+        return self._world.now()
+
+    async def settle(self, patience: float = PATIENCE) -> None:
+        """Until nothing is left to do, as in a test; a step ends."""
+        await self._world.end_step(patience)
+
+    async def until(self, condition: Callable[[], bool | Awaitable[bool]], *, within: float = 3600.0) -> None:
+        """Until ``condition()`` holds; a step ends. What can't come true while faults last ends the faults."""
+        await self._world.wait_until(lambda: _held(condition), within, "")
+
+    async def eventually(
+        self, condition: Callable[[], bool | Awaitable[bool]], *, within: float = 60.0, why: str = ""
+    ) -> None:
+        """As `until`."""
+        await self._world.wait_until(lambda: _held(condition), within, why)
+
+
+async def _held(condition: Callable[[], bool | Awaitable[bool]]) -> bool:
+    held = condition()
+    return bool(await held if inspect.isawaitable(held) else held)
+
+
+def connected(world: World) -> Client:
+    """A client of an administrator's."""
+    return Client(world.port, namespace=world.setup.namespace, random=Random(world.seed))

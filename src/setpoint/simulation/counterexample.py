@@ -1,0 +1,67 @@
+"""Counterexample: a plan under which a controller breaks a promise, and everything to understand it by."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from setpoint.simulation.plan import Plan
+from setpoint.simulation.result import Finding, Line, Result
+from setpoint.simulation.text import story_of
+
+
+class Counterexample(AssertionError):
+    """Raised by `check`. ``findings`` say which promises are broken, ``plan`` by which faults, ``token`` replays it on
+    one line; ``trace`` and ``undisturbed`` are what happened with and without the faults."""
+
+    def __init__(
+        self, findings: list[Finding], plan: Plan, result: Result, baseline: Result, *, code: str, scenario: str,
+        runs: int, seconds: float,
+    ) -> None:  # fmt: skip
+        self.findings = findings
+        self.plan = plan
+        self.code = code
+        self.scenario = scenario
+        self.runs = runs
+        self.seconds = seconds
+        self.trace: list[Line] = result.trace
+        self.undisturbed: list[Line] = baseline.trace
+        self.end = result.end
+        self.expected = baseline.end
+        self.explained = result.explained
+        self.token = plan.token(code, scenario)
+        self.files: list[Path] = []
+        super().__init__(self.describe())
+
+    def describe(self) -> str:
+        """For a terminal: findings, faults, the way there, and how to see it again."""
+        lines = [str(finding) for finding in self.findings]
+        lines.append("")
+        if self.plan.faults:
+            lines.append("with these faults:")
+            lines += [f"  {fault}" for fault in self.plan.faults]
+        else:
+            lines.append("without any fault")
+        lines += ["", *story_of(self.trace), ""]
+        if self.explained:
+            lines += ["in the end:", *(f"  {line}" for line in self.explained.splitlines()), ""]
+        lines.append(f"found after {self.runs} runs in {self.seconds:.1f} s; replay: {self.token}")
+        return "\n".join(lines)
+
+    def to_document(self) -> dict[str, Any]:
+        """Plain values for a file."""
+        return {
+            "scenario": self.scenario,
+            "code": self.code,
+            "token": self.token,
+            "findings": [msgspec.to_builtins(finding) for finding in self.findings],
+            "plan": self.plan.to_document(),
+            "trace": [msgspec.to_builtins(line) for line in self.trace],
+        }
+
+    def to_yaml(self) -> str:
+        """A file that `--replay` takes, and that people can read."""
+        return yaml.safe_dump(self.to_document(), sort_keys=False, allow_unicode=True, width=120)

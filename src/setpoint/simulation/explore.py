@@ -1,0 +1,169 @@
+"""Explore: which plans are worth a run, in the order in which they are likely to find something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Final
+
+from setpoint.simulation.faults import switch_of
+from setpoint.simulation.plan import Fault, Plan, fault
+from setpoint.simulation.result import Result
+
+LONG: Final = 1000.0
+"""Seconds: longer than a read-your-writes barrier, an idle deadline, or a retry that backs off for ten minutes."""
+SHORT: Final = 2.0
+DESTRUCTIVE: Final = ("delete", "deletecollection")
+
+
+class Explorer:
+    """The plans for a scenario, from what its undisturbed run came by."""
+
+    def __init__(self, baseline: Result, *, off: frozenset[str], seed: int, kinds: list[str]) -> None:
+        self._points = baseline.points
+        self._off = off
+        self._seed = seed
+        self._kinds = kinds
+        self._changes = [point for point in baseline.points if point.kind == "change"]
+        self._writes = [point for point in baseline.points if point.kind == "write"]
+        self._reads = [point for point in baseline.points if point.kind == "read"]
+        self._externals = [point for point in baseline.points if point.kind == "external"]
+        self._steps = baseline.steps
+
+    def singles(self) -> list[Fault]:
+        """Every single fault at every point where it can make a difference."""
+        families = [
+            self._whole(), self._crashes(), self._steps_off(), self._requests(), self._travels(destructive=True),
+            self._lags(), self._external(), self._travels(destructive=False),
+        ]  # fmt: skip
+        found: dict[Fault, None] = {}
+        for family in families:
+            for each in family:
+                if switch_of(each.kind, dict(each.how)) not in self._off:
+                    found.setdefault(each)
+        return list(found)
+
+    # -- families ------------------------------------------------------------------------------------------------------
+
+    def _whole(self) -> Iterator[Fault]:
+        yield fault("reverse-lists", "run")
+        for kind in self._kinds:
+            yield fault("lag", "run", collection=kind, seconds=SHORT)
+        yield fault("clock", "run", seconds=300.0)
+        yield fault("clock", "run", seconds=-300.0)
+
+    def _crashes(self) -> Iterator[Fault]:
+        acts = [point for point in self._points if point.kind in ("write", "external")]
+        revision: int | None = None
+        for point in acts:
+            # Dying before a write is dying after the one before it, unless somebody else has written since.
+            if point.kind == "external" or revision is None or point.changed:
+                yield fault("crash-after", point.name)
+            if revision is None or point.kind == "external":
+                yield fault("crash-before", point.name)
+            revision = point.revision or revision
+        for point in acts:
+            if point.changed:
+                yield fault("crash-after", point.name, until="step")
+        for point in acts:
+            if point.kind == "write":
+                yield fault("crash-before", point.name)
+                yield fault("late-write", point.name, seconds=5.0, dies=True)
+
+    def _steps_off(self) -> Iterator[Fault]:
+        for step in range(self._steps):
+            at = f"step {step}"
+            yield fault("restart", at)
+            yield fault("resync", at)
+            yield fault("expire-all", at)
+            yield fault("clock", at, seconds=3600.0)
+        for step in range(1, self._steps):
+            at = f"step {step}"
+            yield fault("down", at)
+            for who in ("garbage collector", "control plane", "controller"):
+                yield fault("pause", at, who=who)
+                yield fault("pause", at, who=who, seconds=60.0)
+            yield fault("pause", at, who="garbage collector", more=1)
+            yield fault("early", at, writes=0)
+            made = sum(1 for point in self._writes if point.step == step and point.changed)
+            for number in range(1, min(made, 12)):
+                yield fault("early", at, writes=number)
+
+    def _requests(self) -> Iterator[Fault]:
+        for point in self._writes:
+            for kind in ("lost-answer", "lost-request", "error-500", "slow-request", "slow-answer"):
+                yield fault(kind, point.name, seconds=20.0 if kind.startswith("slow") else None)
+            yield fault("late-write", point.name, seconds=5.0)
+            if point.verb != "create":
+                yield fault("conflict", point.name)
+        for point in self._writes:
+            yield fault("slow-request", point.name, until="step")
+            yield fault("slow-answer", point.name, until="step")
+            yield fault("late-write", point.name, until="step")
+            yield fault("error-429", point.name, seconds=1)
+        for point in self._reads:
+            yield fault("error-500", point.name)
+            yield fault("slow-request", point.name, seconds=20.0)
+            yield fault("slow-answer", point.name, seconds=20.0)
+            yield fault("slow-answer", point.name, until="step")
+            yield fault("lost-answer", point.name)
+
+    def _travels(self, *, destructive: bool) -> Iterator[Fault]:
+        """A restart at every rest on every older state of every kind: destructive ones first, where something is
+        different now from what it was then."""
+        for step in range(self._steps - 1, 0, -1):
+            before = [point for point in self._changes if point.step <= step]
+            newest: dict[str, int] = {}
+            for point in before:
+                newest[point.collection] = max(newest.get(point.collection, 0), point.revision)
+            for point in reversed(before):
+                if point.collection not in self._kinds or point.revision == newest[point.collection]:
+                    continue
+                primary = point.collection == self._kinds[0]
+                if primary is destructive:
+                    yield fault("restart", f"step {step}", behind=point.name)
+                    if primary:
+                        yield fault("restart", f"step {step}", behind=point.name, kinds="all")
+
+    def _lags(self) -> Iterator[Fault]:
+        for point in self._changes:
+            if point.collection not in self._kinds:
+                continue
+            yield fault("lag", point.name, until="step")
+            yield fault("lag", point.name, until="step", relist=True)
+        for point in self._changes:
+            if point.collection not in self._kinds:
+                continue
+            yield fault("lag", point.name, seconds=LONG)
+            yield fault("lag", point.name, seconds=SHORT)
+            yield fault("lag", point.name, seconds=SHORT, relist=True)
+        for point in self._changes:
+            if point.collection in self._kinds:
+                yield fault("hang-up", point.name)
+                yield fault("expire", point.name)
+
+    def _external(self) -> Iterator[Fault]:
+        for point in self._externals:
+            yield fault("external-fails", point.name)
+            yield fault("external-lost", point.name)
+            yield fault("external-empty", point.name)
+            yield fault("slow-request", point.name, seconds=20.0)
+            yield fault("slow-answer", point.name, until="step")
+
+    # -- combinations --------------------------------------------------------------------------------------------------
+
+    def combinations(self, singles: list[Fault]) -> Iterator[Plan]:
+        """Pairs and triples, drawn by the seed, for as long as anybody asks."""
+        random = Random(self._seed)
+        if len(singles) < 2:
+            return
+        groups: dict[str, list[Fault]] = {}
+        for each in singles:
+            groups.setdefault(switch_of(each.kind, dict(each.how)), []).append(each)
+        names = sorted(groups)
+        while True:
+            size = 2 if random.random() < 0.7 else 3
+            chosen = {random.choice(groups[random.choice(names)]) for _ in range(size)}
+            if len({each.at for each in chosen}) == len(chosen) > 1:
+                ordered = sorted(chosen, key=str)
+                yield Plan(tuple(ordered), seed=random.randrange(1 << 31))

@@ -1,0 +1,141 @@
+"""External systems: the part of the world that is no Kubernetes, and fails in ways of its own."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from setpoint.simulation.actor import ACTOR, Actor
+
+if TYPE_CHECKING:
+    from setpoint.simulation.plan import Fault
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class ExternalError(ConnectionError):
+    """An external system could not be reached, or its answer was lost. ``effect`` says whether the call was carried
+    out; a real program could not know."""
+
+    def __init__(self, message: str, *, effect: bool) -> None:
+        super().__init__(message)
+        self.effect = effect
+
+
+class Calls(Protocol):
+    """What the world decides about a call of a marked method."""
+
+    def external_point(self, name: str, actor: Actor) -> tuple[str, list[Fault]]: ...
+    async def external_gate(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None: ...
+    def external_gate_now(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None: ...
+    def external_done(self, point: str, told: str, *, changed: bool) -> None: ...
+
+
+_WORLD: ContextVar[Calls | None] = ContextVar("setpoint_simulation_world", default=None)
+
+
+class External:
+    """A system outside of the cluster: a cloud, a database, a DNS provider.
+
+    ```python
+    class Cloud(sp.simulation.External):
+        def __init__(self) -> None:
+            self.buckets: dict[str, str] = {}
+
+        @sp.simulation.call
+        async def create(self, name: str) -> str: ...
+
+        @sp.simulation.call(nothing=[])
+        async def list(self) -> list[str]: ...
+    ```
+
+    Marked methods are fault points when a controller calls them: they may fail, be carried out and their answer lost,
+    or (with ``nothing=``) answer that there is nothing. Its attributes survive crashes of the controller and belong to
+    the end state; what begins with an underscore does not. Every run begins with the state that it had when it was
+    given to `check`.
+    """
+
+    def state(self) -> dict[str, Any]:
+        """What belongs to the end state: the public attributes, unless overridden. Plain JSON-like values."""
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+
+    @property
+    def name(self) -> str:
+        return type(self).__name__.lower()
+
+
+def call(method: F | None = None, /, *, nothing: Any = ...) -> Any:
+    """Marks a method of an `External` as one that goes over the network. ``nothing``: what it answers when the system
+    has lost sight of everything, such as an empty list."""
+    if method is None:
+        return functools.partial(call, nothing=nothing)
+    name = method.__name__
+    if inspect.iscoroutinefunction(method):
+
+        @functools.wraps(method)
+        async def asynchronous(self: External, *args: Any, **kwargs: Any) -> Any:
+            world, actor = _WORLD.get(), ACTOR.get()
+            if world is None or actor is None:
+                return await method(self, *args, **kwargs)
+            point, faults = world.external_point(_told(self, name, args, kwargs), actor)
+            await world.external_gate(point, faults, actor, before=True)
+            if nothing is not ... and any(each.kind == "external-empty" for each in faults):
+                world.external_done(point, "answered that there is nothing", changed=False)
+                return copy.deepcopy(nothing)
+            before = _frozen(self)
+            result = await method(self, *args, **kwargs)
+            world.external_done(point, f"answered {_short(result)}", changed=before != _frozen(self))
+            await world.external_gate(point, faults, actor, before=False)
+            return result
+
+        asynchronous.nothing = nothing  # type: ignore[attr-defined]
+        return asynchronous
+
+    @functools.wraps(method)
+    def synchronous(self: External, *args: Any, **kwargs: Any) -> Any:
+        world, actor = _WORLD.get(), ACTOR.get()
+        if world is None or actor is None:
+            return method(self, *args, **kwargs)
+        point, faults = world.external_point(_told(self, name, args, kwargs), actor)
+        world.external_gate_now(point, faults, actor, before=True)
+        if nothing is not ... and any(each.kind == "external-empty" for each in faults):
+            world.external_done(point, "answered that there is nothing", changed=False)
+            return copy.deepcopy(nothing)
+        before = _frozen(self)
+        result = method(self, *args, **kwargs)
+        world.external_done(point, f"answered {_short(result)}", changed=before != _frozen(self))
+        world.external_gate_now(point, faults, actor, before=False)
+        return result
+
+    synchronous.nothing = nothing  # type: ignore[attr-defined]
+    return synchronous
+
+
+def can_be_empty(external: External, method: str) -> bool:
+    """Whether a marked method says what it answers when there is nothing."""
+    return getattr(getattr(type(external), method, None), "nothing", ...) is not ...
+
+
+def _told(external: External, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    plain = [_short(each) for each in args] + [f"{key}={_short(each)}" for key, each in kwargs.items()]
+    return f"{external.name}.{name}({', '.join(plain)})"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    if " at 0x" in text:
+        text = type(value).__name__
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _frozen(external: External) -> str:
+    return repr(external.state())
+
+
+def using(world: Calls) -> None:
+    """From here on, and in every task that is begun from here, calls are ``world``'s."""
+    _WORLD.set(world)

@@ -1,0 +1,182 @@
+"""Faults: what may go wrong on a real cluster, and why each is legal: a switch each."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Kind(NamedTuple):
+    """A switch. ``faults`` are the kinds of faults that it stands for, ``why`` says what makes them possible on a real
+    cluster, ``source`` where that is written down or was seen."""
+
+    faults: tuple[str, ...]
+    what: str
+    why: str
+    source: str
+
+
+SWITCHES: Final[dict[str, Kind]] = {
+    "crash": Kind(
+        ("crash-before", "crash-after"),
+        "the process is killed before or after a write or an external call, and starts again at once, or only after "
+        "the user's next step",
+        "nodes fail, kernels kill for memory, rollouts replace pods: SIGKILL comes between any two instructions",
+        "Sieve, intermediate state (OSDI'22); Pod lifecycle, kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle",
+    ),
+    "restart": Kind(
+        ("restart",),
+        "the process is replaced while nothing is under way",
+        "every rollout of a new version does it",
+        "Deployment strategy Recreate, kubernetes.io/docs/concepts/workloads/controllers/deployment",
+    ),
+    "down": Kind(
+        ("down",),
+        "no process runs while the user does the next step",
+        "a pod that can't be scheduled, an image that can't be pulled, a crash loop's back-off of five minutes",
+        "kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle#restart-policy",
+    ),
+    "time-travel": Kind(
+        ("time-travel",),
+        "a process starts on lists that are older than what its predecessor saw; the server can't stream lists",
+        "a list at resourceVersion=0 is answered from the watch cache of whichever API server is asked, however old",
+        "kubernetes/kubernetes#59848; Sieve, stale state (OSDI'22); KEP-3157 makes streamed lists consistent",
+    ),
+    "lag": Kind(
+        ("lag",),
+        "changes of one kind are seen later than those of other kinds: seconds, minutes, or over the user's next step",
+        "each resource has a watch, and a watch cache, of its own; nothing orders one against another",
+        "kubernetes.io/docs/reference/using-api/api-concepts#efficient-detection-of-changes; Kamera (SOSP'26)",
+    ),
+    "squash": Kind(
+        ("squash",),
+        "states that lay between are never seen: the watch is closed with 410 and its reader lists again",
+        "only the latest state is promised; a watch that has fallen out of the history begins with a list",
+        "kubernetes.io/docs/reference/using-api/api-concepts#410-gone-responses; Sieve, unobserved state",
+    ),
+    "watch": Kind(
+        ("hang-up", "expire"),
+        "a watch's connection breaks, or is ended with 410 though nothing was missed",
+        "servers end every watch after some minutes, load balancers sooner; etcd is compacted every five minutes",
+        "kube-apiserver --min-request-timeout, --etcd-compaction-interval",
+    ),
+    "conflict": Kind(
+        ("conflict",),
+        "another program writes the object just before, and takes its change back: whoever names a version gets 409",
+        "labels, annotations and managed fields are written by many",
+        "kubernetes.io/docs/reference/using-api/api-concepts#resource-versions",
+    ),
+    "throttle": Kind(
+        ("error-429",),
+        "429 with Retry-After",
+        "API Priority and Fairness queues and rejects",
+        "kubernetes.io/docs/concepts/cluster-administration/flow-control",
+    ),
+    "error": Kind(
+        ("error-500",),
+        "500, and nothing was written",
+        "etcd changes its leader",
+        "etcd errors are passed on as InternalError: apiserver/pkg/storage/etcd3",
+    ),
+    "lost": Kind(
+        ("lost-request", "lost-answer"),
+        "the connection breaks before the request got through, or after it was carried out",
+        "a network may lose either way; the client can't know which it was",
+        "RFC 9110, 9.2.2: idempotent methods",
+    ),
+    "late": Kind(
+        ("late-write",),
+        "a write that timed out is carried out after the next attempt, or after the user's next step",
+        "requests wait in queues of proxies and servers after their sender has given up",
+        "kubernetes.io/docs/concepts/cluster-administration/flow-control#queuing",
+    ),
+    "slow": Kind(
+        ("slow-request", "slow-answer"),
+        "one request takes long, before or after it is carried out",
+        "requests queue, networks retransmit, servers collect garbage",
+        "kubernetes.io/docs/concepts/cluster-administration/flow-control",
+    ),
+    "user": Kind(
+        ("early",),
+        "the user goes on before the controllers are done",
+        "users and pipelines don't wait",
+        "Sieve, unobserved state; Acto (SOSP'23)",
+    ),
+    "garbage-collector": Kind(
+        ("pause-gc",),
+        "the garbage collector is late by a step or two",
+        "it works through a queue of all objects of a cluster, and through restarts of its process",
+        "kubernetes.io/docs/concepts/architecture/garbage-collection",
+    ),
+    "control-plane": Kind(
+        ("pause-plane",),
+        "the other controllers (workloads, namespaces, kubelets) are late by a step",
+        "each is a process of its own, with queues of its own",
+        "kubernetes.io/docs/concepts/architecture/controller",
+    ),
+    "pause": Kind(
+        ("pause-controller",),
+        "the controllers' process stands still for a while and then goes on with what it knew; its requeues are late",
+        "SIGSTOP, CPU throttling, a virtual machine that is moved",
+        "kubernetes.io/docs/concepts/configuration/manage-resources-containers; client-go leaderelection, package doc",
+    ),
+    "clock": Kind(
+        ("clock",),
+        "the process's clock is wrong, or jumps",
+        "clocks are set, and nothing keeps those of two machines equal",
+        "client-go leaderelection, package doc; NTP, RFC 5905",
+    ),
+    "order": Kind(
+        ("reverse-lists",),
+        "lists and first events come in another order",
+        "the API promises none for lists from a watch cache, nor for the initial events of a watch",
+        "kubernetes.io/docs/reference/using-api/api-concepts#semantics-for-watch",
+    ),
+    "resync": Kind(
+        ("resync", "expire-all"),
+        "everything is looked at, or listed, once more",
+        "informers resync, watches of all kinds end when a server does",
+        "client-go tools/cache, SharedInformer",
+    ),
+    "external": Kind(
+        ("external-fails", "external-lost", "external-empty"),
+        "an external system can't be reached, its answer is lost, or it answers that there is nothing",
+        "it is another system, behind another network",
+        "cass-operator #973; crossplane external-create-pending",
+    ),
+}
+ORACLES: Final[dict[str, str]] = {
+    "end state": "in the end everything is as it is without faults",
+    "counts": "nothing is created or deleted more often than without faults",
+    "destroyed": "nothing that should have stayed was deleted",
+    "quiet": "when all is as it should be, nothing is written: not by a resync, a restart, or an hour",
+    "hot loop": "no object is brought into the same states again and again",
+    "stranger": "nothing is deleted by name that the process has never seen",
+    "error": "no mistake of the program (a TypeError and its like), no task that fails unseen",
+    "predicate": "the user's predicates",
+    "scenario": "the scenario's own assertions and waits",
+    "paths": "the same wishes lead to the same state, by whatever way",
+    "determinism": "two runs of one plan are the same",
+    "hang": "every run ends",
+}
+_SWITCH: Final = {name: switch for switch, kind in SWITCHES.items() for name in kind.faults}
+
+
+def switch_of(kind: str, how: dict[str, object]) -> str:
+    """The switch that a fault belongs to."""
+    if kind == "restart" and "behind" in how:
+        return "time-travel"
+    if kind == "lag" and how.get("relist"):
+        return "squash"
+    if kind == "pause":
+        return {"garbage collector": "garbage-collector", "control plane": "control-plane"}.get(
+            str(how.get("who")), "pause"
+        )
+    return _SWITCH[kind]
+
+
+def check_switches(off: dict[str, str]) -> None:
+    """Raises ValueError for a name that is neither a fault's nor an oracle's."""
+    for name in off:
+        if name not in SWITCHES and name not in ORACLES:
+            known = ", ".join([*SWITCHES, *ORACLES])
+            raise ValueError(f"there is no fault and no oracle named {name!r}; there are: {known}")

@@ -1,0 +1,152 @@
+"""History: every change of every object, with who made it, in which step, and what the points of a run are called."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from setpoint.apiserver.storage import Change, MemoryStorage
+from setpoint.simulation.actor import author
+
+UNTOLD = frozenset({"events", "events.events.k8s.io"})
+"""Kinds that are no part of any state: reports."""
+
+
+class _Owner(msgspec.Struct):
+    uid: str = ""
+
+
+class Meta(msgspec.Struct, rename="camel"):
+    """What the simulation reads of every object's metadata."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    generate_name: str = ""
+    resource_version: str = ""
+    deletion_timestamp: str | None = None
+    owner_references: list[_Owner] = []
+    finalizers: list[str] = []
+    annotations: dict[str, str] | None = None
+
+
+class Sketch(msgspec.Struct):
+    """An object, as far as its metadata goes."""
+
+    kind: str = ""
+    metadata: Meta = msgspec.field(default_factory=Meta)
+
+
+sketch = msgspec.json.Decoder(Sketch).decode
+
+
+class Entry(NamedTuple):
+    """One change of one object."""
+
+    revision: int
+    at: float
+    step: int
+    author: str
+    lane: str
+    collection: str
+    namespace: str
+    name: str
+    label: str
+    """``namespace/name``, with ``*`` for what the server made up."""
+    type: str
+    point: str
+    uid: str
+    value: bytes
+    previous: bytes | None
+    orphan: bool
+    """It was made for an owner that was gone already."""
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+def label_of(namespace: str, name: str, generate_name: str) -> str:
+    """How an object is called in points and comparisons."""
+    if generate_name and name.startswith(generate_name):
+        name = generate_name + "*"
+    return f"{namespace}/{name}" if namespace else name
+
+
+class History(MemoryStorage):
+    """A storage that remembers who changed what. ``step`` is that of the scenario, ``clock`` gives the loop's time."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        super().__init__()
+        self.entries: list[Entry] = []
+        self.by_revision: dict[int, Entry] = {}
+        self.clock = clock
+        self.step = 0
+        self.recording = False
+        self.alive: dict[str, tuple[str, str]] = {}
+        """The uid of everything that is there now, and what it is called."""
+        self.called: dict[str, str] = {}
+        """Every uid that there ever was, and what it was called."""
+        self._counts: Counter[str] = Counter()
+        self.watchers: list[Callable[[Entry], None]] = []
+
+    def _write(self, resource: str, change: Change) -> None:
+        record = change.record
+        seen = sketch(record.value)
+        meta = seen.metadata
+        label = label_of(record.namespace, record.name, meta.generate_name)
+        if change.type == "DELETED":
+            self.alive.pop(meta.uid, None)
+        else:
+            self.alive[meta.uid] = (resource, label)
+            self.called.setdefault(meta.uid, f"{resource} {label}")
+        if not self.recording or resource in UNTOLD:
+            return
+        stem = f"{change.type} {resource} {label}"
+        self._counts[stem] += 1
+        actor = author()
+        owners = meta.owner_references
+        entry = Entry(
+            record.revision,
+            self.clock(),
+            self.step,
+            actor.name if actor is not None else "user",
+            actor.lane if actor is not None else "user",
+            resource,
+            record.namespace,
+            record.name,
+            label,
+            change.type,
+            f"{stem} #{self._counts[stem]}",
+            meta.uid,
+            record.value,
+            change.previous.value if change.previous is not None else None,
+            bool(owners) and not any(owner.uid in self.alive for owner in owners),
+        )
+        self.entries.append(entry)
+        self.by_revision[record.revision] = entry
+        for watcher in self.watchers:
+            watcher(entry)
+
+    def restart(self, clock: Callable[[], float]) -> None:
+        """Begins to record; what was there before is not part of the story."""
+        self.clock = clock
+        self.recording = True
+
+    def documents(self) -> dict[tuple[str, str], dict[str, Any]]:
+        """Everything that is there now, by collection and key."""
+        found: dict[tuple[str, str], dict[str, Any]] = {}
+        for name, collection in self._collections.items():
+            if name in UNTOLD:
+                continue
+            for record in collection.records(None):
+                key = f"{record.namespace}/{record.name}" if record.namespace else record.name
+                found[name, key] = msgspec.json.decode(record.value)
+        return found
+
+
+UIDS = re.compile(rb'"uid":"([^"]+)"')

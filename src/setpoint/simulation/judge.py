@@ -1,0 +1,192 @@
+"""Judge: the oracles that watch a run while it goes on."""
+
+from __future__ import annotations
+
+import dis
+from collections import Counter
+from hashlib import blake2b
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from setpoint.controller.failures import BUGS
+from setpoint.simulation.asked import Asked
+from setpoint.simulation.history import Entry
+from setpoint.simulation.predicates import Objects
+from setpoint.simulation.result import Finding, Point
+from setpoint.simulation.state import snapshot
+
+if TYPE_CHECKING:
+    from setpoint.simulation.process import Process
+    from setpoint.simulation.world import World
+
+CIRCLES: Final = 12
+"""How often a controller may bring an object back into a state in which it was before, in one step."""
+MOST_WRITES: Final = 1500
+"""Writes of controllers in one step after which a run is ended."""
+
+
+class Judge:
+    """Watches every change. What is found goes to ``findings``; a hot loop ends the run."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._off = world.setup.off
+        self.findings: list[Finding] = []
+        self.created: Counter[str] = Counter()
+        self.deleted: Counter[str] = Counter()
+        self.wrongly: Counter[str] = Counter()
+        self.writes = 0
+        self.quiet_since: str = ""
+        """What a world is waited for in which nothing may be written; ``""`` while there is none."""
+        self._step_writes = 0
+        self._step = -1
+        self._states: dict[str, Counter[bytes]] = {}
+        self._broken: set[str] = set()
+        self._excused: set[str] = set()
+        self.excusing = False
+        """Whether what is made now is a fault's doing: nothing that comes of it is counted."""
+        self._objects = Objects(world.history)
+        self._last: Entry | None = None
+
+    def found(self, oracle: str, subject: str, message: str, **more: Any) -> None:
+        """Adds a finding, unless the oracle is switched off or has said so before."""
+        finding = Finding(oracle, subject, message, step=self._world.history.step, **more)
+        if oracle in self._off or any(each.identity == finding.identity for each in self.findings):
+            return
+        self.findings.append(finding)
+        self._world.tape.tell("server", "oracle", "finding", str(finding))
+
+    # -- changes -------------------------------------------------------------------------------------------------------
+
+    def changed(self, entry: Entry) -> None:
+        """Called before a change becomes visible: everything before it is there to be judged."""
+        self.check_predicates()
+        self._last = entry
+        if entry.step != self._step:
+            self._step, self._step_writes = entry.step, 0
+            self._states.clear()
+        subject = f"{entry.collection} {entry.label}"
+        self._world.tape.mark(
+            Point(entry.point, "change", entry.step, entry.collection, entry.type, True, entry.revision)
+        )
+        if entry.lane != "user":
+            if entry.type == "ADDED":
+                if entry.orphan or self.excusing:
+                    self._excused.add(entry.uid)
+                else:
+                    self.created[subject] += 1
+            elif entry.type == "DELETED" and entry.uid not in self._excused:
+                self.deleted[subject] += 1
+                self._check_wish(entry, subject)
+        if entry.lane == "controller":
+            self._controller_changed(entry, subject)
+
+    def _check_wish(self, entry: Entry, subject: str) -> None:
+        """Counts what goes although it should have stayed, by what the undisturbed run has at rest."""
+        rests = self._world.rests_expected
+        if not rests:
+            return
+        step = min(entry.step, len(rests) - 1)
+        before, after = rests[max(step - 1, 0)].get(subject, 0), rests[step].get(subject, 0)
+        least = after if self._world.resting else min(before, after)
+        here = sum(1 for collection, label in self._world.history.alive.values() if f"{collection} {label}" == subject)
+        if here < least:
+            self.wrongly[subject] += 1
+
+    def _controller_changed(self, entry: Entry, subject: str) -> None:
+        self.writes += 1
+        self._step_writes += 1
+        if self.quiet_since:
+            self.found(
+                "quiet",
+                subject,
+                f"{subject} was written {self.quiet_since}, though everything was as it should be",
+                point=entry.point,
+                found=_what(entry),
+            )
+        seen = self._states.setdefault(entry.key + entry.collection, Counter())
+        state = _content(entry.value) + entry.type.encode()
+        seen[state] += 1
+        again = sum(count - 1 for count in seen.values())
+        if again >= CIRCLES or self._step_writes > MOST_WRITES:
+            circle = "the same states" if again >= CIRCLES else "new states"
+            self.found(
+                "hot loop",
+                subject,
+                f"{subject} was brought into {circle} again and again: {sum(seen.values())} times in one step",
+                point=entry.point,
+                found=_what(entry),
+            )
+            self._world.give_up("a hot loop")
+
+    # -- writes --------------------------------------------------------------------------------------------------------
+
+    def wrote(self, process: Process, asked: Asked, point: str, target: str | None, *, changed: bool) -> None:
+        """A process wrote ``target`` (a uid; None if there was nothing)."""
+        if target is None or not changed or asked.careful or asked.verb not in ("delete", "update", "patch"):
+            return
+        if target not in process.seen and asked.verb == "delete":
+            what = f"{asked.collection} {asked.label}"
+            self.found(
+                "stranger",
+                what,
+                f"{what} was deleted by name, though this process had never seen that object: "
+                "it may be another one of the same name; delete with a uid precondition",
+                point=point,
+            )
+
+    def check_predicates(self) -> None:
+        """Judges the objects as they are now."""
+        for predicate in self._world.setup.predicates:
+            if predicate.mode == "eventually" or predicate.why in self._broken:
+                continue
+            if why := predicate.broken(self._objects):
+                self._broken.add(predicate.why)
+                last = self._last.point if self._last is not None else ""
+                word = "does not hold" if predicate.mode == "always" else "happened"
+                self.found("predicate", predicate.why, f"{predicate.mode}: {why} {word}, after {last}", point=last)
+
+    def check_in_the_end(self) -> None:
+        for predicate in self._world.setup.predicates:
+            why = predicate.broken(self._objects)
+            if why and predicate.why not in self._broken:
+                self.found("predicate", predicate.why, f"{predicate.mode}: {why} does not hold in the end")
+
+    # -- errors --------------------------------------------------------------------------------------------------------
+
+    def raised(self, key: str, problem: BaseException) -> None:
+        """A reconcile raised: mistakes of the program are findings, the world's refusals are not."""
+        if isinstance(problem, BaseExceptionGroup):
+            for each in problem.exceptions:
+                self.raised(key, each)
+            return
+        if isinstance(problem, BUGS) and (place := _mistake(problem.__traceback__)):
+            told = f"{type(problem).__name__}: {problem}"
+            self.found("error", place, f"{told} at {place}, reconciling {key}")
+
+
+def _mistake(trace: TracebackType | None) -> str:
+    """Where the interpreter, and not a ``raise`` of the program, raised it; ``""`` if the program did."""
+    last, place = None, ""
+    while trace is not None:
+        last = trace
+        code = trace.tb_frame.f_code
+        place = f"{code.co_filename}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    if last is None:
+        return ""
+    code = last.tb_frame.f_code
+    raised = dis.opname[code.co_code[last.tb_lasti]] in ("RAISE_VARARGS", "RERAISE")
+    return "" if raised and "/setpoint/" not in code.co_filename else place
+
+
+def _content(value: bytes) -> bytes:
+    document = msgspec.json.decode(value)
+    plain = snapshot({("x", "x"): document}, {}, since=-1, but=frozenset())
+    return blake2b(msgspec.json.encode(plain, order="sorted"), digest_size=8).digest()
+
+
+def _what(entry: Entry) -> str:
+    return f"{entry.type.lower()} by {entry.author} at {entry.at:.3f} s"

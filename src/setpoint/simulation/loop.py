@@ -1,0 +1,108 @@
+"""SimulationLoop: virtual time in which one actor can be stopped, or killed, while all others go on."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import selectors
+from collections import deque
+from collections.abc import Callable
+from contextvars import Context
+from typing import Any
+
+from setpoint.simulation.actor import ACTOR, Actor
+from setpoint.testing.clock import VirtualTimeLoop
+
+NEVER_TURNS = 400_000
+"""Turns without the clock moving that count as a hot loop: a run of a test takes a few thousand."""
+
+
+class SimulationLoop(VirtualTimeLoop):
+    """A `VirtualTimeLoop` that knows which actor every callback belongs to.
+
+    *Guarantees*
+
+    - After `kill` no line of the actor's code runs any more: no ``finally``, no ``__aexit__``, no callback. What it
+      awaited stays awaited for ever, as after SIGKILL.
+    - After `pause` nothing of it runs until `resume`; then all of it goes on, what is overdue at once.
+
+    *Caveats*: synchronous code that is running when it is killed runs to its next await.
+    """
+
+    _ready: deque[asyncio.Handle]
+
+    def __init__(self, *, limit: float | None = None) -> None:
+        super().__init__(limit=limit, max_turns=NEVER_TURNS)
+        self._graveyard: list[Any] = []
+
+    def call_soon(  # type: ignore[override]
+        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.Handle:
+        actor = ACTOR.get() if context is None else context.get(ACTOR)
+        if actor is None or actor.state == "running":
+            return super().call_soon(callback, *args, context=context)
+        handle = asyncio.Handle(callback, args, self, context)
+        (actor.parked if actor.state == "paused" else self._graveyard).append(handle)
+        return handle
+
+    def kill(self, actor: Actor) -> None:
+        """Ends the actor as SIGKILL ends a process."""
+        actor.state = "dead"
+        # Tasks that nobody refers to are closed by Python, and closing runs their finally blocks.
+        self._graveyard.extend(asyncio.all_tasks(self))
+        self._graveyard.extend(actor.parked)
+        self._graveyard.extend(actor.timers)
+        for handle in [*self._ready, *self._scheduled]:
+            if _belongs(handle, actor):
+                self._graveyard.append((handle._callback, handle._args))  # type: ignore[attr-defined]
+                handle.cancel()
+
+    def pause(self, actor: Actor) -> None:
+        """Stops the actor as SIGSTOP stops a process."""
+        if actor.state != "running":
+            return
+        actor.state = "paused"
+        for place, handle in enumerate(self._ready):
+            if _belongs(handle, actor):
+                actor.parked.append(handle)
+                self._ready[place] = _nothing(self)
+        stopped = [handle for handle in self._scheduled if _belongs(handle, actor)]
+        if stopped:
+            actor.timers.extend(stopped)
+            self._scheduled[:] = [handle for handle in self._scheduled if not _belongs(handle, actor)]
+            heapq.heapify(self._scheduled)
+
+    def resume(self, actor: Actor) -> None:
+        """Lets a paused actor go on."""
+        if actor.state != "paused":
+            return
+        actor.state = "running"
+        for timer in actor.timers:
+            heapq.heappush(self._scheduled, timer)
+        self._ready.extend(actor.parked)
+        actor.timers.clear()
+        actor.parked.clear()
+
+    def next_timer(self) -> float | None:
+        """The loop time of the next timer, whoever's it is."""
+        due = [handle.when() for handle in self._scheduled if not handle.cancelled()]
+        return min(due, default=None)
+
+    def after_fork(self) -> None:
+        """Lets go of what this loop would share with the process that it was forked from."""
+        asyncio._set_running_loop(self)  # a running loop is known by its process, too
+        selector: Any = self._selector  # type: ignore[attr-defined]
+        selector._real = selectors.DefaultSelector()
+        self._internal_fds = 0
+        self._make_self_pipe()  # type: ignore[attr-defined]
+
+
+def _belongs(handle: asyncio.Handle, actor: Actor) -> bool:
+    context: Context | None = handle._context  # type: ignore[attr-defined]
+    return context is not None and context.get(ACTOR) is actor
+
+
+def _nothing(loop: asyncio.AbstractEventLoop) -> asyncio.Handle:
+    handle = asyncio.Handle(lambda: None, (), loop)
+    handle.cancel()
+    return handle

@@ -1,0 +1,120 @@
+"""Plan: the faults of one run, as a value: it can be compared, shortened, written down and replayed."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+import yaml
+
+Value = str | int | float | bool
+PREFIX = "sp1-"
+
+
+class PlanError(ValueError):
+    """A token or a file holds no plan."""
+
+
+class Fault(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """One fault: what happens (``kind``), at which point of the run (``at``), and how.
+
+    ``at`` is what the trace calls the point: ``create pods default/sample-0 #1``, ``step 2``, or ``run`` for all of it.
+    """
+
+    kind: str
+    at: str
+    how: tuple[tuple[str, Value], ...] = ()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """A detail of ``how``."""
+        return dict(self.how).get(name, default)
+
+    def __str__(self) -> str:
+        details = ", ".join(f"{name} {value}" for name, value in self.how)
+        return f"{self.kind} at {self.at}" + (f" ({details})" if details else "")
+
+
+def fault(kind: str, at: str, **how: Value | None) -> Fault:
+    """A fault; details that are None are left out."""
+    return Fault(kind, at, tuple((name, value) for name, value in how.items() if value is not None))
+
+
+class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Faults, the seed of everything that is drawn by chance, and the step after which the scenario is cut off (0 for
+    none)."""
+
+    faults: tuple[Fault, ...] = ()
+    seed: int = 0
+    stop: int = 0
+
+    def of(self, kind: str) -> list[Fault]:
+        return [fault for fault in self.faults if fault.kind == kind]
+
+    def with_(self, faults: Iterable[Fault]) -> Plan:
+        """The same with other faults."""
+        return Plan(tuple(faults), self.seed, self.stop)
+
+    # -- on one line ---------------------------------------------------------------------------------------------------
+
+    def token(self, code: str = "", scenario: str = "") -> str:
+        """One line that says it all. ``code`` is a digest of the code under test, ``scenario`` names the scenario."""
+        told = {"c": code, "n": scenario, "p": msgspec.to_builtins(self)}
+        packed = zlib.compress(msgspec.json.encode(told), 9)
+        return PREFIX + base64.urlsafe_b64encode(packed).rstrip(b"=").decode()
+
+    @classmethod
+    def parse(cls, token: str) -> tuple[Plan, str, str]:
+        """The plan of a token, the digest of the code that it was found with, and the scenario's name.
+
+        Raises:
+            PlanError: it is no token.
+        """
+        text = token.strip()
+        if not text.startswith(PREFIX):
+            raise PlanError(f"a replay token begins with {PREFIX!r}; this begins with {text[:12]!r}")
+        try:
+            raw = base64.urlsafe_b64decode(text[len(PREFIX) :] + "=" * (-len(text[len(PREFIX) :]) % 4))
+            told = msgspec.json.decode(zlib.decompress(raw))
+            return msgspec.convert(told["p"], cls), told["c"], told["n"]
+        except (ValueError, zlib.error, KeyError, msgspec.MsgspecError) as problem:
+            raise PlanError(f"the replay token is cut off or changed: {problem}") from None
+
+    # -- as YAML -------------------------------------------------------------------------------------------------------
+
+    def to_document(self) -> dict[str, Any]:
+        """Plain values for YAML."""
+        told: dict[str, Any] = {
+            "seed": self.seed,
+            "faults": [{"kind": each.kind, "at": each.at, **dict(each.how)} for each in self.faults],
+        }
+        if self.stop:
+            told["stop"] = self.stop
+        return told
+
+    @classmethod
+    def from_document(cls, document: Any) -> Plan:
+        """Raises PlanError."""
+        try:
+            faults = []
+            for entry in document["faults"]:
+                how = {name: value for name, value in entry.items() if name not in ("kind", "at")}
+                faults.append(fault(entry["kind"], entry["at"], **how))
+            return cls(tuple(faults), int(document.get("seed", 0)), int(document.get("stop", 0)))
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            raise PlanError(f"not a plan: {problem!r}; it needs `faults:`, each with `kind:` and `at:`") from None
+
+    @classmethod
+    def load(cls, text: str) -> tuple[Plan, str, str]:
+        """From a token, or from the text of a counter-example file. Raises PlanError."""
+        if text.strip().startswith(PREFIX):
+            return cls.parse(text)
+        try:
+            document = yaml.safe_load(text)
+        except yaml.YAMLError as problem:
+            raise PlanError(f"neither a token nor YAML: {problem}") from None
+        if not isinstance(document, dict) or "plan" not in document:
+            raise PlanError("neither a token nor a counter-example: `plan:` is missing")
+        return cls.from_document(document["plan"]), str(document.get("code", "")), str(document.get("scenario", ""))

@@ -1,0 +1,66 @@
+"""Port: how users and the control plane reach the server: nothing goes wrong there, and idle streams cost nothing."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from setpoint.apiserver.http_types import Response as Answered
+from setpoint.client.in_process import InProcessTransport
+from setpoint.client.transport import Request, Response
+from setpoint.simulation.actor import ACTOR
+
+if TYPE_CHECKING:
+    from setpoint.simulation.world import World
+
+_FOREVER = str(10**9)
+_NO_STREAMS = Answered(422, {"content-type": "application/json"}, b'{"kind":"Status","code":422,"reason":"Invalid"}')
+"""A streamed list ends with a bookmark, and there are none here; readers list instead."""
+
+
+class Port:
+    """A transport straight to the server's core. It notes what users ask for."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._inner = InProcessTransport(self._handle)
+
+    def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
+        if ("watch", "true") in request.query:
+            # Bookmarks and endings of the control plane's watches are no part of any story.
+            query = [pair for pair in request.query if pair[0] not in ("timeoutSeconds", "allowWatchBookmarks")]
+            query.append(("timeoutSeconds", _FOREVER))
+            request = replace(request, query=tuple(query), idle_timeout=None)
+        return self._inner.send(request)
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+    async def _handle(self, request: Request) -> Any:
+        world = self._world
+        if ("sendInitialEvents", "true") in request.query:
+            return _NO_STREAMS
+        by_user = ACTOR.get() is None and world.history.recording
+        if by_user and request.method != "GET":
+            world.tape.tell("user", "user", "asks", f"{request.method} {request.path}")
+        answer = await world.server.handle(request)
+        if by_user and request.method != "GET" and answer.status < 300 and isinstance(answer.body, bytes):
+            self._note(request, answer.body)
+        return answer
+
+    def _note(self, request: Request, body: bytes) -> None:
+        """Remembers what the user wants."""
+        if request.method == "DELETE":
+            self._world.wished(request.path, None)
+            return
+        document = msgspec.json.decode(body)
+        meta = document.get("metadata", {})
+        name = meta.get("name", "")
+        path = request.path if request.path.endswith(f"/{name}") else f"{request.path}/{name}"
+        if "/" in path.removesuffix(f"/{name}") and path.count("/") <= 7:
+            kept = {key: value for key, value in meta.items() if key in ("name", "namespace", "labels", "annotations")}
+            wish = {key: value for key, value in document.items() if key not in ("status", "metadata")}
+            self._world.wished(path, {**wish, "metadata": kept})

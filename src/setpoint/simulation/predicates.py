@@ -1,0 +1,78 @@
+"""Predicates: what a user knows must hold of the objects, beyond what holds of every controller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+from setpoint.meta import Object, Selector, decode, resource_of
+from setpoint.simulation.history import History
+
+K = TypeVar("K", bound=Object)
+
+
+class Objects:
+    """The cluster's objects at one moment, for predicates: what the server holds, not what any cache shows."""
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+
+    def list(
+        self, kind: type[K], *, namespace: str | None = None, selector: str | dict[str, str] | None = None
+    ) -> list[K]:
+        """Those of a kind, in the order of their keys."""
+        wanted = Selector.of(selector)
+        found = [decode(kind, each.value) for each in self._history.scan(_collection(kind), namespace)]
+        return [each for each in found if wanted.matches(each.labels)]
+
+    def get(self, kind: type[K], name: str, namespace: str | None = "default") -> K | None:
+        """One of them, None if there is none."""
+        space = (namespace or "") if resource_of(kind).namespaced else ""
+        record = self._history.get(_collection(kind), space, name)
+        return None if record is None else decode(kind, record.value)
+
+
+def _collection(kind: type[Object]) -> str:
+    return str(resource_of(kind).group_resource)
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """Made by `always`, `never` and `eventually`."""
+
+    mode: Literal["always", "never", "eventually"]
+    holds: Callable[[Objects], bool]
+    why: str
+
+    def broken(self, objects: Objects) -> str:
+        """Why the objects break it, ``""`` if they don't."""
+        try:
+            held: Any = self.holds(objects)
+        except AssertionError as problem:
+            return f"{self.why}: {problem}" if str(problem) else self.why
+        wrong = bool(held) if self.mode == "never" else not held
+        return self.why if wrong else ""
+
+
+def always(holds: Callable[[Objects], bool], why: str = "") -> Predicate:
+    """``holds(objects)`` must be true after every write and every external call."""
+    return Predicate("always", holds, why or _named(holds))
+
+
+def never(holds: Callable[[Objects], bool], why: str = "") -> Predicate:
+    """``holds(objects)`` must not be true after any write or external call."""
+    return Predicate("never", holds, why or _named(holds))
+
+
+def eventually(holds: Callable[[Objects], bool], why: str = "") -> Predicate:
+    """``holds(objects)`` must be true in the end: scenario and faults are over, and all has settled."""
+    return Predicate("eventually", holds, why or _named(holds))
+
+
+def _named(function: Callable[..., Any]) -> str:
+    name = getattr(function, "__name__", "")
+    if name and name != "<lambda>":
+        return (function.__doc__ or "").strip().splitlines()[0] if function.__doc__ else name.replace("_", " ")
+    code = getattr(function, "__code__", None)
+    return f"the predicate of {code.co_filename}:{code.co_firstlineno}" if code else repr(function)

@@ -1,0 +1,120 @@
+"""Process: one life of the program under test."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from random import Random
+from typing import TYPE_CHECKING, Never
+
+from setpoint.client import Client
+from setpoint.manager import LeaderElection, Manager
+from setpoint.simulation.actor import Actor
+from setpoint.simulation.externals import using
+from setpoint.simulation.plan import Fault
+from setpoint.simulation.wire import Wire
+
+if TYPE_CHECKING:
+    from setpoint.simulation.world import World
+
+
+class Killed(BaseException):
+    """Ends synchronous code of a process that has just been killed."""
+
+
+class Process:
+    """A manager with a client, caches and memory of its own, from its start to its death.
+
+    ``behind``: kinds that its caches first show as of an older revision: the server that it reads from is behind.
+    """
+
+    def __init__(self, world: World, number: int, *, behind: Mapping[str, int] | None = None) -> None:
+        self.world = world
+        self.number = number
+        self.actor = Actor(f"controller/{number}", "controller")
+        self.wire = Wire(world, self)
+        self.seen: set[str] = set()
+        """The uid of every object that this process was ever shown."""
+        self.offset = 0.0
+        """Seconds by which its clock is ahead of the server's."""
+        self.manager: Manager | None = None
+        self.failed: BaseException | None = None
+        for collection, revision in (behind or {}).items():
+            self.wire.gate(collection).shut(revision + 1)
+        self.wire.streams_lists = not behind
+
+    @property
+    def alive(self) -> bool:
+        return self.actor.state != "dead" and self.failed is None
+
+    def start(self) -> None:
+        self.actor.start(self._run(), name=self.actor.name)
+
+    async def _run(self) -> None:
+        world = self.world
+        setup = world.setup
+        using(world)
+        try:
+            client = Client(self.wire, namespace=setup.namespace, random=Random(f"{world.seed} {self.number}"))
+            controllers = setup.controllers()
+            election = None
+            if setup.leader_election:
+                identity = f"{controllers[0].name}-{self.number}"
+                election = LeaderElection(name="simulated", identity=identity, namespace=setup.namespace)
+            self.manager = Manager(
+                client,
+                controllers=controllers,
+                leader_election=election,
+                now=self.now,
+                random=Random(f"{world.seed} {self.number} manager"),
+                instance=f"simulated-{self.number}",
+            )
+            await self.manager.run()
+        except Exception as problem:  # noqa: BLE001 - a process that fails is an event of the simulated world
+            self.failed = problem
+            self.wire.cut()
+            world.ended(self, problem)
+
+    def now(self) -> datetime:
+        return self.world.now() + timedelta(seconds=self.offset)
+
+    def kill(self) -> None:
+        """SIGKILL: nothing of it runs any more, and its connections are closed."""
+        self.world.loop.kill(self.actor)
+        self.wire.cut()
+
+    async def die(self, fault: Fault) -> Never:
+        """Called by this process on itself: it ends here."""
+        self.world.crash(self, fault)
+        await asyncio.get_running_loop().create_future()
+        raise AssertionError("a dead process went on")
+
+    def busy(self) -> bool:
+        """Whether there is something that it can do now."""
+        if self.actor.state != "running" or self.failed is not None:
+            return False
+        manager = self.manager
+        if manager is None or not manager.started.is_set():
+            return True
+        return any(
+            running.state == "syncing" or (running.state == "running" and not running.idle())
+            for running in manager.controllers.values()
+        )
+
+    def leads(self) -> bool:
+        """Whether its controllers work, or may begin to at any time."""
+        return self.alive and (self.manager is None or self.manager.elected.is_set())
+
+    def retries(self) -> list[float]:
+        """The loop times at which keys that failed are tried again."""
+        found: list[float] = []
+        if self.actor.state != "running" or self.manager is None or self.failed is not None:
+            return found
+        for running in self.manager.controllers.values():
+            for key, state in running.queue.states().items():
+                if "delayed" in state and running.queue.num_requeues(key):
+                    at = running.queue.ready_at(key)
+                    if at is not None:
+                        found.append(at)
+        return found

@@ -1,0 +1,92 @@
+"""Report: what was tried, and what that covers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from setpoint.simulation.faults import SWITCHES, switch_of
+from setpoint.simulation.plan import Plan
+from setpoint.simulation.result import Point, Result
+
+_WHERE = {"write": "writes", "read": "live reads", "external": "external calls", "change": "changes", "step": "steps"}
+
+
+@dataclass
+class Report:
+    """What `check` returns when it has found nothing.
+
+    ``runs`` and ``seconds`` (of real time) are what it cost. ``singles`` of ``of_singles`` single faults and so many
+    ``combinations`` were tried; ``complete`` says whether the budget sufficed for all single faults. ``off`` has what
+    was switched off and why, ``unstruck`` the plans whose faults found no place.
+    """
+
+    seed: int = 0
+    runs: int = 0
+    seconds: float = 0.0
+    cpu: float = 0.0
+    """Seconds of processor time in the runs themselves."""
+    singles: int = 0
+    of_singles: int = 0
+    combinations: int = 0
+    unstruck: int = 0
+    off: Mapping[str, str] = field(default_factory=dict)
+    ignore: Mapping[str, str] = field(default_factory=dict)
+    masks: frozenset[str] = frozenset()
+    notes: list[str] = field(default_factory=list)
+    points: Counter[str] = field(default_factory=Counter)
+    """How many writes, reads, changes … the undisturbed run has."""
+    disturbed: dict[str, dict[str, set[str]]] = field(default_factory=dict)
+    """The points that were disturbed, by what they are and by the switch of the fault."""
+    faults: Counter[str] = field(default_factory=Counter)
+    """How many runs there were with each switch's faults."""
+
+    @property
+    def complete(self) -> bool:
+        return self.singles >= self.of_singles
+
+    def covers(self, points: list[Point]) -> None:
+        """Begins to count for the points of an undisturbed run."""
+        self._kinds = {point.name: point.kind for point in points}
+        self.points = Counter(_WHERE[point.kind] for point in points)
+
+    def add(self, plan: Plan, result: Result) -> None:
+        """Counts a run."""
+        self.cpu += result.seconds
+        if result.struck < len(plan.faults):
+            self.unstruck += 1
+        for each in plan.faults:
+            switch = switch_of(each.kind, dict(each.how))
+            self.faults[switch] += 1
+            kind = self._kinds.get(each.at)
+            if kind is not None and result.struck:
+                self.disturbed.setdefault(_WHERE[kind], {}).setdefault(switch, set()).add(each.at)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.runs} runs in {self.seconds:.1f} s ({self.cpu:.1f} s of processor time): "
+            f"{self.singles} of {self.of_singles} single faults, "
+            f"{self.combinations} combinations; seed {self.seed}"
+        ]
+        for where, total in sorted(self.points.items()):
+            by_switch = self.disturbed.get(where, {})
+            touched = set().union(*by_switch.values()) if by_switch else set()
+            told = ", ".join(f"{switch} {len(names)}" for switch, names in sorted(by_switch.items()))
+            lines.append(f"  {where}: {len(touched)} of {total} disturbed" + (f" ({told})" if told else ""))
+        if not self.complete:
+            lines.append("  the budget ended before all single faults were tried")
+        if self.unstruck:
+            lines.append(f"  {self.unstruck} plans had a fault that found no place in their run")
+        for name, why in self.off.items():
+            lines.append(f"  off: {name} ({why})")
+        for name, why in self.ignore.items():
+            lines.append(f"  ignored: {name} ({why})")
+        if self.masks - set(self.ignore):
+            lines.append("  differs by chance: " + ", ".join(sorted(self.masks - set(self.ignore))))
+        lines += [f"  note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+
+def known_switches() -> list[str]:
+    return list(SWITCHES)

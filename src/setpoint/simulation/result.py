@@ -1,0 +1,119 @@
+"""Result: what one run showed, as plain values: it travels between processes and is compared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What an oracle has to say: which promise is broken, by what, and what was expected."""
+
+    oracle: str
+    subject: str
+    message: str
+    expected: Any = None
+    found: Any = None
+    point: str = ""
+    step: int = 0
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """Two findings with the same are one, for shortening."""
+        return self.oracle, self.subject
+
+    def __str__(self) -> str:
+        return f"[{self.oracle}] {self.message}"
+
+
+class Point(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A place in a run at which a fault can strike."""
+
+    name: str
+    kind: str
+    """``write``, ``read``, ``external``, ``change`` or ``step``."""
+    step: int = 0
+    collection: str = ""
+    verb: str = ""
+    changed: bool = False
+    revision: int = 0
+    process: int = 0
+    empty: bool = False
+    careful: bool = True
+
+
+class Line(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One line of a trace."""
+
+    at: float
+    lane: str
+    who: str
+    what: str
+    text: str
+    point: str = ""
+    saw: str = ""
+    content: str = ""
+    """A digest of what was written."""
+    place: str = ""
+    """The line of the user's code that did it."""
+
+
+class Result(msgspec.Struct):
+    """One run."""
+
+    findings: list[Finding] = []
+    points: list[Point] = []
+    end: dict[str, list[Any]] = {}
+    rests: list[dict[str, list[Any]]] = []
+    """The states at the ends of the steps, if they were asked for."""
+    wishes: list[str] = []
+    """What users asked for at the ends of the steps, as text that can be compared."""
+    there: list[dict[str, int]] = []
+    """How many objects there were of each name at the ends of the steps."""
+    created: dict[str, int] = {}
+    deleted: dict[str, int] = {}
+    wrongly: dict[str, int] = {}
+    """Deletions by controllers of what was there at the ends of the steps before and after, in the undisturbed run."""
+    writes: int = 0
+    steps: int = 0
+    struck: int = 0
+    """How many of the plan's faults took place."""
+    digest: str = ""
+    trace: list[Line] = []
+    explained: str = ""
+    virtual: float = 0.0
+    seconds: float = 0.0
+    problem: str = ""
+    """The run could not be carried out: an error of the scenario, with its traceback."""
+    early: bool = False
+    """The scenario failed while faults lasted."""
+    wished: list[Any] = []
+    """The objects that users had made and not deleted in the end, as they asked for them."""
+    environment: dict[str, str] = {}
+    """The user's lines that asked the real clock or chance, if that was asked for."""
+
+
+class Options(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How a run is made, beside its plan."""
+
+    shift: float = 0.0
+    """Seconds by which the wall clock is later."""
+    stretch: float = 0.0
+    """Seconds that users wait longer at the end of each step."""
+    patient: bool = False
+    """Users wait for the end of all faults before they go on."""
+    rests: bool = False
+    trace: bool = False
+    quiet: bool = True
+    """Whether to wait and see that nothing is written any more."""
+    rests_expected: tuple[dict[str, int], ...] = ()
+    """How many objects of each name the undisturbed run has at the ends of its steps."""
+    audit: bool = False
+    """Whether to note which lines of the user's ask the real clock or chance."""
+    direct: tuple[Any, ...] = ()
+    """Objects to be created at once instead of the scenario."""
+
+
+encode = msgspec.msgpack.Encoder().encode
+decode = msgspec.msgpack.Decoder(Result).decode

@@ -1,0 +1,256 @@
+"""Search: undisturbed runs first, then every single fault, then combinations; what is found is made small."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import msgspec
+
+from setpoint.controller import watched_kinds
+from setpoint.meta import resource_of
+from setpoint.simulation.code import digest_of, name_of
+from setpoint.simulation.counterexample import Counterexample
+from setpoint.simulation.determinism import first_difference
+from setpoint.simulation.explore import Explorer
+from setpoint.simulation.faults import check_switches
+from setpoint.simulation.paths import direct_objects, path_findings
+from setpoint.simulation.plan import Plan
+from setpoint.simulation.pool import Pool
+from setpoint.simulation.report import Report
+from setpoint.simulation.result import Finding, Options, Result
+from setpoint.simulation.setup import Setup
+from setpoint.simulation.verdict import Reference
+
+Progress = Callable[[Report, str], None]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How long to go on, in runs or in seconds of real time; None is no limit of that kind."""
+
+    runs: int | None = None
+    seconds: float | None = None
+
+
+DEFAULT_BUDGET = Budget(seconds=60.0)
+
+
+class Search:
+    """One search. `findings` gives what it finds, `report` what it has tried so far."""
+
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        budget: Budget = DEFAULT_BUDGET,
+        seed: int = 0,
+        workers: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        check_switches(dict(setup.off))
+        self._setup = setup
+        self._budget = budget
+        self._seed = seed
+        self._workers = workers
+        self._progress = progress or (lambda _report, _what: None)
+        self._began = time.monotonic()
+        self._code = digest_of(setup)
+        self._name = name_of(setup.scenario)
+        self._references: dict[int, Reference] = {}
+        self.report = Report(seed=seed, off=setup.off, ignore=setup.ignore)
+
+    # -- what there is to find -----------------------------------------------------------------------------------------
+
+    def findings(self) -> Iterator[Counterexample]:
+        """Counter-examples, the first ones first; it goes on for as long as anybody asks and the budget lasts.
+
+        Raises:
+            SetupFailed: the world could not be made.
+        """
+        with Pool(self._setup, self._workers) as pool:
+            self._pool = pool
+            reference = self._undisturbed()
+            baseline = reference.baseline
+            self._references[0] = reference
+            if baseline.findings:
+                yield self._counterexample(baseline.findings, Plan(seed=self._seed), baseline)
+                if any(each.oracle in ("hot loop", "scenario", "determinism", "hang") for each in baseline.findings):
+                    return
+            kinds = [str(resource_of(kind).group_resource) for kind in watched_kinds(self._setup.controllers())]
+            explorer = Explorer(baseline, off=frozenset(self._setup.off), seed=self._seed, kinds=kinds)
+            singles = explorer.singles()
+            self.report.of_singles = len(singles)
+            seen: set[tuple[str, str]] = set()
+            plans: Iterable[Plan] = (Plan((each,), seed=self._seed) for each in singles)
+            yield from self._try(plans, "single faults", seen, len(singles))
+            if self.report.complete:
+                most = len(singles) if self._budget == DEFAULT_BUDGET else None
+                yield from self._try(explorer.combinations(singles), "combinations", seen, most)
+
+    def replay(self, plan: Plan) -> Counterexample | None:
+        """One plan again; None if nothing is wrong with it any more."""
+        with Pool(self._setup, self._workers) as pool:
+            self._pool = pool
+            reference = self._references[0] = self._undisturbed()
+            if not plan.faults:
+                found, result = reference.baseline.findings, reference.baseline
+            else:
+                reference = self._reference(plan.stop)
+                result = self._run(plan, trace=True)
+                found = reference.judge(plan, result)
+            return self._counterexample(found, plan, result) if found else None
+
+    # -- undisturbed ---------------------------------------------------------------------------------------------------
+
+    def _undisturbed(self, stop: int = 0) -> Reference:
+        seed = self._seed
+        jobs = [
+            (Plan(seed=seed, stop=stop), Options(trace=True, rests=True)),
+            (Plan(seed=seed + 1, stop=stop), Options(shift=98_765.0, rests=True)),
+            (Plan(seed=seed, stop=stop), Options(stretch=1000.0)),
+            (Plan(seed=seed, stop=stop), Options(trace=True, rests=True, audit=True)),
+        ]
+        baseline, *others, again = [result for _, _, result in self._pool.each(jobs)]
+        reference = Reference(baseline, others, self._setup.ignore, self._setup.off)
+        if stop:
+            return reference
+        self._count()
+        self.report.covers(baseline.points)
+        self.report.masks = reference.masks
+        findings = [each for each in baseline.findings if each.oracle not in self._setup.off]
+        for other in others:
+            known = {each.identity for each in findings}
+            findings += [each for each in other.findings if each.identity not in known | set(self._off())]
+        if not findings and "determinism" not in self._setup.off:
+            findings += first_difference(baseline, again)
+        if not findings and "paths" not in self._setup.off:
+            findings += path_findings(baseline, reference)
+            if objects := direct_objects(baseline):
+                direct = self._pool.one(Plan(seed=seed), Options(direct=objects))
+                findings += reference.compare_paths(direct)
+        baseline.findings = [each for each in findings if each.oracle not in self._setup.off]
+        return reference
+
+    def _off(self) -> set[tuple[str, str]]:
+        return {(name, "") for name in self._setup.off}
+
+    def _reference(self, stop: int) -> Reference:
+        if stop not in self._references:
+            self._references[stop] = self._undisturbed(stop)
+        return self._references[stop]
+
+    # -- disturbed -----------------------------------------------------------------------------------------------------
+
+    def _try(
+        self, plans: Iterable[Plan], what: str, seen: set[tuple[str, str]], most: int | None
+    ) -> Iterator[Counterexample]:
+        """Runs plans until the budget is used up; what is found is shortened once the workers are free."""
+        reference = self._references[0]
+        source = iter(plans)
+        tried = 0
+        impatient: list[Plan] = []
+        while True:
+            batch: list[Plan] = []
+            found: list[tuple[Plan, list[Finding]]] = []
+
+            left = None if most is None else most - tried
+
+            def jobs(batch: list[Plan] = batch, left: int | None = left) -> Iterator[tuple[Plan, Options]]:
+                while not self._spent() and (left is None or len(batch) < left):
+                    plan = next(source, None)
+                    if plan is None:
+                        return
+                    batch.append(plan)
+                    yield plan, self._options()
+
+            for _, plan, result in self._pool.each(jobs()):
+                tried += 1
+                self._note(plan, result, what)
+                if result.early:
+                    impatient.append(plan)
+                    continue
+                fresh = [each for each in reference.judge(plan, result) if each.identity not in seen]
+                if fresh:
+                    found.append((plan, fresh))
+                    break
+            if not found and impatient:
+                patient = [(plan, self._options(patient=True)) for plan in impatient]
+                impatient = []
+                for _, plan, result in self._pool.each(patient):
+                    self._note(plan, result, "")
+                    fresh = [each for each in reference.judge(plan, result) if each.identity not in seen]
+                    if fresh:
+                        found.append((plan, fresh))
+            for plan, findings in found:
+                seen.update(each.identity for each in findings)
+                yield self._shrunk(plan, findings)
+            if not found:
+                return
+
+    def _options(self, *, trace: bool = False, patient: bool = False) -> Options:
+        expected = tuple(self._references[0].baseline.there)
+        return Options(trace=trace, patient=patient, rests_expected=expected)
+
+    def _run(self, plan: Plan, *, trace: bool = False) -> Result:
+        result = self._pool.one(plan, self._options(trace=trace))
+        if result.early:
+            result = self._pool.one(plan, self._options(trace=trace, patient=True))
+        return result
+
+    def _note(self, plan: Plan, result: Result, what: str) -> None:
+        if what == "single faults":
+            self.report.singles += 1
+        elif what:
+            self.report.combinations += 1
+        self.report.add(plan, result)
+        self._count()
+        self._progress(self.report, what)
+
+    def _count(self) -> None:
+        self.report.runs = self._pool.runs
+        self.report.seconds = time.monotonic() - self._began
+
+    def _spent(self) -> bool:
+        budget = self._budget
+        if budget.runs is not None and self._pool.runs >= budget.runs:
+            return True
+        return budget.seconds is not None and time.monotonic() - self._began >= budget.seconds
+
+    # -- what was found ------------------------------------------------------------------------------------------------
+
+    def _shrunk(self, plan: Plan, findings: list[Finding]) -> Counterexample:
+        """The fewest faults and the shortest scenario that show the first finding."""
+        wanted = findings[0].identity
+
+        def shows(smaller: Plan) -> bool:
+            found = self._reference(smaller.stop).judge(smaller, self._run(smaller))
+            return any(each.identity == wanted for each in found)
+
+        if len(plan.faults) > 1:
+            for each in plan.faults:
+                smaller = plan.with_(other for other in plan.faults if other is not each)
+                if len(smaller.faults) and shows(smaller):
+                    plan = smaller
+        for stop in range(1, self._references[0].baseline.steps - 2):
+            smaller = msgspec.structs.replace(plan, stop=stop)
+            if shows(smaller):
+                plan = smaller
+                break
+        result = self._run(plan, trace=True)
+        found = self._reference(plan.stop).judge(plan, result)
+        return self._counterexample(found or findings, plan, result)
+
+    def _counterexample(self, findings: list[Finding], plan: Plan, result: Result) -> Counterexample:
+        self._count()
+        return Counterexample(
+            findings,
+            plan,
+            result,
+            self._references[plan.stop].baseline,
+            code=self._code,
+            scenario=self._name,
+            runs=self.report.runs,
+            seconds=self.report.seconds,
+        )

@@ -1,0 +1,199 @@
+"""State: what is there, in a form in which two runs can be compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from setpoint.simulation.history import label_of
+
+JSON = Any
+Snapshot = dict[str, list[JSON]]
+"""Objects by ``collection label``; more than one where the server made the names up."""
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+_DROPPED: Final = frozenset(
+    {
+        "uid",
+        "resourceVersion",
+        "creationTimestamp",
+        "managedFields",
+        "generation",
+        "selfLink",
+        "deletionGracePeriodSeconds",
+    }
+)
+TIME: Final = "<time>"
+
+
+class Difference(NamedTuple):
+    """One field, or one object if ``path`` is empty, that is not what it is in the undisturbed run."""
+
+    subject: str
+    path: str
+    expected: JSON
+    found: JSON
+
+    @property
+    def mask(self) -> str:
+        """The field in all objects of the kind."""
+        return f"{self.subject.partition(' ')[0]} {generic(self.path)}"
+
+    def __str__(self) -> str:
+        what = f"{self.subject}: {self.path}" if self.path else self.subject
+        return f"{what} is {_told(self.found)}, expected {_told(self.expected)}"
+
+
+ABSENT: Final = "<absent>"
+
+
+def snapshot(
+    documents: Mapping[tuple[str, str], dict[str, JSON]], called: Mapping[str, str], *, since: int, but: frozenset[str]
+) -> Snapshot:
+    """What was written after the revision ``since``, without what differs in any two runs: uids become names, names
+    that the server made up become their beginnings, times ``<time>``; ``but`` are collections that don't count."""
+    names: dict[str, str] = {}
+    for (_, _), document in documents.items():
+        meta = document.get("metadata", {})
+        prefix = meta.get("generateName")
+        if prefix and meta.get("name", "").startswith(prefix):
+            names[meta["name"]] = prefix + "*"
+    stand_ins = {uid: f"<uid of {name}>" for uid, name in called.items()} | names
+    found: Snapshot = {}
+    for (collection, _), document in sorted(documents.items(), key=lambda item: item[0]):
+        meta = document.get("metadata", {})
+        if collection in but or int(meta.get("resourceVersion", 0)) <= since:
+            continue
+        label = label_of(meta.get("namespace", ""), meta.get("name", ""), meta.get("generateName", ""))
+        found.setdefault(f"{collection} {label}", []).append(_plain(document, stand_ins))
+    for items in found.values():
+        items.sort(key=lambda item: msgspec.json.encode(item, order="sorted"))
+    return found
+
+
+def _plain(document: dict[str, JSON], stand_ins: Mapping[str, str]) -> JSON:
+    meta = document.get("metadata", {})
+    generation = meta.get("generation")
+    kept = {name: value for name, value in meta.items() if name not in _DROPPED}
+    return _walk({**document, "metadata": kept}, stand_ins, generation)
+
+
+def _walk(value: JSON, stand_ins: Mapping[str, str], generation: int | None) -> JSON:
+    if isinstance(value, dict):
+        return {
+            stand_ins.get(key, key): (
+                f"{generation - item} behind"
+                if key == "observedGeneration" and generation is not None and isinstance(item, int)
+                else _walk(item, stand_ins, generation)
+            )
+            for key, item in value.items()
+            if key != "conditions" or not isinstance(item, list) or not all(map(_is_recovery, item))
+        }
+    if isinstance(value, list):
+        return [_walk(item, stand_ins, generation) for item in value if not _is_recovery(item)]
+    if isinstance(value, str):
+        stand_in = stand_ins.get(value)
+        if stand_in is not None:
+            return stand_in
+        if len(value) >= 20 and _TIME.fullmatch(value):
+            return TIME
+    return value
+
+
+def _is_recovery(item: JSON) -> bool:
+    """What the framework says of an object whose reconcile failed once, and does no more."""
+    return isinstance(item, dict) and item.get("type") == "Reconciled" and item.get("reason") == "Succeeded"
+
+
+def plain_values(value: JSON) -> JSON:
+    """An external system's state as JSON: keys and what is no JSON as text, sets sorted."""
+    if isinstance(value, Mapping):
+        return {str(key): plain_values(item) for key, item in value.items()}
+    if isinstance(value, (set, frozenset)):
+        return sorted((plain_values(item) for item in value), key=repr)
+    if isinstance(value, (list, tuple)):
+        return [plain_values(item) for item in value]
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    attributes = getattr(value, "__dict__", None)
+    return plain_values(attributes) if isinstance(attributes, dict) else type(value).__name__
+
+
+def differences(expected: Snapshot, found: Snapshot, masks: frozenset[str] = frozenset()) -> list[Difference]:
+    """Where ``found`` is not ``expected``, but for fields that are masked."""
+    result: list[Difference] = []
+    for subject in sorted({*expected, *found}):
+        ours, theirs = expected.get(subject, []), found.get(subject, [])
+        if len(ours) != len(theirs):
+            one = len(ours) <= 1 and len(theirs) <= 1
+            result.append(
+                Difference(
+                    subject,
+                    "",
+                    ("present" if ours else ABSENT) if one else len(ours),
+                    ("present" if theirs else ABSENT) if one else len(theirs),
+                )
+            )
+            continue
+        kind = subject.partition(" ")[0]
+        for one_of_ours, one_of_theirs in zip(ours, theirs, strict=True):
+            for path, wanted, got in _differ(one_of_ours, one_of_theirs, ""):
+                difference = Difference(subject, path, wanted, got)
+                if not is_masked(kind, path, masks):
+                    result.append(difference)
+    return [each for each in result if f"{each.subject.partition(' ')[0]} " not in masks or each.path]
+
+
+def is_masked(kind: str, path: str, masks: frozenset[str]) -> bool:
+    """Whether the field, or one that it is in, is masked."""
+    parts = generic(path).split(".")
+    return any(f"{kind} {'.'.join(parts[:length])}" in masks for length in range(1, len(parts) + 1))
+
+
+def generic(path: str) -> str:
+    """A path without places in lists."""
+    return re.sub(r"\[\d+\]", "[]", path)
+
+
+def _differ(wanted: JSON, got: JSON, path: str) -> Iterator[tuple[str, JSON, JSON]]:
+    if isinstance(wanted, dict) and isinstance(got, dict):
+        for key in [*wanted, *(key for key in got if key not in wanted)]:
+            place = f"{path}.{key}" if path else key
+            if key not in got:
+                yield place, wanted[key], ABSENT
+            elif key not in wanted:
+                yield place, ABSENT, got[key]
+            else:
+                yield from _differ(wanted[key], got[key], place)
+    elif isinstance(wanted, list) and isinstance(got, list):
+        if all(isinstance(item, dict) and "type" in item for item in (*wanted, *got)):
+            # Conditions and the like: by their key, not their place.
+            yield from _differ({item["type"]: item for item in wanted}, {item["type"]: item for item in got}, path)
+        elif len(wanted) != len(got):
+            yield path, wanted, got
+        else:
+            for place, (one, other) in enumerate(zip(wanted, got, strict=True)):
+                yield from _differ(one, other, f"{path}[{place}]")
+    elif wanted != got or type(wanted) is not type(got):
+        yield path, wanted, got
+
+
+def learned(one: Snapshot, other: Snapshot) -> frozenset[str]:
+    """The fields that differ between two undisturbed runs: chance decides them, not the controller."""
+    return frozenset(each.mask for each in differences(one, other))
+
+
+def counted(subjects: Iterable[str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for subject in subjects:
+        found[subject] = found.get(subject, 0) + 1
+    return found
+
+
+def _told(value: JSON) -> str:
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return text if len(text) <= 100 else text[:97] + "..."

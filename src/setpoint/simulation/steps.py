@@ -1,0 +1,175 @@
+"""Steps: how time passes in a run, and when what lasts comes to an end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Final
+
+from setpoint.simulation.plan import Fault
+
+if TYPE_CHECKING:
+    from setpoint.simulation.world import World
+
+_STEP: Final = 0.05
+Release = Callable[[], object]
+
+
+class Steps:
+    """The user's steps. One ends with every wait of the scenario, and one with its end.
+
+    What a fault begins ends after a time that `settle` waits for (``seconds``), or lasts over what the user does next
+    (``until="step"``): until the end of the step after the one in which it began.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.number = 0
+        self._due: dict[int, tuple[float, Release]] = {}
+        self._at_end: list[tuple[int, Release]] = []
+        self._ids = 0
+
+    # -- what lasts ----------------------------------------------------------------------------------------------------
+
+    def begin(self, fault: Fault, release: Release) -> None:
+        """Calls ``release`` when the fault is over."""
+        if fault.get("until") == "step":
+            self.over(self.number + 1, release)
+        else:
+            self.after(float(fault.get("seconds", 0.0)), release)
+
+    def over(self, step: int, release: Release) -> None:
+        """Calls ``release`` at the end of that step, when everything else has settled."""
+        self._at_end.append((step, release))
+
+    def after(self, seconds: float, release: Release) -> None:
+        """Calls ``release`` after so many seconds, for which `quiesce` waits."""
+        self._ids += 1
+        number = self._ids
+        loop = self._world.loop
+
+        def due() -> None:
+            if self._due.pop(number, None) is not None:
+                release()
+
+        self._due[number] = (loop.time() + seconds, release)
+        self._world.harness.call(loop.call_later, seconds, due)
+
+    async def pass_by(self, fault: Fault) -> None:
+        """Returns when the fault is over."""
+        over = self._world.loop.create_future()
+
+        def release() -> None:
+            if not over.done():
+                over.set_result(None)
+
+        self.begin(fault, release)
+        await over
+
+    @property
+    def lasting(self) -> bool:
+        """Whether any fault lasts."""
+        return bool(self._due or self._at_end)
+
+    def end_faults(self) -> None:
+        """Everything is as it should be, from now on."""
+        releases = [release for _, release in self._due.values()] + [release for _, release in self._at_end]
+        self._due.clear()
+        self._at_end.clear()
+        for release in releases:
+            release()
+
+    # -- waiting -------------------------------------------------------------------------------------------------------
+
+    async def quiesce(self, patience: float) -> None:
+        """Until nothing is left to do that can be done while the faults last that are over a step."""
+        loop = self._world.loop
+        deadline = loop.time() + patience
+        while True:
+            await loop.settle()
+            if self._due:
+                deadline = max(deadline, max(at for at, _ in self._due.values()) + patience)
+            due = self._next()
+            if due is None or due > deadline:
+                return
+            await asyncio.sleep(max(due - loop.time(), 0.0))
+
+    def _next(self) -> float | None:
+        world = self._world
+        now = world.loop.time()
+        due = [at for at, _ in self._due.values()]
+        for process in world.processes:
+            due += process.retries()
+        if world.busy():
+            timer = world.loop.next_timer()
+            due.append(max(timer, now) if timer is not None else now + _STEP)
+        due += world.plane_retries()
+        return min(due, default=None)
+
+    async def end(self, patience: float) -> None:
+        """The end of a step: what the user did has had its consequences, unless a fault makes the user early."""
+        world = self._world
+        early = world.strikes.early(self.number)
+        if early is not None and not world.options.patient:
+            await self._hurry(early)
+        else:
+            await self.quiesce(patience)
+            await self.over_steps(patience)
+            world.resting = True
+            await world.strikes.at_rest(self.number, patience)
+            world.resting = False
+        world.rested()
+        self.number += 1
+        world.history.step = self.number
+        world.strikes.before_step(self.number)
+        await self._release(patience)
+
+    async def _release(self, patience: float) -> None:
+        if self._world.options.patient and self.lasting:
+            self.end_faults()
+            await self.quiesce(patience)
+
+    async def over_steps(self, patience: float) -> None:
+        """Ends what lasted over the step that is ending."""
+        while due := [each for each in self._at_end if each[0] <= self.number]:
+            self._at_end = [each for each in self._at_end if each not in due]
+            for _, release in due:
+                release()
+            await self.quiesce(patience)
+
+    async def _hurry(self, fault: Fault) -> None:
+        """The user goes on as soon as the controllers have made so many writes."""
+        world = self._world
+        wanted = world.judge.writes + int(fault.get("writes", 0))
+        for _ in range(10_000):
+            if world.judge.writes >= wanted:
+                return
+            if not world.busy():
+                await world.loop.settle()
+                if not world.busy():
+                    return
+            timer = world.loop.next_timer()
+            await asyncio.sleep(0 if timer is None else max(timer - world.loop.time(), 0.0))
+
+    async def wait_until(self, condition: Callable[[], Awaitable[bool]], within: float, why: str) -> None:
+        """A step that ends when the condition holds."""
+        world = self._world
+        if not await self._holds(condition, within):
+            self.end_faults()
+            if not await self._holds(condition, within):
+                raise AssertionError(why or f"what the scenario waits for does not come true: {world.describe()}")
+        await self.end(30.0)
+
+    async def _holds(self, condition: Callable[[], Awaitable[bool]], within: float) -> bool:
+        loop = self._world.loop
+        deadline = loop.time() + within
+        pause = _STEP
+        while True:
+            await loop.settle()
+            if await condition():
+                return True
+            if loop.time() >= deadline:
+                return False
+            timer = loop.next_timer()
+            await asyncio.sleep(min(max((timer or 0.0) - loop.time(), pause), deadline - loop.time()))
+            pause = min(pause * 1.5, 30.0)

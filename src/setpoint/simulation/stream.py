@@ -1,0 +1,174 @@
+"""Streams: what a controller's process hears of changes, and when."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from setpoint.cache.frames import INITIAL_EVENTS_END, split_event
+from setpoint.client.transport import Request, Response, TransportError
+from setpoint.simulation.history import UIDS
+
+if TYPE_CHECKING:
+    from setpoint.simulation.wire import Wire
+
+EXPIRED: Final = (
+    b'{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",'
+    b'"message":"too old resource version","reason":"Expired","code":410}}\n'
+)
+
+
+class _Versioned(msgspec.Struct):
+    class Metadata(msgspec.Struct, rename="camel"):
+        resource_version: str = ""
+        annotations: dict[str, str] | None = None
+
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+
+
+_versioned = msgspec.json.Decoder(_Versioned).decode
+
+
+class Gate:
+    """Whether a process hears of one kind's changes. Closed, it keeps them back, in order, from one revision on: a
+    watch cache of the server that is behind."""
+
+    def __init__(self) -> None:
+        self.since: int | None = None
+        """The first revision that is kept back; None if nothing is."""
+        self.streams: list[Stream] = []
+
+    def shut(self, revision: int) -> None:
+        if self.since is None or revision < self.since:
+            self.since = revision
+
+    def open(self, *, expired: bool = False) -> None:
+        """Lets everything through that was kept back; or, ``expired``, drops it and ends the watches with 410, so that
+        their readers list again and never see what lay between."""
+        self.since = None
+        for stream in list(self.streams):
+            stream.release(expired=expired)
+
+
+class Stream(Response):
+    """One watch of a process. The server's side is read by a task of the server's, as it would be over a network: what
+    the process has not read yet is under way."""
+
+    status = 200
+
+    def __init__(self, wire: Wire, request: Request, gate: Gate, body: AsyncIterator[bytes]) -> None:
+        self.headers: Mapping[str, str] = {"content-type": "application/json"}
+        self._wire = wire
+        self._gate = gate
+        self._body = body
+        self._idle = request.idle_timeout
+        self._initial = ("sendInitialEvents", "true") in request.query
+        self._first: list[bytes] = []
+        self._ready: deque[bytes] = deque()
+        self._kept: list[bytes] = []
+        self._wake = asyncio.Event()
+        self._ended: Exception | None = None
+        self._over = False
+        gate.streams.append(self)
+        self._pump: asyncio.Task[None] | None = wire.world.server_actor.start(self._read(), name="watch")
+
+    async def _read(self) -> None:
+        async for chunk in self._body:
+            for line in chunk.splitlines(keepends=True):
+                self._feed(line)
+        self._over = True
+        self._wake.set()
+
+    def _feed(self, line: bytes) -> None:
+        kind, raw = split_event(line.rstrip(b"\n"))
+        meta = _versioned(raw).metadata
+        if self._initial:
+            self._first.append(line)
+            if kind == b"BOOKMARK" and (meta.annotations or {}).get(INITIAL_EVENTS_END) == "true":
+                self._initial = False
+                for each in self._wire.ordered(self._first):
+                    self._give(each)
+                self._first = []
+            return
+        revision = int(meta.resource_version) if meta.resource_version.isdecimal() else 0
+        if kind in (b"ADDED", b"MODIFIED", b"DELETED"):
+            self._wire.heard_of(self._gate, revision)
+        since = self._gate.since
+        if since is not None and revision >= since:
+            if kind != b"BOOKMARK":
+                self._kept.append(line)
+            return
+        self._give(line)
+
+    def _give(self, line: bytes) -> None:
+        self._ready.append(line)
+        self._wake.set()
+
+    def release(self, *, expired: bool) -> None:
+        if expired:
+            self._kept = []
+            self.fail()
+            return
+        for line in self._kept:
+            self._give(line)
+        self._kept = []
+
+    def fail(self) -> None:
+        """Ends the watch with 410, as a server does that has forgotten where it was."""
+        self._ready.append(EXPIRED)
+        self._over = True
+        self._wake.set()
+
+    def hang_up(self) -> None:
+        """Breaks the connection: what is under way is lost, and the process knows at once."""
+        self._ended = TransportError("connection reset by peer", sent=True, reset=True)
+        self._ready.clear()
+        self._wake.set()
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        wire = self._wire
+        while True:
+            if self._ended is not None:
+                raise self._ended
+            if self._ready:
+                chunk = b"".join(self._ready)
+                self._ready.clear()
+                wire.saw(chunk)
+                yield chunk
+                continue
+            if self._over:
+                return
+            self._wake.clear()
+            try:
+                async with asyncio.timeout(self._idle):
+                    await self._wake.wait()
+            except TimeoutError:
+                raise TransportError("the watch sent nothing for so long", sent=True, timed_out=True) from None
+
+    async def aclose(self) -> None:
+        self.cut()
+
+    def cut(self) -> None:
+        """Closes the server's side."""
+        if self in self._gate.streams:
+            self._gate.streams.remove(self)
+        if self._pump is not None:
+            pump, self._pump = self._pump, None
+            pump.cancel()
+            self._wire.world.server_actor.start(_close(pump, self._body), name="close watch")
+
+
+async def _close(pump: asyncio.Task[None], body: Any) -> None:
+    await asyncio.wait((pump,))
+    close = getattr(body, "aclose", None)
+    if close is not None:
+        await close()
+
+
+def uids_in(raw: bytes) -> set[str]:
+    """Every uid that is in there, owners' too."""
+    return {found.decode() for found in UIDS.findall(raw)}

@@ -1,0 +1,73 @@
+"""Tape: what happened in a run, in order, and what its points are called."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable
+from hashlib import blake2b
+from pathlib import Path
+from types import FrameType
+
+from setpoint.controller.context import current
+from setpoint.simulation.result import Line, Point
+
+_HOME = str(Path(__file__).resolve().parent.parent)
+_PYTHON = str(Path(sys.modules["asyncio"].__file__ or "").resolve().parent.parent)
+
+
+class Tape:
+    """Everything that is told of a run. Its digest is that of the whole story: two runs of one plan have the same."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self.clock = clock
+        self.lines: list[Line] = []
+        self.points: list[Point] = []
+        self.full = False
+        """Whether the time of faults has passed, so that there are no more points."""
+        self._numbers: Counter[str] = Counter()
+
+    def tell(self, lane: str, who: str, what: str, text: str, *, point: str = "", content: str = "") -> None:
+        """One line. In a reconcile it also says what that had seen."""
+        saw, place = "", ""
+        if lane == "controller":
+            context = current.get()
+            if context is not None:
+                seen = context.object
+                saw = f"{seen.kind} {seen.key} of generation {seen.metadata.generation}"
+                if context.live is None and context.age is not None:
+                    saw += " from its cache"
+            place = user_line() if context is not None else ""
+        self.lines.append(Line(round(self.clock(), 6), lane, who, what, text, point, saw, content, place))
+
+    def mark(self, point: Point) -> None:
+        """A place at which a fault can strike."""
+        if not self.full:
+            self.points.append(point)
+
+    def number(self, stem: str) -> str:
+        """The point of this name that comes now."""
+        self._numbers[stem] += 1
+        return f"{stem} #{self._numbers[stem]}"
+
+    def digest(self) -> str:
+        state = blake2b(digest_size=8)
+        for line in self.lines:
+            state.update(f"{line.at} {line.lane} {line.what} {line.text} {line.saw} {line.content}\n".encode())
+        return state.hexdigest()
+
+
+def user_line() -> str:
+    """``file:line`` of the innermost code that is neither this framework's nor Python's."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if is_users(frame):
+            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""
+
+
+def is_users(frame: FrameType) -> bool:
+    """Whether the code is neither this framework's nor Python's nor a library's."""
+    name = frame.f_code.co_filename
+    return not name.startswith((_HOME, _PYTHON, "<")) and "site-packages" not in name

@@ -1,0 +1,36 @@
+"""Text: a trace for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from setpoint.simulation.result import Line
+
+MOST = 60
+_QUIET = frozenset({"reads"})
+
+
+def story_of(trace: Sequence[Line], most: int = MOST) -> list[str]:
+    """The lines that matter: up to the last fault's consequences, at most so many."""
+    told = [line for line in trace if line.what not in _QUIET]
+    struck = [place for place, line in enumerate(told) if line.what in ("fault", "finding")]
+    if len(told) > most and struck:
+        first = max(0, min(struck) - most // 3)
+        told = told[first : first + most]
+    told = told[:most]
+    lanes = max((len(line.who) for line in told), default=0)
+    lines = []
+    for line in told:
+        mark = {"fault": "!", "finding": "X", "killed": "!"}.get(line.what, " ")
+        seen = f"   (had seen {line.saw})" if line.saw and line.what in ("writes", "calls") else ""
+        place = f"   {short(line.place)}" if line.place and line.what in ("writes", "calls") else ""
+        lines.append(f"{mark} {line.at:10.3f}  {line.who:<{lanes}}  {line.text}{seen}{place}")
+    if len(lines) < len([line for line in trace if line.what not in _QUIET]):
+        lines.append(f"  … {len(trace)} lines in all, in the file")
+    return lines
+
+
+def short(place: str) -> str:
+    """``file:line`` without the folders."""
+    return Path(place).name if place else ""

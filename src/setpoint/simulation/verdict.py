@@ -1,0 +1,98 @@
+"""Verdict: what a run means beside the undisturbed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from setpoint.simulation.plan import Plan
+from setpoint.simulation.result import Finding, Result
+from setpoint.simulation.state import Difference, differences, learned
+
+
+@dataclass
+class Reference:
+    """What undisturbed runs show: what every other run has to come to."""
+
+    baseline: Result
+    others: list[Result]
+    ignore: Mapping[str, str] = field(default_factory=dict)
+    off: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        masks = set(self.ignore)
+        self.created, self.deleted = dict(self.baseline.created), dict(self.baseline.deleted)
+        for other in self.others:
+            masks |= learned(self.baseline.end, other.end)
+            for allowed, seen in ((self.created, other.created), (self.deleted, other.deleted)):
+                for subject, count in seen.items():
+                    allowed[subject] = max(allowed.get(subject, 0), count)
+        self.masks = frozenset(masks)
+
+    def judge(self, plan: Plan, result: Result) -> list[Finding]:
+        """Everything that is wrong with a disturbed run; what is wrong with the undisturbed one too, is not."""
+        known = {finding.identity for finding in self.baseline.findings}
+        found = [finding for finding in result.findings if finding.identity not in known]
+        if any(finding.oracle in ("hot loop", "hang", "scenario") for finding in found):
+            return self._enabled(found)
+        found += self.compare(result, "end state", "in the end")
+        found += self._counts(plan, result)
+        return self._enabled(found)
+
+    def compare(self, result: Result, oracle: str, when: str) -> list[Finding]:
+        """A finding for every object that is not as in the undisturbed run."""
+        by_subject: dict[str, list[Difference]] = {}
+        for each in differences(self.baseline.end, result.end, self.masks):
+            by_subject.setdefault(each.subject, []).append(each)
+        return [
+            Finding(
+                oracle,
+                subject,
+                f"{when} " + "; ".join(str(each) for each in several[:4]),
+                {each.path: each.expected for each in several},
+                {each.path: each.found for each in several},
+            )
+            for subject, several in by_subject.items()
+        ]
+
+    def compare_paths(self, direct: Result) -> list[Finding]:
+        """What is not as it is when the user's last wishes are the first."""
+        return [
+            Finding(
+                "paths",
+                each.subject,
+                f"after all changes {each}, as it is when the user wishes for the same at once",
+                each.expected,
+                each.found,
+            )
+            for each in differences(direct.end, self.baseline.end, self.masks)[:1]
+        ]
+
+    def _counts(self, plan: Plan, result: Result) -> Iterable[Finding]:
+        if any(each.kind == "restart" and each.get("behind") for each in plan.faults):
+            # On an old view much is made that has to go again: what counts is what should have stayed, and went.
+            for subject, count in result.wrongly.items():
+                yield Finding(
+                    "destroyed",
+                    subject,
+                    f"{subject} was deleted {_times(count)}, though it should have stayed",
+                    0,
+                    count,
+                )
+            return
+        for word, allowed, seen in (
+            ("created", self.created, result.created),
+            ("deleted", self.deleted, result.deleted),
+        ):
+            for subject, count in seen.items():
+                most = allowed.get(subject, 0)
+                if count > most:
+                    told = f"{subject} was {word} {_times(count)}, in the undisturbed run {_times(most)}"
+                    yield Finding("counts", subject, told, most, count)
+
+    def _enabled(self, findings: Iterable[Finding]) -> list[Finding]:
+        return [finding for finding in findings if finding.oracle not in self.off]
+
+
+def _times(count: int) -> str:
+    return {0: "never", 1: "once", 2: "twice"}.get(count, f"{count} times")

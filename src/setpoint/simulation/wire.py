@@ -1,0 +1,257 @@
+"""Wire: the one way between a controller's process and the server, and the place where requests go wrong."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from setpoint.client.transport import Request, Response, TransportError
+from setpoint.simulation.asked import Asked
+from setpoint.simulation.plan import Fault, fault
+from setpoint.simulation.stream import Gate, Stream, uids_in
+
+if TYPE_CHECKING:
+    from setpoint.simulation.process import Process
+    from setpoint.simulation.world import World
+
+LATENCY: Final = 0.001
+"""Seconds that a request is under way, so that others' work can come in between."""
+ASIDE: Final = frozenset({"events", "events.events.k8s.io", "leases.coordination.k8s.io"})
+"""Requests about these are the framework's own: reports and elections."""
+
+
+class Answer(Response):
+    """A whole answer."""
+
+    def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        self.status = status
+        self.headers = headers
+        self._body = body
+
+    async def read(self, limit: int = 1 << 30) -> bytes:
+        return self._body
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        if self._body:
+            yield self._body
+
+
+class Wire:
+    """The transport of one process. When the process dies, nothing gets through any more in either direction."""
+
+    def __init__(self, world: World, process: Process) -> None:
+        self.world = world
+        self.process = process
+        self.gates: dict[str, Gate] = {}
+        self.streams: list[Stream] = []
+        self.behind: dict[str, int] = {}
+        """Kinds that this process was shown as of an older revision when it started."""
+        self.streams_lists = True
+        """Whether the server can stream lists, which are consistent reads."""
+        self.reverses = False
+
+    def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
+        return _Exchange(self, request)
+
+    async def close(self) -> None:
+        for stream in list(self.streams):
+            stream.hang_up()
+
+    def cut(self) -> None:
+        """The process is dead: the server sees its connections closed."""
+        for stream in self.streams:
+            stream.cut()
+        self.streams.clear()
+
+    def gate(self, collection: str) -> Gate:
+        found = self.gates.get(collection)
+        if found is None:
+            found = self.gates[collection] = Gate()
+        return found
+
+    # -- what is heard -------------------------------------------------------------------------------------------------
+
+    def heard_of(self, gate: Gate, revision: int) -> None:
+        """An event has come up to the gate."""
+        entry = self.world.history.by_revision.get(revision)
+        if entry is not None:
+            self.world.event_point(self, gate, entry)
+
+    def saw(self, raw: bytes) -> None:
+        self.process.seen |= uids_in(raw)
+
+    def ordered(self, lines: list[bytes]) -> Iterable[bytes]:
+        """The initial events of a streamed list, the mark at their end: lists promise no order."""
+        return [*reversed(lines[:-1]), lines[-1]] if self.reverses else lines
+
+    # -- requests ------------------------------------------------------------------------------------------------------
+
+    async def exchange(self, request: Request) -> Response:
+        world, process = self.world, self.process
+        asked = Asked.of(request)
+        if asked is None or asked.collection in ASIDE:
+            await asyncio.sleep(LATENCY)
+            return await self._plain(request)
+        if asked.verb == "watch":
+            return await self._watch(request, asked)
+        caching = asked.verb == "list" and request.timeout is None
+        if caching:
+            request = self._from_cache(request, asked)
+            await asyncio.sleep(LATENCY)
+            return self._reordered(await self._plain(request))
+        point, faults = world.request_point(process, asked)
+        before = {each.kind: each for each in faults}
+        if "crash-before" in before:
+            await process.die(before["crash-before"])
+        if "slow-request" in before:
+            await self._linger(before["slow-request"])
+        if (refusal := _refusal(faults)) is not None:
+            world.told(process, point, f"{refusal.status} injected")
+            return refusal
+        if "lost-request" in before:
+            raise TransportError("connection reset by peer before the request got through", sent=True, reset=False)
+        if "late-write" in before:
+            world.arrive_late(process, request, before["late-write"])
+            if before["late-write"].get("dies"):
+                await process.die(fault("crash-before", point))
+            raise TransportError("no answer in time", sent=True, timed_out=True)
+        if "conflict" in before:
+            await world.touch(request, asked)
+        await asyncio.sleep(LATENCY)
+        answer = await self._do(request, asked, point)
+        if "crash-after" in before:
+            await process.die(before["crash-after"])
+        if "lost-answer" in before:
+            raise TransportError("connection reset by peer before the answer came", sent=True, reset=False)
+        if "slow-answer" in before:
+            await self._linger(before["slow-answer"])
+        if asked.verb == "list":
+            answer = self._reordered(answer)
+        return answer
+
+    async def _do(self, request: Request, asked: Asked, point: str) -> Answer:
+        world, process = self.world, self.process
+        reading = asked.is_read
+        target = None if reading else world.target(asked)
+        revision = world.history.revision
+        answer = await self._plain(request)
+        raw = answer._body
+        if reading:
+            self.saw(raw)
+        else:
+            world.wrote(process, asked, point, request, answer.status, revision, target)
+            self.saw(raw)
+        return answer
+
+    async def _plain(self, request: Request) -> Answer:
+        answer = await self.world.server.handle(request)
+        body = answer.body
+        if not isinstance(body, bytes):
+            body = b"".join([chunk async for chunk in body])
+        return Answer(answer.status, answer.headers, body)
+
+    async def _linger(self, fault: Fault) -> None:
+        await self.world.pass_by(self.process.actor, fault)
+
+    # -- caches --------------------------------------------------------------------------------------------------------
+
+    async def _watch(self, request: Request, asked: Asked) -> Response:
+        gate = self.gate(asked.collection)
+        streaming = any(name == "sendInitialEvents" for name, _ in request.query)
+        if streaming and not self.streams_lists:
+            return _status(
+                422, "Invalid", "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the "
+                "WatchList feature gate is enabled",
+            )  # fmt: skip
+        await asyncio.sleep(LATENCY)
+        answer = await self.world.server.handle(request)
+        if isinstance(answer.body, bytes):
+            return Answer(answer.status, answer.headers, answer.body)
+        stream = Stream(self, request, gate, answer.body)
+        self.streams.append(stream)
+        return stream
+
+    def _from_cache(self, request: Request, asked: Asked) -> Request:
+        """A list that may be served from a watch cache is as old as that is."""
+        query = dict(request.query)
+        wanted = query.get("resourceVersion", "")
+        since = self.gate(asked.collection).since
+        if not wanted or "continue" in query or since is None or since < 1:
+            return request
+        shown = since - 1
+        if wanted.isdecimal() and int(wanted) > shown:
+            return request
+        query.pop("limit", None)
+        query |= {"resourceVersion": str(shown), "resourceVersionMatch": "Exact"}
+        return replace(request, query=tuple(query.items()))
+
+    def _reordered(self, answer: Answer) -> Answer:
+        if self.reverses and answer.status == 200:
+            document = msgspec.json.decode(answer._body, type=dict[str, msgspec.Raw])
+            if "items" in document:
+                items = msgspec.json.decode(document["items"], type=list[msgspec.Raw])
+                body = msgspec.json.encode({**document, "items": items[::-1]})
+                answer = Answer(answer.status, answer.headers, body)
+        self.saw(answer._body)
+        return answer
+
+
+class _Exchange:
+    __slots__ = ("_request", "_response", "_wire")
+
+    def __init__(self, wire: Wire, request: Request) -> None:
+        self._wire = wire
+        self._request = request
+        self._response: Response | None = None
+
+    async def __aenter__(self) -> Response:
+        limit = self._request.timeout
+        try:
+            async with asyncio.timeout(limit):
+                self._response = await self._wire.exchange(self._request)
+        except TimeoutError:
+            what = f"no answer to {self._request.method} {self._request.path} in time"
+            raise TransportError(what, sent=True, timed_out=True) from None
+        return self._response
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        response = self._response
+        if isinstance(response, Stream):
+            if response in self._wire.streams:
+                self._wire.streams.remove(response)
+            await response.aclose()
+
+
+def _refusal(faults: Iterable[Fault]) -> Answer | None:
+    for each in faults:
+        if each.kind == "error-429":
+            seconds = str(each.get("seconds", 1))
+            return _status(429, "TooManyRequests", "too many requests, please try again later", seconds)
+        if each.kind == "error-500":
+            return _status(500, "InternalError", "Internal error occurred: etcdserver: leader changed")
+    return None
+
+
+def _status(code: int, reason: str, message: str, retry_after: str = "") -> Answer:
+    body: dict[str, Any] = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": message,
+        "reason": reason,
+        "code": code,
+    }
+    headers = {"content-type": "application/json"}
+    if retry_after:
+        headers["retry-after"] = retry_after
+        body["details"] = {"retryAfterSeconds": int(retry_after)}
+    return Answer(code, headers, msgspec.json.encode(body))

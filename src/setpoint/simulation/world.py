@@ -1,0 +1,513 @@
+"""World: controllers, server, control plane and users in one virtual time, for one run of a plan."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import time
+import traceback
+from contextlib import AsyncExitStack, nullcontext
+from datetime import datetime, timedelta
+from hashlib import blake2b
+from random import Random
+from typing import Any, Final
+
+import msgspec
+
+from setpoint.client import Client
+from setpoint.client.transport import Request
+from setpoint.cluster import ControlPlane, GarbageCollector, with_conversions
+from setpoint.manager import Manager
+from setpoint.simulation.actor import AUTHOR, Actor
+from setpoint.simulation.asked import Asked
+from setpoint.simulation.cluster import SimulatedCluster
+from setpoint.simulation.determinism import audited
+from setpoint.simulation.externals import using
+from setpoint.simulation.history import History
+from setpoint.simulation.judge import Judge
+from setpoint.simulation.loop import SimulationLoop
+from setpoint.simulation.plan import Fault, Plan
+from setpoint.simulation.port import Port
+from setpoint.simulation.process import Process
+from setpoint.simulation.result import Options, Point, Result
+from setpoint.simulation.setup import Setup
+from setpoint.simulation.state import Snapshot, plain_values, snapshot
+from setpoint.simulation.steps import Steps
+from setpoint.simulation.stream import Gate
+from setpoint.simulation.strikes import Strikes
+from setpoint.simulation.tape import Tape
+from setpoint.simulation.wire import Wire
+from setpoint.testing.clock import EPOCH
+
+CONVERGE: Final = 2400.0
+"""Seconds of virtual time within which everything is as it should be again after the last fault."""
+HOUR: Final = 3600.0
+
+
+class _CutOff(BaseException):
+    """Ends a scenario that is wanted no further."""
+
+
+class World:
+    """Made once by `warm`; then one run of it by `run`. For another run, fork between the two, or make another."""
+
+    process: Process
+
+    def __init__(self, setup: Setup, loop: SimulationLoop) -> None:
+        self.setup = setup
+        self.loop = loop
+        self.plan = Plan()
+        self.options = Options()
+        self.seed = 0
+        self.history = History(loop.time)
+        self.tape = Tape(loop.time)
+        self.server_actor = Actor("server", "server")
+        self.harness = Actor("world", "world")
+        self.plane_actor = Actor("control plane", "control plane")
+        self.gc_actor = Actor("garbage collector", "garbage collector")
+        self.processes: list[Process] = []
+        self.rests_expected: list[dict[str, int]] = []
+        self.judge = Judge(self)
+        self.steps = Steps(self)
+        self.strikes = Strikes(self, self.plan)
+        self.cluster = SimulatedCluster(
+            self, objects=setup.objects, crds=setup.crds, nodes=setup.nodes, namespace=setup.namespace
+        )
+        self.server = self.cluster.server
+        self.port = Port(self)
+        self._stack = AsyncExitStack()
+        self.resting = False
+        """Whether a step is about to end, and nothing of what the user did is under way any more."""
+        self._started = 0
+        self._restarts = 0
+        self._main: asyncio.Task[None] | None = None
+        self._gave_up = ""
+        self._warm_at = 0
+        self._result = Result()
+        self._randoms: list[Random] = []
+        self._wishes: dict[str, Any] = {}
+
+    def now(self) -> datetime:
+        """The server's wall clock."""
+        return EPOCH + timedelta(seconds=self.loop.time() + self.options.shift)
+
+    # -- before the run ------------------------------------------------------------------------------------------------
+
+    async def warm(self) -> None:
+        """Everything up to the point at which the controllers start: the same for every run."""
+        cluster, stack = self.cluster, self._stack
+        await stack.enter_async_context(self.server)
+        cluster.client = self._client("user")
+        for definition in cluster._definitions(kinds := cluster._custom_kinds()):
+            await cluster._install(definition)
+        if served := with_conversions(self.setup.webhooks, kinds):
+            from setpoint.cache import InformerFactory
+            from setpoint.webhook import Webhooks
+
+            factory = await stack.enter_async_context(InformerFactory(self._client("webhooks")))
+            await cluster._local.serve(cluster.client, Webhooks(*served, factory=factory))
+        plane = ControlPlane(
+            self._client("plane"), nodes=self.setup.nodes, garbage_collection=False, now=self.now,
+            random=self._random("plane"),
+        )  # fmt: skip
+        cluster.control_plane = plane
+        self.plane_actor.start(plane.run(), name="control plane")
+        client = self._client("gc")
+        manager = Manager(client, now=self.now, random=self._random("gc"), instance="garbage-collector")
+        self.collector = GarbageCollector(client, manager.factory, plane.resources)
+        manager.add(self.collector)
+        self.gc_actor.start(manager.run(), name="garbage collector")
+        await plane.manager.started.wait()
+        await manager.started.wait()
+        await self.steps.quiesce(30.0)
+        for obj in self.setup.objects:
+            await cluster.client.create(obj)
+        await self.steps.quiesce(30.0)
+        self._warm_at = self.history.revision
+
+    def _client(self, name: str) -> Client:
+        return Client(self.port, namespace=self.setup.namespace, random=self._random(name))
+
+    def _random(self, name: str) -> Random:
+        made = Random(name)
+        self._randoms.append(made)
+        return made
+
+    # -- the run -------------------------------------------------------------------------------------------------------
+
+    async def run(self, plan: Plan, options: Options) -> Result:
+        """One run. Never raises for what goes wrong in it."""
+        began = time.process_time()
+        self.plan, self.options, self.seed = plan, options, plan.seed
+        for number, each in enumerate((*self._randoms, self.cluster.random, self.server.random)):
+            each.seed(f"{plan.seed} {number}")
+        self.strikes = Strikes(self, plan)
+        self.rests_expected = [dict(each) for each in options.rests_expected]
+        self.history.restart(self.loop.time)
+        self.history.watchers.append(self.judge.changed)
+        saved = [copy.deepcopy(vars(external)) for external in self.setup.externals]
+        self.loop.set_exception_handler(self._unhandled)
+        using(self)
+        start = self.loop.time()
+        try:
+            with audited(self._result.environment) if options.audit else nullcontext():
+                self._main = asyncio.get_running_loop().create_task(self._story(), name="scenario")
+                await asyncio.wait((self._main,))
+            if not self._main.cancelled() and (problem := self._main.exception()) is not None:
+                raise problem
+        finally:
+            result = self._complete()
+            for external, state in zip(self.setup.externals, saved, strict=True):
+                vars(external).clear()
+                vars(external).update(state)
+        result.virtual = self.loop.time() - start
+        result.seconds = time.process_time() - began
+        return result
+
+    async def _story(self) -> None:
+        steps, setup = self.steps, self.setup
+        self.strikes.begin()
+        for _ in range(2 if setup.leader_election else 1):
+            self.start_process()
+        await steps.end(30.0)
+        try:
+            if self.options.direct:
+                await self._create_directly()
+            else:
+                await setup.scenario(self.cluster)
+        except _CutOff:
+            pass
+        except Exception as problem:  # noqa: BLE001 - a scenario that fails is a result
+            self._result.early = bool(self.plan.faults) and not self.options.patient
+            if isinstance(problem, AssertionError):
+                place = _last_line(problem)
+                told = str(problem) or "an assertion of the scenario"
+                self.judge.found("scenario", place or "scenario", f"{told} ({place})")
+            else:
+                self._result.problem = "".join(traceback.format_exception(problem))
+                self.judge.found("scenario", "scenario", f"the scenario raised {type(problem).__name__}: {problem}")
+        else:
+            await steps.end(30.0)
+        await self._conclude()
+
+    async def _create_directly(self) -> None:
+        for document in self.options.direct:
+            group = document["apiVersion"]
+            path = self.resource_path(group, document["kind"], document["metadata"].get("namespace", ""))
+            await self.cluster.client.request("POST", path, body=msgspec.json.encode(document))
+
+    async def _conclude(self) -> None:
+        """The faults are over: everything has to become, and to stay, as it should be."""
+        steps = self.steps
+        self.strikes.over = self.tape.full = True
+        steps.end_faults()
+        for actor in (self.gc_actor, self.plane_actor, *(process.actor for process in self.processes)):
+            self.loop.resume(actor)
+        self.revive()
+        await steps.quiesce(CONVERGE)
+        await asyncio.sleep(1100.0)
+        await steps.quiesce(CONVERGE)
+        self.judge.check_predicates()
+        self.judge.check_in_the_end()
+        self._result.end = self.snapshot()
+        self._explain()
+        if not self.options.quiet:
+            return
+        self.judge.quiet_since = "when every object was looked at again"
+        self.resync()
+        await steps.quiesce(30.0)
+        self.judge.quiet_since = "after a restart"
+        for process in [each for each in self.processes if each.alive]:
+            process.kill()
+        for _ in range(2 if self.setup.leader_election else 1):
+            self.start_process()
+        await steps.quiesce(30.0)
+        self.judge.quiet_since = "within an hour in which nothing happened"
+        await asyncio.sleep(HOUR)
+        await steps.quiesce(30.0)
+
+    def _complete(self) -> Result:
+        result, judge, tape = self._result, self.judge, self.tape
+        if not result.end:
+            result.end = self.snapshot()
+        result.findings = judge.findings
+        result.points = tape.points
+        result.created, result.deleted = dict(judge.created), dict(judge.deleted)
+        result.wrongly = dict(judge.wrongly)
+        result.writes, result.steps = judge.writes, self.steps.number
+        result.struck = len(self.strikes.struck)
+        result.digest = tape.digest()
+        result.wished = list(self._wishes.values())
+        if self.options.trace:
+            result.trace = tape.lines
+        return result
+
+    def give_up(self, why: str) -> None:
+        """Ends the run: it would go on for ever."""
+        if not self._gave_up and self._main is not None:
+            self._gave_up = why
+            self._main.cancel()
+
+    # -- processes -----------------------------------------------------------------------------------------------------
+
+    def start_process(self, behind: dict[str, int] | None = None) -> Process:
+        self._started += 1
+        process = Process(self, self._started, behind=behind)
+        self.strikes.prepare(process)
+        self.processes = [each for each in self.processes if each.alive]
+        self.processes.append(process)
+        self.process = process
+        told = f", shown {', '.join(behind)} as of an older revision" if behind else ""
+        self.tape.tell("controller", process.actor.name, "starts", f"starts with empty memory{told}")
+        process.start()
+        return process
+
+    def revive(self) -> bool:
+        """Starts a process if none is alive."""
+        if any(each.alive for each in self.processes):
+            return False
+        self.start_process()
+        return True
+
+    def crash(self, process: Process, fault: Fault) -> None:
+        """Called out of a process: it dies, and is started again when the fault is over."""
+        process.kill()
+        self.tape.tell("controller", process.actor.name, "killed", f"killed: {fault.kind}")
+        self.steps.begin(fault, self._replace)
+
+    def _replace(self) -> None:
+        wanted = 2 if self.setup.leader_election else 1
+        if sum(each.alive for each in self.processes) < wanted:
+            self.start_process()
+
+    def ended(self, process: Process, problem: BaseException) -> None:
+        """A process has ended by itself: it is started again, as a kubelet does."""
+        self.tape.tell("controller", process.actor.name, "ended", f"ended: {type(problem).__name__}: {problem}")
+        self._restarts += 1
+        if not self.setup.leader_election or self._restarts > 5:
+            self.judge.found("error", "process", f"the process ended by itself: {type(problem).__name__}: {problem}")
+        if self._restarts <= 5:
+            self.steps.after(10.0, self._replace)
+
+    def called(self, who: str) -> list[Actor]:
+        """Actors by what plans call them."""
+        found = {"garbage collector": [self.gc_actor], "control plane": [self.plane_actor]}
+        return found.get(who) or [process.actor for process in self.processes if process.alive]
+
+    def resync(self) -> None:
+        """Has every process look at every object again."""
+        from setpoint.controller.cause import Cause
+
+        for process in self.processes:
+            if process.alive and process.manager is not None:
+                for running in process.manager.controllers.values():
+                    informer = running.informers.get(running.controller.resource.gvr)
+                    for key in sorted(informer.store) if informer is not None else ():
+                        process.actor.call(running.enqueue, key, Cause("sync", at=self.loop.time()))
+
+    def collections(self) -> list[str]:
+        """The kinds that the controllers under test watch."""
+        from setpoint.controller import watched_kinds
+        from setpoint.meta import resource_of
+
+        return [str(resource_of(kind).group_resource) for kind in watched_kinds(self.setup.controllers())]
+
+    # -- what the parts ask for ----------------------------------------------------------------------------------------
+
+    def busy(self) -> bool:
+        """Whether anybody can do anything now."""
+        return any(process.busy() for process in self.processes) or self._plane_busy()
+
+    def _plane_busy(self) -> bool:
+        plane = self.cluster.control_plane
+        if plane is None:
+            return False
+        return (self.plane_actor.state == "running" and not plane.idle()) or (
+            self.gc_actor.state == "running" and not self.collector.idle()
+        )
+
+    def plane_retries(self) -> list[float]:
+        plane = self.cluster.control_plane
+        due: list[float] = []
+        if plane is not None and self.plane_actor.state == "running":
+            for running in plane.manager.controllers.values():
+                for key, state in running.queue.states().items():
+                    at = running.queue.ready_at(key) if "delayed" in state else None
+                    if at is not None:
+                        due.append(at)
+        return due
+
+    def request_point(self, process: Process, asked: Asked) -> tuple[str, list[Fault]]:
+        return self.strikes.request(process, asked)
+
+    def event_point(self, wire: Wire, gate: Gate, entry: Any) -> None:
+        self.strikes.change(wire, gate, entry)
+
+    async def end_step(self, patience: float) -> None:
+        await self.steps.end(patience)
+        if self.options.stretch:
+            await asyncio.sleep(self.options.stretch)
+            await self.steps.quiesce(patience)
+        self._cut_off()
+
+    async def wait_until(self, condition: Any, within: float, why: str) -> None:
+        await self.steps.wait_until(condition, within, why)
+        self._cut_off()
+
+    def _cut_off(self) -> None:
+        if 0 < self.plan.stop < self.steps.number:
+            raise _CutOff
+
+    def rested(self) -> None:
+        """A step has ended."""
+        number = self.steps.number
+        self.judge.check_predicates()
+        self.tape.mark(Point(f"step {number}", "step", number))
+        self.tape.tell("user", "user", "step", f"step {number} ends")
+        there: dict[str, int] = {}
+        for collection, label in self.history.alive.values():
+            there[f"{collection} {label}"] = there.get(f"{collection} {label}", 0) + 1
+        self._result.there.append(there)
+        if self.options.rests:
+            self._result.rests.append(self.snapshot())
+            wish = msgspec.json.encode(sorted(self._wishes.items()), order="sorted").decode()
+            self._result.wishes.append(wish)
+
+    def wished(self, key: str, document: dict[str, Any] | None) -> None:
+        """A user has asked for an object, or (None) for its end."""
+        if document is None:
+            self._wishes.pop(key, None)
+        else:
+            self._wishes[key] = document
+
+    def snapshot(self) -> Snapshot:
+        but = frozenset({"leases.coordination.k8s.io"} if self.setup.leader_election else ())
+        found = snapshot(self.history.documents(), self.history.called, since=self._warm_at, but=but)
+        for external in self.setup.externals:
+            found[f"external {external.name}"] = [plain_values(external.state())]
+        return found
+
+    async def pass_by(self, actor: Actor, fault: Fault) -> None:
+        await self.steps.pass_by(fault)
+
+    def told(self, process: Process, point: str, text: str) -> None:
+        self.tape.tell("server", "server", "answers", text, point=point)
+
+    def target(self, asked: Asked) -> str | None:
+        """The uid of what a write is about, None if there is nothing."""
+        record = self.history.get(asked.collection, asked.namespace, asked.name) if asked.name else None
+        if record is None:
+            return None
+        from setpoint.simulation.history import sketch
+
+        return sketch(record.value).metadata.uid
+
+    def wrote(
+        self, process: Process, asked: Asked, point: str, request: Request, status: int, revision: int,
+        target: str | None,
+    ) -> None:  # fmt: skip
+        """A write of a process has been carried out."""
+        changed = self.history.revision != revision and status < 300
+        self.tape.mark(
+            Point(
+                point,
+                "write",
+                self.steps.number,
+                asked.collection,
+                asked.verb,
+                changed,
+                self.history.revision,
+                process.number,
+                careful=asked.careful,
+            )
+        )
+        what = asked.stem() + ("" if changed else " (no change)" if status < 300 else f" ({status})")
+        content = ""
+        if changed and (entry := self.history.by_revision.get(self.history.revision)) is not None:
+            content = blake2b(entry.value, digest_size=6).hexdigest()
+        self.tape.tell("controller", process.actor.name, "writes", what, point=point, content=content)
+        self.judge.wrote(process, asked, point, target, changed=changed)
+
+    def arrive_late(self, process: Process, request: Request, fault: Fault) -> None:
+        """A write that is under way arrives when the fault is over."""
+
+        async def arrive() -> None:
+            AUTHOR.set(process.actor)
+            self.judge.excusing = fault.get("until") == "step"
+            try:
+                answer = await self.server.handle(request)
+            finally:
+                self.judge.excusing = False
+            self.tape.tell("server", "server", "late", f"a late {request.method} {request.path}: {answer.status}")
+
+        self.steps.begin(fault, lambda: self.harness.start(arrive(), name="late write"))
+
+    async def touch(self, request: Request, asked: Asked) -> None:
+        """Somebody else writes the object, and takes it back: it has another version, and is the same."""
+        path = request.path.removesuffix(f"/{asked.subresource}") if asked.subresource else request.path
+        other = Actor("another program", "others")
+        headers = {"content-type": "application/merge-patch+json", "user-agent": "another-program"}
+        for value in ("yes", None):
+            body = msgspec.json.encode({"metadata": {"annotations": {"example.com/touched": value}}})
+            touching = Request("PATCH", path, (("fieldManager", "another-program"),), headers, body)
+            AUTHOR.set(other)
+            try:
+                await self.server.handle(touching)
+            finally:
+                AUTHOR.set(None)
+        self.tape.tell("others", "another program", "writes", f"touches {asked.collection} {asked.label}")
+
+    def resource_path(self, api_version: str, kind: str, namespace: str) -> str:
+        group, _, version = api_version.rpartition("/")
+        served = self.server.registry.find_kind(group, version, kind)
+        assert served is not None, f"{kind} of {api_version} is not served"
+        return served.resource.path(namespace=namespace)
+
+    # -- external systems: see `externals.Calls` ----------------------------------------------------------------------
+
+    def external_point(self, name: str, actor: Actor) -> tuple[str, list[Fault]]:
+        return self.strikes.external(name, actor)
+
+    async def external_gate(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None:
+        if before:
+            await asyncio.sleep(0.001)
+        fault = self.strikes.external_trouble(faults, point, before=before)
+        if fault is None:
+            return
+        if fault.kind.startswith("crash"):
+            process = next(each for each in self.processes if each.actor is actor)
+            await process.die(fault)
+        await self.steps.pass_by(fault)
+
+    def external_gate_now(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None:
+        fault = self.strikes.external_trouble(faults, point, before=before)
+        if fault is not None and fault.kind.startswith("crash"):
+            self.strikes.die_now(actor, fault)
+
+    def external_done(self, point: str, told: str, *, changed: bool) -> None:
+        self.tape.mark(Point(point, "external", self.steps.number, changed=changed, empty="nothing" in told))
+        self.tape.tell("external", "external", "answers", told, point=point)
+        self.judge.check_predicates()
+
+    # -- the end -------------------------------------------------------------------------------------------------------
+
+    def describe(self) -> str:
+        return self.cluster.describe()
+
+    def _explain(self) -> None:
+        self._result.explained = self.cluster.describe() if self.process.manager is not None else ""
+
+    def _unhandled(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        problem = context.get("exception")
+        if isinstance(problem, BaseException):
+            self.judge.found(
+                "error", "task", f"nobody handled {type(problem).__name__}: {problem} ({context.get('message')})"
+            )
+
+
+def _last_line(problem: BaseException) -> str:
+    trace, place = problem.__traceback__, ""
+    while trace is not None:
+        place = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place

@@ -1,0 +1,186 @@
+"""What a simulation promises: bugs that need a fault are found, and controllers that do it right are not accused."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import setpoint as sp
+from setpoint.client import AlreadyExists
+from setpoint.models.core_v1 import ConfigMap, Secret
+from setpoint.simulation import Budget, Counterexample, Report, check
+from tests.simulation.kinds import App, AppSpec
+
+Reconcile = Callable[[App, sp.Context], Any]
+SINGLES = Budget(seconds=200.0)
+
+
+async def create_and_resize(cluster: sp.testing.Cluster) -> None:
+    await cluster.apply(App.named("one", "default", spec=AppSpec(size=2, feature=True)))
+    await cluster.settle()
+    await cluster.apply(App.named("one", "default", spec=AppSpec(size=3, feature=True)))
+    await cluster.settle()
+
+
+def controllers(reconcile: Reconcile, *, finalize: Reconcile | None = None) -> Callable[[], list[sp.Controller[App]]]:
+    def make() -> list[sp.Controller[App]]:
+        made = sp.Controller(App, reconcile).owns(Secret).owns(ConfigMap)
+        return [made.finalize(finalize) if finalize is not None else made]
+
+    return make
+
+
+def found(reconcile: Reconcile, scenario: Any = create_and_resize, **options: Any) -> Counterexample:
+    with pytest.raises(Counterexample) as caught:
+        check(scenario, controllers(reconcile), budget=SINGLES, **options)
+    return caught.value
+
+
+def test_a_guard_on_the_first_of_two_secrets_is_found_by_a_crash_between_them() -> None:
+    async def reconcile(app: App, ctx: sp.Context) -> None:
+        if await ctx.get(Secret, f"{app.name}-a") is None:
+            await ctx.create(Secret.named(f"{app.name}-a"))
+            await ctx.create(Secret.named(f"{app.name}-b"))
+
+    problem = found(reconcile)
+    assert problem.findings[0].oracle == "end state"
+    assert problem.findings[0].subject == "secrets default/one-b"
+    assert [fault.kind for fault in problem.plan.faults] in (["crash-after"], ["crash-before"])
+
+
+def test_each_secret_with_a_guard_of_its_own_is_not_accused() -> None:
+    async def reconcile(app: App, ctx: sp.Context) -> None:
+        for name in ("a", "b"):
+            if await ctx.get(Secret, f"{app.name}-{name}") is None:
+                try:
+                    await ctx.create(Secret.named(f"{app.name}-{name}"))
+                except AlreadyExists:
+                    return sp.retry("the cache is behind")
+        return None
+
+    report = check(create_and_resize, controllers(reconcile), budget=SINGLES)
+    assert isinstance(report, Report)
+    assert report.singles > 50
+
+
+def test_what_only_memory_knows_is_lost_by_a_restart() -> None:
+    def factory() -> list[sp.Controller[App]]:
+        seen: dict[str, int] = {}
+
+        async def reconcile(app: App, ctx: sp.Context) -> None:
+            seen.setdefault(app.name, app.spec.size)
+            await ctx.apply(ConfigMap.named(app.name, data={"first": str(seen[app.name])}))
+
+        return [sp.Controller(App, reconcile).owns(ConfigMap)]
+
+    with pytest.raises(Counterexample) as caught:
+        check(create_and_resize, factory, budget=SINGLES)
+    assert caught.value.findings[0].subject == "configmaps default/one"
+
+
+async def resize_and_back(cluster: sp.testing.Cluster) -> None:
+    for size in (2, 4, 2):
+        await cluster.apply(App.named("one", "default", spec=AppSpec(size=size, feature=True)))
+        await cluster.settle()
+
+
+def test_counting_events_is_found_when_two_are_squashed() -> None:
+    async def reconcile(app: App, ctx: sp.Context) -> None:
+        held = await ctx.get(ConfigMap, app.name)
+        most = max(app.spec.size, int(held.data["most"]) if held is not None else 0)
+        await ctx.apply(ConfigMap.named(app.name, data={"most": str(most)}))
+
+    problem = found(reconcile, resize_and_back, off={"paths": "this one remembers on purpose"})
+    assert problem.findings[0].oracle == "end state"
+
+
+def test_what_depends_on_the_way_there_is_found_without_any_fault() -> None:
+    async def reconcile(app: App, ctx: sp.Context) -> None:
+        held = await ctx.get(ConfigMap, app.name)
+        most = max(app.spec.size, int(held.data["most"]) if held is not None else 0)
+        await ctx.apply(ConfigMap.named(app.name, data={"most": str(most)}))
+
+    problem = found(reconcile, resize_and_back)
+    assert problem.findings[0].oracle == "paths"
+    assert not problem.plan.faults
+
+
+async def turn_off_and_on(cluster: sp.testing.Cluster) -> None:
+    for feature in (False, True):
+        await cluster.apply(App.named("one", "default", spec=AppSpec(feature=feature)))
+        await cluster.settle()
+
+
+def test_deleting_on_an_old_view_is_found_by_time_travel() -> None:
+    async def reconcile(app: App, ctx: sp.Context) -> None:
+        held = await ctx.get(ConfigMap, app.name)
+        if app.spec.feature:
+            await ctx.apply(ConfigMap.named(app.name, data={"a": "b"}))
+        elif held is not None:
+            await ctx.delete(held)
+
+    problem = found(reconcile, turn_off_and_on)
+    assert problem.findings[0].oracle == "destroyed"
+    assert problem.plan.faults[0].get("behind")
+
+
+def test_a_live_look_before_deleting_is_not_accused() -> None:
+    async def reconcile(app: App, ctx: sp.Context) -> None:
+        held = await ctx.get(ConfigMap, app.name)
+        if app.spec.feature:
+            await ctx.apply(ConfigMap.named(app.name, data={"a": "b"}))
+        elif held is not None:
+            live = await ctx.client.get(App, app.name, namespace=app.namespace)
+            if not live.spec.feature:
+                await ctx.delete(held)
+
+    check(turn_off_and_on, controllers(reconcile), budget=SINGLES)
+
+
+def test_a_time_in_the_status_that_is_always_new_is_a_hot_loop() -> None:
+    async def reconcile(app: App, ctx: sp.Context) -> None:
+        app.status.note = ctx.now().isoformat()
+
+    assert found(reconcile).findings[0].oracle in ("quiet", "hot loop")
+
+
+def test_the_real_clock_is_named_with_its_line() -> None:
+    async def reconcile(app: App, ctx: sp.Context) -> None:
+        await ctx.apply(ConfigMap.named(app.name, data={"at": str(datetime.datetime.now(datetime.UTC))}))
+
+    problem = found(reconcile, off={"quiet": "it is not what this is about", "hot loop": "so is this"})
+    assert problem.findings[0].oracle == "determinism"
+    assert "test_check.py:" in problem.findings[0].message
+    assert "asks the real clock (now)" in problem.findings[0].message
+
+
+async def create_and_delete(cluster: sp.testing.Cluster) -> None:
+    await cluster.apply(App.named("one", "default"))
+    await cluster.settle()
+    await cluster.delete(await cluster.get(App, "one"))
+    await cluster.settle()
+
+
+def test_going_on_after_the_finalizer_is_gone_leaves_what_nobody_owns() -> None:
+    async def reconcile(app: App, ctx: sp.Context) -> None:
+        if app.is_deleting and "test/own" in app.metadata.finalizers:
+            app.metadata.finalizers.remove("test/own")
+            await ctx.client.update(app)
+        elif not app.is_deleting and "test/own" not in app.metadata.finalizers:
+            app.metadata.finalizers.append("test/own")
+            app = await ctx.client.update(app)
+        await ctx.apply(ConfigMap.named(app.name), controlled=False)
+
+    def factory() -> list[sp.Controller[App]]:
+        return [sp.Controller(App, reconcile, reconcile_deleting=True)]
+
+    async def with_clean_up(cluster: sp.testing.Cluster) -> None:
+        await create_and_delete(cluster)
+        assert await cluster.find(ConfigMap, "one") is None, "something is left behind"
+
+    with pytest.raises(Counterexample) as caught:
+        check(with_clean_up, factory, budget=SINGLES)
+    assert "something is left behind" in caught.value.findings[0].message

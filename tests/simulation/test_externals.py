@@ -1,0 +1,97 @@
+"""External systems: what a crash, a lost answer and an empty one do to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import setpoint as sp
+from setpoint.simulation import Budget, Counterexample, External, call, check
+from tests.simulation.kinds import App
+from tests.simulation.test_check import create_and_delete
+
+SINGLES = Budget(seconds=200.0)
+
+
+class Cloud(External):
+    """Machines by number, each with the name of its owner."""
+
+    def __init__(self) -> None:
+        self.machines: dict[str, str] = {}
+
+    @call
+    async def create(self, owner: str) -> str:
+        number = f"m-{len(self.machines) + 1}"
+        self.machines[number] = owner
+        return number
+
+    @call
+    async def create_named(self, name: str, owner: str) -> None:
+        self.machines[name] = owner
+
+    @call(nothing=[])
+    async def of(self, owner: str) -> list[str]:
+        return [number for number, each in self.machines.items() if each == owner]
+
+    @call
+    async def delete(self, number: str) -> None:
+        self.machines.pop(number, None)
+
+
+async def create_one(cluster: sp.testing.Cluster) -> None:
+    await cluster.apply(App.named("one", "default"))
+    await cluster.settle()
+
+
+def factory(reconcile: Any, finalize: Any = None) -> Callable[[], list[sp.Controller[App]]]:
+    def make() -> list[sp.Controller[App]]:
+        made = sp.Controller(App, reconcile)
+        return [made.finalize(finalize) if finalize else made]
+
+    return make
+
+
+def test_a_create_that_is_not_idempotent_makes_two_of_it_after_a_crash() -> None:
+    cloud = Cloud()
+
+    async def reconcile(app: App, ctx: sp.Context) -> None:
+        if not app.status.note:
+            app.status.note = await cloud.create(app.name)
+
+    with pytest.raises(Counterexample) as caught:
+        check(create_one, factory(reconcile), externals=[cloud], budget=SINGLES)
+    assert caught.value.findings[0].subject == "external cloud"
+    assert cloud.machines == {}, "every run begins with the state that was given"
+
+
+def test_a_create_under_a_name_of_its_own_is_not_accused() -> None:
+    cloud = Cloud()
+
+    async def reconcile(app: App, ctx: sp.Context) -> None:
+        await cloud.create_named(app.name, app.name)
+
+    async def finalize(app: App, ctx: sp.Context) -> None:
+        await cloud.delete(app.name)
+
+    check(create_and_delete, factory(reconcile, finalize), externals=[cloud], budget=SINGLES)
+
+
+def test_an_empty_answer_that_is_taken_for_the_truth_leaks_a_machine() -> None:
+    cloud = Cloud()
+
+    async def reconcile(app: App, ctx: sp.Context) -> None:
+        if not await cloud.of(app.name):
+            await cloud.create(app.name)
+
+    async def finalize(app: App, ctx: sp.Context) -> None:
+        for number in await cloud.of(app.name):
+            await cloud.delete(number)
+
+    with pytest.raises(Counterexample) as caught:
+        check(
+            create_and_delete, factory(reconcile, finalize), externals=[cloud], budget=SINGLES,
+            off={"crash": "this is about answers", "lost": "so it is", "user": "and it", "down": "and it"},
+        )  # fmt: skip
+    assert caught.value.findings[0].subject == "external cloud"
