@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.simulation.kinds import App, AppSpec
 
 import setpoint as sp
 from setpoint.client import AlreadyExists
 from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.simulation import Budget, Counterexample, Report, check
-from tests.simulation.kinds import App, AppSpec
 
 Reconcile = Callable[[App, sp.Context], Any]
 SINGLES = Budget(seconds=200.0)

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.simulation.kinds import App
+from tests.simulation.test_check import create_and_delete
 
 import setpoint as sp
 from setpoint.simulation import Budget, Counterexample, External, call, check
-from tests.simulation.kinds import App
-from tests.simulation.test_check import create_and_delete
 
 SINGLES = Budget(seconds=200.0)
 

@@ -12,6 +12,7 @@ from setpoint.apiserver import ApiServer
 from setpoint.client import Client
 from setpoint.manager import Manager
 from setpoint.testing.clusters import PATIENCE, Cluster
+from setpoint.testing.trouble import NotSettled, restless_keys
 
 if TYPE_CHECKING:
     from setpoint.simulation.world import World
@@ -41,9 +42,13 @@ class SimulatedCluster(Cluster):
     def now(self) -> datetime:
         return self._world.now()
 
-    async def settle(self, patience: float = PATIENCE) -> None:
-        """Until nothing is left to do, as in a test; a step ends."""
+    async def settle(self, patience: float = PATIENCE, *, failing: bool = False) -> None:
+        """Until nothing is left to do, as in a test; a step ends. Only without faults it raises `NotSettled`."""
         await self._world.end_step(patience)
+        if not failing and not self._world.plan.faults:
+            restless = [line for running in self._running() for line in restless_keys(running)]
+            if restless:
+                raise NotSettled(f"not settled after {patience:g} s:\n  " + "\n  ".join(restless))
 
     async def until(self, condition: Callable[[], bool | Awaitable[bool]], *, within: float = 3600.0) -> None:
         """Until ``condition()`` holds; a step ends. What can't come true while faults last ends the faults."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -94,7 +94,11 @@ class History(MemoryStorage):
         self._counts: Counter[str] = Counter()
         self.watchers: list[Callable[[Entry], None]] = []
 
-    def _write(self, resource: str, change: Change) -> None:
+    def _write(self, changes: Sequence[tuple[str, Change]]) -> None:
+        for resource, change in changes:
+            self._note(resource, change)
+
+    def _note(self, resource: str, change: Change) -> None:
         record = change.record
         seen = sketch(record.value)
         meta = seen.metadata

@@ -61,9 +61,9 @@ class Judge:
     # -- changes -------------------------------------------------------------------------------------------------------
 
     def changed(self, entry: Entry) -> None:
-        """Called before a change becomes visible: everything before it is there to be judged."""
-        self.check_predicates()
+        """Called with every change, when the storage shows it."""
         self._last = entry
+        self.check_predicates()
         if entry.step != self._step:
             self._step, self._step_writes = entry.step, 0
             self._states.clear()

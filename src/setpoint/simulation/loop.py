@@ -83,11 +83,6 @@ class SimulationLoop(VirtualTimeLoop):
         actor.timers.clear()
         actor.parked.clear()
 
-    def next_timer(self) -> float | None:
-        """The loop time of the next timer, whoever's it is."""
-        due = [handle.when() for handle in self._scheduled if not handle.cancelled()]
-        return min(due, default=None)
-
     def after_fork(self) -> None:
         """Lets go of what this loop would share with the process that it was forked from."""
         asyncio._set_running_loop(self)  # a running loop is known by its process, too
