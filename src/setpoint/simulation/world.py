@@ -230,7 +230,7 @@ class World:
         result, judge, tape = self._result, self.judge, self.tape
         if not result.end:
             result.end = self.snapshot()
-        result.findings = judge.findings
+        result.findings = list(judge.findings)
         result.points = tape.points
         result.created, result.deleted = dict(judge.created), dict(judge.deleted)
         result.wrongly = dict(judge.wrongly)
