@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from setpoint.cluster.garbage_collector import GarbageCollector
 from setpoint.cluster.graph import Graph, Node
 from setpoint.cluster.resources import ServedResources
 from setpoint.crd import crd_for
-from setpoint.meta import GroupVersionResource, Object, ObjectKey
+from setpoint.meta import GroupVersion, GroupVersionResource, Object, ObjectKey, Resource
 from setpoint.models.core_v1 import ConfigMap, Container, Namespace, Pod, PodSpec, Secret, ServiceAccount
 from setpoint.models.core_v1 import Node as NodeObject
 from setpoint.testing import advance, cluster, virtual_time
@@ -387,3 +388,27 @@ async def test_a_garbage_collector_that_is_cancelled_ends_though_its_work_does_n
         running.cancel()
         await advance(1)
         assert running.done()
+
+
+@virtual_time
+async def test_a_group_that_can_not_be_asked_is_asked_again_until_it_can_and_then_no_more() -> None:
+    class Served(ServedResources):
+        asked = 0
+
+        async def __call__(self) -> Sequence[Resource]:
+            self.asked += 1
+            found = await super().__call__()
+            self.missing = {GroupVersion("apps", "v1"): "no answer"} if self.asked < 4 else {}
+            return [each for each in found if each.group != "apps"] if self.missing else found
+
+    async with cluster(control_plane=False) as world, InformerFactory(world.client) as factory:
+        served = Served(world.client)
+        collector = GarbageCollector(world.client, factory, served)
+        running = asyncio.ensure_future(collector.run())
+        await advance(600)
+        assert {each.resource for each in collector._monitors} >= {"deployments", "pods"}
+        asked = served.asked
+        await advance(3600)
+        assert served.asked == asked, "all is known, so nothing is asked"
+        collector.stop()
+        await running

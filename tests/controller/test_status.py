@@ -12,15 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import setpoint as sp
-from setpoint.client import PatchType
+from setpoint.client import PatchType, Request
+from setpoint.client.errors import error_from_status
 from setpoint.controller.status import _merged
 from setpoint.crd import crd_for
-from setpoint.meta import find_condition
+from setpoint.meta import Status, find_condition
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.models.events_v1 import Event
 from setpoint.testing import advance, cluster, virtual_time
 
-from .world import Widget, WidgetSpec, WidgetStatus, widget
+from .world import Widget, WidgetSpec, WidgetStatus, Wires, widget
 
 
 def bare(*controllers: sp.Controller[Any], **options: Any) -> Any:
@@ -284,3 +285,26 @@ async def test_where_the_class_has_no_status_subresource_the_status_is_written_a
             assert calls < 8
     finally:
         Plain.resource = resource
+
+
+@virtual_time
+async def test_a_status_of_an_object_that_never_rests_is_a_conflict_and_tried_again() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        obj.status.ready = 3
+
+    wires = Wires()
+    restless = 7
+
+    def change_first(request: Request) -> None:
+        nonlocal restless
+        if request.method == "PATCH" and request.path.endswith("/status") and restless:
+            restless -= 1
+            raise error_from_status(Status(status="Failure", reason="Conflict", code=409, message="changed"))
+
+    async with bare(sp.Controller(Widget, reconcile), transport=wires) as world:
+        wires.wire.before = change_first
+        await world.create(widget())
+        await advance(1)
+        running = world.running("widget")
+        assert (running.metrics.conflicts, running.metrics.errors, restless) == (1, 0, 0)
+        assert (await world.get(Widget, "a")).status.ready == 3

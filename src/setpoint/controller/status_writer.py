@@ -95,7 +95,7 @@ class StatusWriter(Generic[K]):
 
     async def _write(self, draft: StatusDraft, obj: K, context: Context, *, observed: bool) -> None:
         onto = obj
-        for _ in range(TRIES):
+        for attempt in range(TRIES):
             patch = draft.patch(observed=observed, now=self._run.now, onto=onto)
             if patch is None:
                 return
@@ -120,12 +120,13 @@ class StatusWriter(Generic[K]):
                 live = await self._live(obj)
                 if live is None:
                     return
-                onto, conflict = live, problem
+                if attempt == TRIES - 1:
+                    raise
+                onto = live
             else:
                 own = () if self._subresource else ("generation",)
                 expect_echo(self._run.echoes, onto, answer, status=patch, ignoring=own)
                 return
-        raise conflict
 
     async def _live(self, obj: K) -> K | None:
         """The same object as the server has it now; None if it is gone, whoever has its name."""
