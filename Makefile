@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-lowest test-newest test-strange mutation lint types models models-check bench-queue bench-client bench-informer bench-controller bench-webhook check clean
+.PHONY: help demo test test-lowest test-newest test-strange fuzz mutation lint types models models-check bench-queue bench-client bench-informer bench-controller bench-webhook check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,11 @@ test-lowest: $(VENV)/.made ## a part of it with the oldest dependencies that are
 
 test-newest: $(VENV)/.made ## the same part on the newest Python here, if there is a newer one
 	$(BIN)/python tools/other_environments.py newest
+
+SECONDS ?= 3600
+
+fuzz: $(VENV)/.dev ## hostile requests for an hour (SECONDS=...): fails on a 500, on growth, on 100 ms of a held loop
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
 lint: $(VENV)/.dev ## ruff and the order of the rooms
 	$(BIN)/ruff check .

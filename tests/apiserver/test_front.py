@@ -6,13 +6,16 @@ import asyncio
 import gzip
 import io
 import json
+import ssl
 from typing import Any
+from urllib.parse import quote
 
 import aiohttp
 import pytest
+from multidict import CIMultiDict
 from tests.apiserver.harness import config_map
 
-from setpoint.apiserver import ApiServer, HttpFront, PortTakenError
+from setpoint.apiserver import ApiServer, HttpFront, OpenAddressError, PortTakenError
 from setpoint.apiserver.strangers import refusal
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -52,6 +55,16 @@ async def test_selectors_survive_percent_encoding() -> None:
         await client.post(MAPS, json=config_map(metadata={"labels": {"a": "b"}}))
         async with client.get(MAPS, params={"labelSelector": "a in (b,c),!d", "limit": "5"}) as answer:
             assert len((await answer.json())["items"]) == 1
+
+
+async def test_watches_of_http_1_0_end_with_the_connection() -> None:
+    async with ApiServer() as server, HttpFront(server) as front, asyncio.TaskGroup() as group:
+        answer = group.create_task(exchanged(front, f"GET {MAPS}?watch=1 HTTP/1.0\r\n\r\n".encode()))
+        await until(lambda: server.watches)
+        server.end_watches()
+        head, body = await answer
+    assert head.startswith(b"HTTP/1.0 200 ")
+    assert body == b""
 
 
 async def test_watches_stream_and_end_with_their_client() -> None:
@@ -147,3 +160,129 @@ async def test_web_pages_have_no_business_with_a_server_on_loopback(headers: dic
 def test_a_server_for_others_answers_by_any_name_and_still_no_web_page() -> None:
     assert refusal("0.0.0.0", "cluster.example.com", None) == ""
     assert "web pages" in refusal("0.0.0.0", "cluster.example.com", "https://example.com")
+    assert "web pages" in refusal("0.0.0.0", "cluster.example.com", "https://cluster.example.com")
+    assert "web pages" in refusal("127.0.0.1", "", "https://example.com")
+    assert "web pages" in refusal("127.0.0.1", "localhost", "https://[")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.0.2.1", "cluster.example.com"])
+def test_where_nobody_is_authenticated_nobody_else_gets_in(host: str) -> None:
+    for tls in (None, ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)):
+        with pytest.raises(OpenAddressError, match="authenticates nobody, so it can't listen on"):
+            HttpFront(ApiServer(), host, tls=tls)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.verify_mode = ssl.CERT_REQUIRED
+    HttpFront(ApiServer(), host, tls=context)
+
+
+async def exchanged(front: HttpFront, data: bytes) -> tuple[bytes, bytes]:
+    """Head and body of the answer to these bytes, once the server has closed the connection."""
+    reader, writer = await asyncio.open_connection(front.host, front.port)
+    writer.write(data)
+    async with asyncio.timeout(30):
+        answer = await reader.read()
+    writer.close()
+    head, _, body = answer.partition(b"\r\n\r\n")
+    return head, body
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"GET /api/v1/pods?x=" + b"y" * 200_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 431),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"y" * 100_000 + b"\r\n\r\n", 431),
+        (b"GET / HTTP/1.1\r\n" + b"".join(b"X-%d: y\r\n" % n for n in range(1000)) + b"\r\n", 400),
+        (b"GET /\xff HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1_0\r\n\r\n", 400),
+        (b"POST %s HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n" % MAPS.encode(), 400),
+        (b"\x16\x03\x01\x00\xa5", 400),
+        (b"get / HTTP/1.1\r\n\r\n", 400),
+        (b"GET / HTTP/2.0\r\n\r\n", 505),
+    ],
+    ids=range(9),
+)
+async def test_what_is_not_http_gets_a_status_and_no_line_in_the_log(
+    data: bytes, code: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with ApiServer() as server, HttpFront(server, grace=0.1) as front:
+        head, body = await exchanged(front, data)
+    status = json.loads(body)
+    assert head.split()[1] == b"%d" % code
+    assert (status["kind"], status["code"]) == ("Status", code)
+    assert "b'" not in status["message"]
+    assert not caplog.records
+
+
+async def test_urls_of_a_hundred_kilobytes_are_read() -> None:
+    labels = ",".join(f"x{n}!=y" for n in range(10_000))
+    async with ApiServer() as server, HttpFront(server) as front:
+        target = f"{MAPS}?labelSelector={quote(labels)[:100_000].rpartition('%2C')[0]}".encode()
+        head, body = await exchanged(front, b"GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" % target)
+        assert head.startswith(b"HTTP/1.1 200 ")
+        assert json.loads(body)["items"] == []
+
+
+@pytest.mark.parametrize("data", [b"", b"GET ", b"GET / HTTP/1.1\r\nHost: loc"])
+async def test_a_head_that_never_comes_ends_the_connection(data: bytes) -> None:
+    async with ApiServer() as server, HttpFront(server, head_timeout=0.01) as front:
+        assert await exchanged(front, data) == (b"", b"")
+
+
+@pytest.mark.parametrize("framing", [b"Content-Length: 5", b"Transfer-Encoding: chunked"])
+async def test_a_body_that_never_comes_is_waited_for_only_so_long(framing: bytes) -> None:
+    async with ApiServer() as server, HttpFront(server, body_timeout=0.01, grace=0.1) as front:
+        data = b"POST %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n" % (MAPS.encode(), framing)
+        head, body = await exchanged(front, data)
+    assert head.startswith(b"HTTP/1.1 408 ")
+    assert json.loads(body)["message"] == "the request's body did not come in 0.01 s"
+
+
+async def test_compressed_bodies_are_refused_unread() -> None:
+    bomb = gzip.compress(b"x" * (100 << 20))
+    async with ApiServer() as server, HttpFront(server) as front, aiohttp.ClientSession(front.url) as client:
+        for encoding in ("gzip", "deflate", "br", "x"):
+            headers = {"content-encoding": encoding, "content-type": "application/json"}
+            async with client.post(MAPS, data=bomb, headers=headers) as answer:
+                assert answer.status == 415
+                assert (await answer.json())["reason"] == "UnsupportedMediaType"
+
+
+async def test_connect_and_options_of_the_server_itself_are_not_found() -> None:
+    async with ApiServer() as server, HttpFront(server) as front:
+        for line in (b"CONNECT example.com:443", b"OPTIONS *"):
+            head, _ = await exchanged(front, line + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 404 ")
+
+
+async def test_every_impersonated_group_and_extra_value_counts() -> None:
+    review = json.dumps({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"})
+    headers = [
+        ("Content-Type", "application/json"),
+        ("Impersonate-User", "ann"),
+        ("Impersonate-Uid", "7"),
+        ("Impersonate-Group", "a, b"),
+        ("Impersonate-Group", "c"),
+        ("Impersonate-Extra-example.com%2fReason", "x"),
+        ("Impersonate-Extra-example.com%2fReason", "y"),
+        ("Impersonate-Extra-Scopes", "z"),
+    ]
+    async with ApiServer() as server, HttpFront(server) as front, aiohttp.ClientSession(front.url) as client:
+        path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+        async with client.post(path, data=review, headers=CIMultiDict(headers)) as answer:
+            user = (await answer.json())["status"]["userInfo"]
+    assert user == {
+        "username": "ann",
+        "uid": "7",
+        "groups": ["a, b", "c", "system:authenticated"],
+        "extra": {"example.com/reason": ["x", "y"], "scopes": ["z"]},
+    }
+
+
+async def test_a_user_whose_name_is_not_unicode_is_refused() -> None:
+    async with ApiServer() as server, HttpFront(server) as front:
+        data = (
+            b"GET %s HTTP/1.1\r\nHost: localhost\r\nImpersonate-User: \xff\r\nConnection: close\r\n\r\n" % MAPS.encode()
+        )
+        head, body = await exchanged(front, data)
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert json.loads(body)["message"] == "the request's path, query or headers are not valid UTF-8"

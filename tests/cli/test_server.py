@@ -334,8 +334,9 @@ async def test_flags_that_can_not_be_end_a_controller_in_one_line(
         assert all(other.startswith("API server:") for other in running.err[:-1])
 
 
-async def test_an_address_that_is_not_this_machines_is_named(tmp_path: Path) -> None:
-    async with program("-m", "setpoint", "server", "--host", "192.0.2.1", "--port", "0", home=tmp_path) as running:
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.com"])
+async def test_an_address_that_others_reach_is_refused(tmp_path: Path, host: str) -> None:
+    async with program("-m", "setpoint", "server", "--host", host, "--port", "0", home=tmp_path) as running:
         assert await running.ended() == 1
         (line,) = running.err
-        assert line.startswith("setpoint: can't listen on port 0 of 192.0.2.1: ")
+        assert line.startswith(f"setpoint: this server authenticates nobody, so it can't listen on {host}: use a loop")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.front import HttpFront, PortTakenError
+    from setpoint.apiserver.front import HttpFront, OpenAddressError, PortTakenError
     from setpoint.apiserver.hooks import CallFailed, HttpCaller, InProcessCaller, Target, WebhookCaller
     from setpoint.apiserver.http_types import Request, Response, UserInfo
     from setpoint.apiserver.server import ApiServer
@@ -22,6 +22,7 @@ __all__ = [
     "HttpFront",
     "InProcessCaller",
     "MemoryStorage",
+    "OpenAddressError",
     "PortTakenError",
     "Request",
     "Response",
@@ -40,6 +41,7 @@ _HOMES = {
     "HttpFront": "front",
     "InProcessCaller": "hooks",
     "MemoryStorage": "storage",
+    "OpenAddressError": "front",
     "PortTakenError": "front",
     "Request": "http_types",
     "Response": "http_types",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable
 from typing import Any, Final
 
 import msgspec
@@ -18,7 +17,6 @@ __all__ = ["JSON_TYPE", "MAX_BODY", "YAML_TYPE", "content_type", "decode_text", 
 MAX_BODY: Final = 3 * 1024 * 1024
 JSON_TYPE: Final = "application/json"
 YAML_TYPE: Final = "application/yaml"
-_MAX_NODES: Final = 1_000_000
 
 
 def content_type(headers: Any) -> str:
@@ -56,7 +54,7 @@ def _parse(body: bytes, kind: str) -> tuple[Any, list[str]]:
     if kind == protobuf.PROTOBUF_TYPE:
         return protobuf.decode(body), []
     if kind == YAML_TYPE and body[:1] != b"{":
-        return _parse_yaml(body)
+        return _yaml(body)
     try:
         value = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
@@ -64,23 +62,32 @@ def _parse(body: bytes, kind: str) -> tuple[Any, list[str]]:
             return parse_json(body)  # other limits than the fast parser has, and better words
         except json.JSONDecodeError as error:
             if kind == YAML_TYPE:
-                return _parse_yaml(body)
+                return _yaml(body)
             raise ValueError(_go_syntax_error(error)) from None
         except RecursionError:
             raise ValueError(TOO_DEEP) from None
         except ValueError as error:
             raise ValueError(str(error or problem)) from None
     # A compact document that says nothing twice is the same after a round trip: most bodies pay for no second parser.
-    if msgspec.json.encode(value) == body.rstrip():
-        return value, []
-    return value, _duplicates(body)
-
-
-def _duplicates(body: bytes) -> list[str]:
     try:
-        return parse_json(body)[1]
+        if msgspec.json.encode(value) == body.rstrip():
+            return value, []
+    except (OverflowError, RecursionError):
+        pass  # a number of more than 64 bits: the other parser knows what Go makes of it
+    return _slowly(body)
+
+
+def _slowly(body: bytes) -> tuple[Any, list[str]]:
+    try:
+        return parse_json(body)
     except (ValueError, RecursionError) as error:
         raise ValueError(str(error)) from None
+
+
+def _yaml(body: bytes) -> tuple[Any, list[str]]:
+    from setpoint.apiserver.yaml_body import parse_yaml  # which takes a while to import, and few send it
+
+    return parse_yaml(body)
 
 
 def _go_syntax_error(error: json.JSONDecodeError) -> str:
@@ -106,90 +113,6 @@ def decode_text(body: bytes) -> str:
         return "<empty>"
     shown = body[:30].decode("utf-8", "replace") if body[:1] == b"{" else body[:30].hex()
     return f"{shown} ..." if len(body) > 30 else shown
-
-
-def _parse_yaml(body: bytes) -> tuple[Any, list[str]]:
-    import yaml
-
-    try:
-        text = body.decode("utf-8")
-        loader = _loader()(text)
-        try:
-            value = loader.get_single_data()
-            duplicates: list[str] = loader.duplicates
-        finally:
-            loader.dispose()
-    except UnicodeDecodeError as problem:
-        raise ValueError(f"yaml: invalid UTF-8 at byte {problem.start}") from None
-    except yaml.MarkedYAMLError as problem:
-        # As Go's reader counts: the first line is none, and where the grammar fails, it counts from 0.
-        line = problem.problem_mark.line if problem.problem_mark else 0
-        if line and type(problem).__name__ != "ParserError":
-            line += 1
-        where = f"line {line}: " if line else ""
-        raise ValueError(f"yaml: {where}{problem.problem}") from None
-    except (yaml.YAMLError, RecursionError) as problem:
-        raise ValueError(f"yaml: {problem}") from None
-    _check_expansion(value)
-    return value, duplicates
-
-
-def _check_expansion(value: Any) -> None:
-    """Aliases may make a small text a huge document."""
-    stack, count = [value], 0
-    while stack:
-        node = stack.pop()
-        count += 1
-        if count > _MAX_NODES:
-            raise ValueError("yaml: document contains excessive aliasing")
-        if isinstance(node, dict):
-            stack.extend(node.values())
-        elif isinstance(node, list):
-            stack.extend(node)
-
-
-_LOADER: list[Any] = []
-
-
-def _loader() -> Any:
-    """A loader that knows JSON's types only (no dates), gives every key as text, and notes repeated keys."""
-    if _LOADER:
-        return _LOADER[0]
-    import yaml
-
-    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-    class Loader(base):  # type: ignore[misc]
-        def __init__(self, text: str) -> None:
-            super().__init__(text)
-            self.duplicates: list[str] = []
-
-        def construct_mapping(self, node: Any, deep: bool = True) -> dict[Hashable, Any]:
-            self.flatten_mapping(node)
-            made: dict[Hashable, Any] = {}
-            for key_node, value_node in node.value:
-                key = self.construct_object(key_node, deep=True)
-                if not isinstance(key, str):
-                    key = json.dumps(key) if isinstance(key, bool | int | float) else str(key)
-                if key in made:
-                    self.duplicates.append(key)
-                made[key] = self.construct_object(value_node, deep=deep)
-            return made
-
-        def construct_yaml_map(self, node: Any) -> Any:
-            made: dict[Any, Any] = {}
-            yield made
-            made.update(self.construct_mapping(node, deep=True))
-
-    Loader.add_constructor("tag:yaml.org,2002:map", Loader.construct_yaml_map)
-    Loader.yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-        for first, resolvers in base.yaml_implicit_resolvers.items()
-    }
-    for tag in ("timestamp", "binary", "set", "omap", "pairs"):
-        Loader.add_constructor(f"tag:yaml.org,2002:{tag}", base.construct_yaml_str)
-    _LOADER.append(Loader)
-    return Loader
 
 
 def parse_or_refuse(body: bytes, kind: str) -> tuple[Any, list[str]]:

@@ -31,6 +31,7 @@ __all__ = [
     "too_large_resource_version",
     "too_many_requests",
     "unprocessable",
+    "unsupported_encoding",
     "unsupported_media_type",
 ]
 
@@ -127,6 +128,12 @@ def request_entity_too_large(what: str) -> ApiStatusError:
 def unsupported_media_type(accepted: Sequence[str]) -> ApiStatusError:
     message = f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
     return ApiStatusError(415, "UnsupportedMediaType", message)
+
+
+def unsupported_encoding(encoding: str) -> ApiStatusError:
+    return ApiStatusError(
+        415, "UnsupportedMediaType", f"the body of the request is encoded as {encoding!r}: bodies are read as they are"
+    )
 
 
 def invalid(kind: GroupKind, name: str, errors: Sequence[FieldError]) -> ApiStatusError:

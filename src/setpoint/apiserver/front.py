@@ -8,31 +8,37 @@ import errno
 import ssl
 import zlib
 from collections.abc import AsyncIterator
+from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, unquote
 
 from setpoint.apiserver.body import MAX_BODY
-from setpoint.apiserver.errors import ApiStatusError, request_entity_too_large
+from setpoint.apiserver.errors import ApiStatusError, bad_request, request_entity_too_large, unsupported_encoding
 from setpoint.apiserver.http_types import Request, Response
 from setpoint.apiserver.representation import respond
-from setpoint.apiserver.strangers import refusal
+from setpoint.apiserver.strangers import is_loopback, refusal
 
 if TYPE_CHECKING:
     from aiohttp import web
 
     from setpoint.apiserver.server import ApiServer
 
-__all__ = ["HttpFront", "PortTakenError"]
+__all__ = ["HttpFront", "OpenAddressError", "PortTakenError"]
 
 _GZIP_FROM: Final = 128 * 1024
 """Bytes from which on a body is compressed for clients that like it so; as upstream."""
 _GRACE: Final = 5.0
+_MAX_PARAMETERS: Final = 1000
 
 
 class PortTakenError(OSError):
     """Something else listens where the server wants to; the message names host and port."""
+
+
+class OpenAddressError(ValueError):
+    """Others than this machine's could reach a server that authenticates nobody; the message says what to do."""
 
 
 class HttpFront:
@@ -47,9 +53,12 @@ class HttpFront:
     On leaving, no new connection is taken, watches are told to end, and requests under way have ``grace`` seconds. A
     client that goes away ends its watch at once.
 
-    Nobody is authenticated: whoever reaches the address may do everything. Web pages may not (`strangers`).
+    Nobody is authenticated: whoever reaches the address may do everything, so it must be a loopback address, unless
+    ``tls`` requires certificates of clients. Web pages may do nothing (`strangers`). A connection has ``head_timeout``
+    seconds for its first request, each body, and each read of an answer, ``body_timeout``.
 
     Raises:
+        OpenAddressError: on another address without certificates of clients.
         PortTakenError: on entering, if the port is in use.
         OSError: on entering, if the host is not one of this machine's, or the port is not for this user.
     """
@@ -64,7 +73,15 @@ class HttpFront:
         authority: Path | None = None,
         backlog: int = 1024,
         grace: float = _GRACE,
+        head_timeout: float = 32.0,
+        body_timeout: float = 60.0,
     ) -> None:
+        if not is_loopback(host) and (tls is None or tls.verify_mode is not ssl.CERT_REQUIRED):
+            raise OpenAddressError(
+                f"this server authenticates nobody, so it can't listen on {host or 'all addresses'}: use a loopback "
+                "address (127.0.0.1, ::1, localhost), reached from elsewhere over ssh -L, or a TLS context that "
+                "requires certificates of clients"
+            )
         self.server = server
         self.host = host
         self.port = port
@@ -72,6 +89,8 @@ class HttpFront:
         self._authority = authority
         self._backlog = backlog
         self._grace = grace
+        self._head_timeout = head_timeout
+        self._body_timeout = body_timeout
         self._runner: web.ServerRunner | None = None
 
     @property
@@ -97,7 +116,9 @@ class HttpFront:
     async def __aenter__(self) -> HttpFront:
         from aiohttp import web
 
-        handler = web.Server(self._handle, access_log=None, handler_cancellation=True)
+        from setpoint.apiserver.connection import Connections
+
+        handler = Connections(self._handle, head_timeout=self._head_timeout)
         runner = web.ServerRunner(handler, shutdown_timeout=self._grace)
         await runner.setup()
         site = web.TCPSite(runner, self.host, self.port, ssl_context=self._tls, backlog=self._backlog)
@@ -131,52 +152,95 @@ class HttpFront:
         from aiohttp import web
 
         response = await self._answer(http)
-        headers = response.headers
+        headers = response.headers | {"server": "setpoint"}
         body = response.body
         if isinstance(body, bytes):
             if len(body) >= _GZIP_FROM and "gzip" in http.headers.get("Accept-Encoding", ""):
                 body = await _compressed(body)
                 headers["content-encoding"] = "gzip"
-            return web.Response(status=response.status, headers=headers, body=body)
-        return await _stream(http, response, body)
+            answer = web.Response(status=response.status, headers=headers, body=body)
+            if response.status == HTTPStatus.REQUEST_TIMEOUT:
+                answer.force_close()
+            async with asyncio.timeout(self._body_timeout):  # for who never reads what was asked for
+                await answer.prepare(http)
+                await answer.write_eof()
+            return answer
+        return await _stream(http, response.status, headers, body, self._body_timeout)
 
     async def _answer(self, http: web.BaseRequest) -> Response:
+        if http.version not in ((1, 0), (1, 1)):
+            error = ApiStatusError(505, "", "this server speaks HTTP/1.1")
+            return respond(error.status, error.code)
         if why := refusal(self.host, http.headers.get("Host", ""), http.headers.get("Origin")):
             error = ApiStatusError(403, "Forbidden", why, {})
+            return respond(error.status, error.code)
+        if http.headers.get("Content-Encoding", "identity").lower() not in ("", "identity"):
+            error = unsupported_encoding(http.headers["Content-Encoding"])
             return respond(error.status, error.code)
         length = http.content_length
         if length is not None and length > MAX_BODY:
             error = request_entity_too_large(f"limit is {MAX_BODY}")
             return respond(error.status, error.code)
-        body = bytearray()
-        if http.can_read_body:
-            async for chunk in http.content.iter_any():
-                body += chunk
-                if len(body) > MAX_BODY:
-                    break
-        target = http.raw_path if hasattr(http, "raw_path") else http.path_qs
-        path, _, query = target.partition("?")
-        headers = {name.lower(): value for name, value in http.headers.items()}
-        return await self.server.handle(
-            Request(
-                http.method,
-                unquote(path),
-                tuple(parse_qsl(query, keep_blank_values=True)),
-                headers,
-                bytes(body) if body else None,
-            )
-        )
+        try:
+            async with asyncio.timeout(self._body_timeout):
+                body = await _body(http)
+        except TimeoutError:
+            error = ApiStatusError(408, "Timeout", f"the request's body did not come in {self._body_timeout:g} s")
+            return respond(error.status, error.code)
+        except ValueError:
+            error = bad_request("the request's body can't be read: it is not well-formed HTTP/1.1")
+            return respond(error.status, error.code)
+        path, _, query = http.raw_path.partition("?")
+        try:
+            parameters = tuple(parse_qsl(query, keep_blank_values=True, max_num_fields=_MAX_PARAMETERS))
+        except ValueError:
+            error = bad_request(f"a request may have {_MAX_PARAMETERS} query parameters")
+            return respond(error.status, error.code)
+        return await self.server.handle(Request(http.method, unquote(path), parameters, _headers(http), body))
 
 
-async def _stream(http: web.BaseRequest, response: Response, body: AsyncIterator[bytes]) -> web.StreamResponse:
+async def _body(http: web.BaseRequest) -> bytes | None:
+    """As much of it as is needed to see that it is too long. Raises ValueError if it breaks off or is malformed."""
+    if not http.can_read_body:
+        return None
+    from aiohttp import ClientPayloadError
+    from aiohttp.web import RequestPayloadError
+
+    body = bytearray()
+    try:
+        async for chunk in http.content.iter_any():
+            body += chunk
+            if len(body) > MAX_BODY:
+                break
+    except (ClientPayloadError, RequestPayloadError) as problem:
+        raise ValueError from problem
+    return bytes(body) or None
+
+
+def _headers(http: web.BaseRequest) -> dict[str, str]:
+    made: dict[str, str] = {}
+    for name, value in http.headers.items():
+        name = name.lower()
+        if name not in made:
+            made[name] = value
+        elif name.startswith("impersonate-"):
+            made[name] += f"\n{value}"
+    return made
+
+
+async def _stream(
+    http: web.BaseRequest, status: int, headers: dict[str, str], body: AsyncIterator[bytes], patience: float
+) -> web.StreamResponse:
     from aiohttp import web
 
-    stream = web.StreamResponse(status=response.status, headers=response.headers)
-    stream.enable_chunked_encoding()
+    stream = web.StreamResponse(status=status, headers=headers)
+    if http.version >= (1, 1):
+        stream.enable_chunked_encoding()
     try:
         await stream.prepare(http)
         async for chunk in body:
-            await stream.write(chunk)
+            async with asyncio.timeout(patience):
+                await stream.write(chunk)
         await stream.write_eof()
     except (TimeoutError, ConnectionError):
         pass  # the client is gone, and there is nobody to tell

@@ -40,7 +40,8 @@ class IncomingRequest(Protocol):
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """Names in lower case."""
+        """Names in lower case. Of a header that is given more than once the first value counts, as in Go; the values of
+        ``impersonate-`` headers are joined by newlines, which no value can hold."""
         ...
 
     @property

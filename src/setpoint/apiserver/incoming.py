@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import msgspec
+
 from setpoint.apiserver.body import check_size, decode_text, media_type, parse_document
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.errors import ApiStatusError, bad_request, invalid
@@ -160,17 +162,15 @@ def dedupe_owners(call: Call, metadata: JsonObject) -> None:
     owners = metadata.get("ownerReferences")
     if not owners or len(owners) < 2:
         return
-    kept: list[Any] = []
+    kept: dict[bytes, Any] = {}
     twice: list[str] = []
     for owner in owners:
-        if owner in kept:
+        if kept.setdefault(msgspec.json.encode(owner, order="sorted"), owner) is not owner:
             twice.append(owner.get("uid", ""))
-        else:
-            kept.append(owner)
     if twice:
-        metadata["ownerReferences"] = kept
+        metadata["ownerReferences"] = list(kept.values())
         call.warn(
             ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and "
             "may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "
-            + ", ".join(twice)
+            + ", ".join(dict.fromkeys(twice))
         )

@@ -37,6 +37,8 @@ _TEXT: Final = {"content-type": "text/plain; charset=utf-8", "x-content-type-opt
 
 def answer(server: ApiServer, request: IncomingRequest) -> Response:
     """Raises ApiStatusError: 404 for a path where nothing is, 405 for another method than GET."""
+    if not request.path.startswith("/"):  # ``OPTIONS *``, and CONNECT, which names a host
+        return nothing()
     path = request.path.rstrip("/") or "/"
     accept = request.headers.get("accept", "")
     root = path.split("/")[1]

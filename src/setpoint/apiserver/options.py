@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from setpoint.apiserver.errors import ApiStatusError, bad_request, invalid
 from setpoint.meta import FieldSelector, GroupKind, Selector, SelectorError
+from setpoint.meta.numbers import NumberError, parse_int, parse_uint
 from setpoint.schema import ErrorType, FieldError
 from setpoint.schema.errors import forbidden, not_supported, required, too_long
 from setpoint.schema.errors import invalid as invalid_field
@@ -51,11 +52,9 @@ class Query(Mapping[str, str]):
         if not value:
             return None
         try:
-            return int(value)
-        except ValueError:
-            raise bad_request(
-                f'strconv.ParseInt: parsing "{value}": invalid syntax (query parameter {name!r} must be an integer)'
-            ) from None
+            return parse_int(value)
+        except NumberError as problem:
+            raise bad_request(f"{problem} (query parameter {name!r} must be an integer)") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,13 +228,13 @@ class ListOptions:
         text = self.resource_version
         if not text:
             return 0
-        if not (text.isascii() and text.isdecimal()) or int(text) >= 1 << 64:
-            problem = f'strconv.ParseUint: parsing "{text}": invalid syntax'
-            error = FieldError(ErrorType.INVALID, "resourceVersion", problem, text)
+        try:
+            return parse_uint(text)
+        except NumberError as problem:
+            error = FieldError(ErrorType.INVALID, "resourceVersion", str(problem), text)
             if self.watch:  # as upstream, which takes it for a fault of its own here
-                raise ApiStatusError(500, "", str(error))
-            raise bad_request(f"invalid resource version: {error}")
-        return int(text)
+                raise ApiStatusError(500, "", str(error)) from None
+            raise bad_request(f"invalid resource version: {error}") from None
 
     def _list_errors(self) -> list[FieldError]:
         errors = []

@@ -25,9 +25,11 @@ from setpoint.apiserver.errors import (
     no_such_path,
     timeout,
 )
+from setpoint.apiserver.gate import check
 from setpoint.apiserver.hooks.caller import HttpCaller, WebhookCaller
 from setpoint.apiserver.hooks.configurations import Hooks
 from setpoint.apiserver.http_types import SYSTEM_ADMIN, IncomingRequest, Response, UserInfo
+from setpoint.apiserver.impersonation import impersonated
 from setpoint.apiserver.listing import get, list_objects
 from setpoint.apiserver.options import ListOptions, Query
 from setpoint.apiserver.patching import patch
@@ -165,6 +167,7 @@ class ApiServer:
     async def handle(self, request: IncomingRequest) -> Response:
         """Answers one request. What the client did wrong, and what goes wrong here, is an answer: nothing is raised."""
         try:
+            check(request)
             if self.hooks.active and request.method not in _READS:
                 return await self._in_turns(request)
             try:
@@ -244,11 +247,9 @@ class ApiServer:
 
     def _user(self, request: IncomingRequest) -> UserInfo:
         """Who makes the request. Everybody is the administrator, who may act as anybody."""
-        name = request.headers.get("impersonate-user")
-        if name:
-            group = request.headers.get("impersonate-group")
-            groups = (group, "system:authenticated") if group else ("system:authenticated",)
-            return UserInfo(name, request.headers.get("impersonate-uid", ""), groups)
+        other = impersonated(request)
+        if other is not None:
+            return other
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         known = tokens.bearer(self, token) if kind.lower() == "bearer" and token else None
         if known is not None:

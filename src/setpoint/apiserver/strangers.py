@@ -16,11 +16,12 @@ def refusal(listening: str, host: str, origin: str | None) -> str:
     """Why a request is not answered, ``""`` if it is.
 
     ``listening`` is the address that the server was told to listen on, ``host`` and ``origin`` the request's headers.
-    On a loopback address the request must be for one; a request from a page must be from one that came from here.
+    On a loopback address the request must be for one; a request from a page must be from one that came from here. On
+    another address no page is answered: whatever name it came by may be its own.
     """
     if host and is_loopback(listening) and not is_loopback(_name(host)):  # browsers always name one
-        return f"this server is for this machine only, and not for {host!r}: listen on another address with --host"
-    if origin is not None and urlsplit(origin).netloc != host:
+        return f"this server is for this machine only, and not for {host!r}"
+    if origin is not None and not (is_loopback(listening) and _same(origin, host)):
         return f"requests of web pages are not answered, and this one is of {origin!r}"
     return ""
 
@@ -31,6 +32,13 @@ def is_loopback(name: str) -> bool:
         return True
     try:
         return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def _same(origin: str, host: str) -> bool:
+    try:
+        return bool(host) and urlsplit(origin).netloc == host
     except ValueError:
         return False
 

@@ -48,21 +48,19 @@ def create_token(call: Call) -> Response:
     if call.admission is not None:
         kind = ("authentication.k8s.io", "v1", "TokenRequest")
         request = call.admission.document(call.served, request, options, subresource="token", kind=kind)
-    spec = request.get("spec") or {}
-    if not isinstance(spec, dict):
-        raise bad_request("the spec of a TokenRequest must be an object")
+    spec = _spec(request)
     path = call.path
     record = call.storage.get(call.served.collection, path.namespace, path.name)
     if record is None:
         raise not_found(call.served.group_resource, path.name)
     seconds = spec.get("expirationSeconds")
     seconds = _DEFAULT if seconds is None else seconds
-    if not isinstance(seconds, int) or seconds < _SHORTEST:
+    if seconds < _SHORTEST:
         raise _refused(seconds, "may not specify a duration less than 10 minutes")
     if seconds > _LONGEST:
         raise _refused(seconds, "may not specify a duration larger than 2^32 seconds")
     account = metadata_of(record.value)
-    audiences = [text for text in spec.get("audiences") or () if isinstance(text, str)] or [AUDIENCE]
+    audiences = spec.get("audiences") or [AUDIENCE]
     now = call.server.now()
     claims = {
         "aud": audiences,
@@ -97,6 +95,24 @@ def create_token(call: Call) -> Response:
         },
     }
     return respond(answer, 201, warnings=call.warnings, yaml=shape.yaml)
+
+
+def _spec(request: JsonObject) -> JsonObject:
+    """Raises ApiStatusError (400) for values of other types than Go's decoder takes."""
+    spec = request.get("spec")
+    if spec is None:
+        return {}
+    where = "json: cannot unmarshal into Go struct field TokenRequest.spec"
+    if not isinstance(spec, dict):
+        raise bad_request(f"{where} of type v1.TokenRequestSpec")
+    audiences, seconds, reference = (spec.get(key) for key in ("audiences", "expirationSeconds", "boundObjectRef"))
+    if audiences is not None and not (isinstance(audiences, list) and all(isinstance(item, str) for item in audiences)):
+        raise bad_request(f"{where}.audiences of type []string")
+    if seconds is not None and (not isinstance(seconds, int) or isinstance(seconds, bool)):
+        raise bad_request(f"{where}.expirationSeconds of type int64")
+    if reference is not None and not isinstance(reference, dict):
+        raise bad_request(f"{where}.boundObjectRef of type v1.BoundObjectReference")
+    return spec
 
 
 def _seconds(moment: datetime) -> datetime:

@@ -20,6 +20,7 @@ from setpoint.apiserver.registry import Served
 from setpoint.apiserver.representation import Representation
 from setpoint.apiserver.storage import Record
 from setpoint.meta import GroupKind
+from setpoint.meta.numbers import NumberError, parse_uint
 from setpoint.schema import json_equal
 from setpoint.schema.errors import OMITTED, ErrorType, FieldError
 
@@ -187,10 +188,12 @@ def _check_version(call: Call, served: Served, record: Record, resource_version:
             ErrorType.INVALID, "metadata.resourceVersion", "0x0: must be specified for an update", OMITTED
         )
         raise errors.invalid(GroupKind(resource.group, resource.plural), record.name, [error])
-    if not (resource_version.isascii() and resource_version.isdecimal()):
-        error = FieldError(ErrorType.INVALID, "resourceVersion", "strconv.ParseUint: invalid syntax", resource_version)
-        raise bad_request(f"invalid resource version: {error}")
-    if int(resource_version) != record.revision:
+    try:
+        wanted = parse_uint(resource_version)
+    except NumberError as problem:
+        error = FieldError(ErrorType.INVALID, "resourceVersion", str(problem), resource_version)
+        raise bad_request(f"invalid resource version: {error}") from None
+    if wanted != record.revision:
         raise conflict(served.group_resource, record.name)
 
 

@@ -40,7 +40,7 @@ def reported(program: str) -> Iterator[None]:
 
 def explain(problem: BaseException) -> str | None:
     """One sentence for a failure that is not the program's fault, None for any other."""
-    from setpoint.apiserver import PortTakenError, StorageError
+    from setpoint.apiserver import OpenAddressError, PortTakenError, StorageError
     from setpoint.cache import CacheSyncError
     from setpoint.client import ApiError, ConfigError, CredentialsError, TransportError
     from setpoint.crd import ConversionError, DefinitionError
@@ -52,7 +52,8 @@ def explain(problem: BaseException) -> str | None:
         return None if None in sentences else sentences[0]
     (problem,) = parts
     from_client = (CacheSyncError, ApiError, ConfigError, CredentialsError, LeadershipLost, TransportError)
-    from_user = (UsageError, PortTakenError, StorageError, ConversionError, DefinitionError, DecodeError, SelectorError)
+    from_here = (UsageError, OpenAddressError, PortTakenError, StorageError)
+    from_user = (*from_here, ConversionError, DefinitionError, DecodeError, SelectorError)
     if isinstance(problem, (*from_client, *from_user)):
         return str(problem)
     if isinstance(problem, OSError) and problem.strerror:  # what the system refused, and not what somebody raised

@@ -291,6 +291,8 @@ class _Parser:
 
 
 def _integer(text: str, low: int, high: int, name: str) -> int:
+    if len(text) > 100:  # leading zeros included
+        raise BadLiteral(f"invalid {name} literal")
     value = int(text, 16 if "0x" in text else 10)
     if not low <= value <= high:
         raise BadLiteral(f"invalid {name} literal")

@@ -33,7 +33,7 @@ def server(
     Parameters
     ----------
     host
-        The address to listen on.
+        The address to listen on; a loopback one, since nobody is authenticated.
     port
         The port to listen on; 0 picks a free one.
     kubeconfig

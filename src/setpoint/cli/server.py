@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from pathlib import Path
 
-from setpoint.apiserver.strangers import is_loopback
 from setpoint.apps.running import run
 from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.manager.logging import configure
@@ -22,9 +20,6 @@ def serve(*, host: str, port: int, kubeconfig: Path | None, data_dir: Path | Non
                 cluster.write_kubeconfig(kubeconfig)
             kept = f"objects in {data_dir}" if data_dir else "objects in memory"
             print(f"setpoint: serving Kubernetes 1.37 at {cluster.url} ({kept})", flush=True)  # noqa: T201
-            if not is_loopback(host):
-                warning = f"nobody is authenticated: whoever reaches {host} may do everything"
-                print(f"setpoint: warning: {warning}", file=sys.stderr)  # noqa: T201 - this is the user's terminal
             await asyncio.Event().wait()
 
     run("setpoint", work())

@@ -296,7 +296,7 @@ def error_from(
 def retry_after_of(headers: Mapping[str, str]) -> float | None:
     """Seconds of a ``Retry-After`` header; None without one, or where it is a date (API servers send seconds)."""
     value = headers.get("retry-after", "")
-    return float(value) if value.isascii() and value.isdigit() else None
+    return float(value) if value.isascii() and value.isdigit() and len(value) <= 9 else None
 
 
 def _status_of(code: int, body: bytes, headers: Mapping[str, str]) -> Status:

@@ -13,6 +13,7 @@ from setpoint.cluster.claims import Claims
 from setpoint.cluster.rollout import desired_of, is_complete, report, seconds_left
 from setpoint.controller import Context, Controller, Outcome, after, done
 from setpoint.meta import ObjectMeta, to_wire
+from setpoint.meta.numbers import NumberError, parse_uint
 from setpoint.models.apps_v1 import Deployment, ReplicaSet, ReplicaSetSpec
 from setpoint.models.core_v1 import PodTemplateSpec
 
@@ -212,7 +213,10 @@ def _wanted(replica_set: ReplicaSet) -> int:
 
 def _revision(replica_set: ReplicaSet) -> int:
     text = replica_set.annotations.get(REVISION, "0")
-    return int(text) if text.isdigit() else 0
+    try:
+        return parse_uint(text)
+    except NumberError:
+        return 0
 
 
 async def _scale(replica_set: ReplicaSet, replicas: int, ctx: Context) -> None:

@@ -26,6 +26,7 @@ from setpoint.models.core_v1 import (
 )
 
 EXIT_CODE: Final = "hollow.setpoint.io/exit-code"
+_EXIT_CODES: Final = frozenset(map(str, range(256)))
 """Annotation: the pod's containers end with this code as soon as they have started, instead of running for ever."""
 
 
@@ -91,7 +92,7 @@ class HollowKubelet:
         status.host_ip, status.host_ips = node_ip, [HostIP(ip=node_ip)]
         status.pod_ip, status.pod_ips = pod_ip, [PodIP(ip=pod_ip)]
         status.init_container_statuses = [_status(container, pod.uid, now, 0) for container in pod.spec.init_containers]
-        ended = int(code) if code is not None and code.isdigit() else None
+        ended = int(code) if code is not None and code in _EXIT_CODES else None
         status.container_statuses = [_status(container, pod.uid, now, ended) for container in pod.spec.containers]
         status.phase = "Running" if ended is None else "Failed" if ended else "Succeeded"
         ready = "True" if ended is None else "False"

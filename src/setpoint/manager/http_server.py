@@ -46,7 +46,7 @@ def split_address(address: str) -> tuple[str, int] | None:
     if address in ("", "0"):
         return None
     host, colon, port = address.rpartition(":")
-    if not colon or not port.isdigit() or int(port) > 65535:
+    if not colon or not (port.isascii() and port.isdecimal() and len(port) <= 5) or int(port) > 65535:
         raise ValueError(f"bind address {address!r} is not of the form HOST:PORT, :PORT, or 0 for off")
     return host.strip("[]"), int(port)
 

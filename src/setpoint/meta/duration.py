@@ -21,6 +21,7 @@ _UNITS: Final = {
     "h": Fraction(3_600_000_000),
 }
 _FORM: Final = re.compile(r"[+-]?(0|((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)", re.ASCII)
+_LONGEST: Final = 1000
 _PART: Final = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 
 
@@ -48,8 +49,8 @@ class Duration(timedelta):
         Raises:
             ValueError: it is of another form, or longer than about 290 years, which Go can't hold.
         """
-        if not _FORM.fullmatch(text):
-            raise ValueError(f"{text!r} is not a duration: want numbers with units, such as 1h30m or 1.5s")
+        if len(text) > _LONGEST or not _FORM.fullmatch(text):
+            raise ValueError(f"{text[:100]!r} is not a duration: want numbers with units, such as 1h30m or 1.5s")
         microseconds = sum((Fraction(number) * _UNITS[unit] for number, unit in _PART.findall(text)), Fraction(0))
         if microseconds >= 2**63 // 1000:
             raise ValueError(f"{text!r} is longer than a duration can be")

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 from msgspec import Struct, field
 
 from setpoint.meta.names import label_value, qualified_name
+from setpoint.meta.numbers import NumberError, parse_int
 
 Operator = Literal["=", "!=", "in", "notin", "exists", "!", ">", "<"]
 _SET = re.compile(r"^(?P<key>[^\s!=<>(),]+)\s+(?P<op>in|notin)\s*\((?P<values>[^()]*)\)$")
@@ -70,10 +71,10 @@ class Requirement(NamedTuple):
 
 def _compares(value: str | None, operator: Operator, bound: str) -> bool:
     try:
-        number = int(value or "")
-    except ValueError:
+        number = parse_int(value or "")
+    except NumberError:
         return False
-    return number > int(bound) if operator == ">" else number < int(bound)
+    return number > parse_int(bound) if operator == ">" else number < parse_int(bound)
 
 
 class Selector:
@@ -199,7 +200,9 @@ def _checked(requirement: Requirement) -> Requirement:
     problems = [f"key {requirement.key!r}: {problem}" for problem in qualified_name(requirement.key)]
     if requirement.operator in (">", "<"):
         bound = next(iter(requirement.values))
-        if not re.fullmatch(r"[+-]?\d+", bound):
+        try:
+            parse_int(bound)
+        except NumberError:
             problems.append(f"for '>' and '<' the value must be an integer, not {bound!r}")
     else:
         for value in sorted(requirement.values):

@@ -19,6 +19,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from setpoint.meta.numbers import parse_int
 from setpoint.schema.errors import format_value
 
 __all__ = ["EMPTY", "FieldSet", "Path", "field", "index", "key", "path_text", "value"]
@@ -256,7 +257,7 @@ def _canonical(element: str) -> str:
     if not separator or kind not in _KINDS:
         raise ValueError(f"managed fields: {element!r} is not a path element")
     if kind == "i":
-        return f"i:{int(rest)}"
+        return f"i:{parse_int(rest)}"
     try:
         item = _decode(rest)
     except msgspec.DecodeError as error:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from setpoint.meta.numbers import NumberError, parse_int
 from setpoint.schema.values import copy_json, json_equal
 
 __all__ = ["MAX_OPERATIONS", "PatchError", "TestFailed", "TooManyOperations", "apply", "parse_pointer"]
@@ -219,8 +220,11 @@ def _child(node: Any, token: str) -> Any:
 def _index(token: str, length: int) -> int:
     digits = token.removeprefix("-")
     if not (digits.isascii() and digits.isdecimal()) or (digits[0] == "0" and len(token) > 1):
-        raise PatchError(f"{token!r} is not an array index")
-    index = int(token)
+        raise PatchError(f"{token[:100]!r} is not an array index")
+    try:
+        index = parse_int(token)
+    except NumberError:
+        raise PatchError(f"Unable to access invalid index: {token[:100]}") from None
     if not -length <= index < length:
         raise PatchError(f"Unable to access invalid index: {token}")
     return index + length if index < 0 else index

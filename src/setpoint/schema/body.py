@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import math
+import re
+from typing import Any, Final
 
 from .node import JSON
 
 __all__ = ["parse_json"]
 
+_ESCAPE: Final = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    r"|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\.",
+    re.DOTALL,
+)
+
 
 def parse_json(body: bytes | str) -> tuple[JSON, list[str]]:
     """The value in ``body`` and the paths of fields that are given more than once in one object (the last one counts).
 
-    Raises ValueError if ``body`` is not JSON (this includes NaN and Infinity) or not UTF-8.
+    As in Go, an escape that is half a character is read as U+FFFD, and whole numbers over 64 bits as floating ones.
+
+    Raises ValueError if ``body`` is not JSON (this includes NaN and Infinity), not UTF-8, or has a number that is too
+    large for that.
     """
     doubles: dict[int, tuple[dict[str, Any], list[str]]] = {}
 
@@ -27,11 +38,34 @@ def parse_json(body: bytes | str) -> tuple[JSON, list[str]]:
 
     if isinstance(body, bytes):
         body = body.decode("utf-8")
-    value = json.loads(body, object_pairs_hook=collect, parse_constant=_refuse)
+    if "\\ud" in body or "\\uD" in body:
+        body = _ESCAPE.sub(_whole, body)
+    value = json.loads(
+        body, object_pairs_hook=collect, parse_constant=_refuse, parse_int=_integer, parse_float=_floating
+    )
     paths: list[str] = []
     if doubles:
         _locate(value, "", doubles, paths)
     return value, paths
+
+
+def _whole(escape: re.Match[str]) -> str:
+    return "\\ufffd" if escape["half"] else escape[0]
+
+
+def _integer(text: str) -> float:
+    if len(text) < 19:
+        return int(text)
+    number = int(text) if len(text) <= 20 else 1 << 64
+    return number if -(1 << 63) <= number < 1 << 64 else _floating(text)
+
+
+def _floating(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        shown = text if len(text) <= 100 else f"{text[:100]}..."
+        raise ValueError(f"json: cannot unmarshal number {shown} into Go value of type float64")
+    return number
 
 
 def _refuse(name: str) -> None:

@@ -16,7 +16,9 @@ import msgspec
 
 _FIELD = re.compile(r"\.((?:\\.|[^.\[\]\\{}()?'\"\s])+)")
 _QUOTED = re.compile(r"\[\s*'((?:\\.|[^'\\])*)'\s*\]|\[\s*\"((?:\\.|[^\"\\])*)\"\s*\]")
-_INDEX = re.compile(r"\[\s*(-?\d+|\*)\s*\]|(\.\*)")
+_LONGEST = 2000
+"""Characters of a path; it is a stranger's, and what looks for a filter's parts looks more than once."""
+_INDEX = re.compile(r"\[\s*(-?[0-9]{1,9}|\*)\s*\]|(\.\*)")
 _FILTER = re.compile(
     r"\[\s*\?\s*\(\s*@((?:[^=!<>()'\"]|\[['\"][^'\"]*['\"]\])*?)\s*(?:(==|!=|<=|>=|<|>)\s*([^()]*?))?\s*\)\s*\]"
 )
@@ -45,6 +47,8 @@ class JsonPath:
         """Raises:
         JsonPathError: ``text`` is not a path, or it uses more than what CRDs may use.
         """
+        if len(text) > _LONGEST:
+            raise JsonPathError(f"a path of {len(text)} characters is too long: at most {_LONGEST}")
         self.text = text
         path = text.strip()
         if path.startswith("{") and path.endswith("}"):

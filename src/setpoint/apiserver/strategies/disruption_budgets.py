@@ -56,4 +56,5 @@ def _share_errors(value: Any, path: str) -> list[FieldError]:
             "regex used for validation is '[0-9]+%')"
         )
         return [invalid(path, value, text)]
-    return [invalid(path, value, "must not be greater than 100%")] if int(value[:-1]) > 100 else []
+    digits = value[:-1].lstrip("0")
+    return [invalid(path, value, "must not be greater than 100%")] if len(digits) > 3 or int(digits or 0) > 100 else []

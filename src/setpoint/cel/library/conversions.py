@@ -26,13 +26,12 @@ from setpoint.cel.types import (  # fmt: skip
     type_of,
 )
 from setpoint.cel.values import MAX_INT, MAX_UINT, MIN_INT, Duration, Timestamp, UInt, Value, type_of_value
+from setpoint.meta.numbers import NumberError, parse_int, parse_uint
 
 __all__ = ["CONVERSIONS", "format_double"]
 
 _TRUE: Final = ("1", "t", "T", "TRUE", "true", "True")
 _FALSE: Final = ("0", "f", "F", "FALSE", "false", "False")
-_INT: Final = re.compile(r"[+-]?[0-9]+")
-_UINT: Final = re.compile(r"[0-9]+")
 _DOUBLE: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?:inf|infinity)|nan", re.I)
 _A, _B = parameter("A"), parameter("B")
 
@@ -48,15 +47,17 @@ def _to_bool(text: str) -> bool:
 
 
 def _to_int(text: str) -> int:
-    if _INT.fullmatch(text) and MIN_INT <= int(text) <= MAX_INT:
-        return int(text)
-    raise _failed("int")
+    try:
+        return parse_int(text)
+    except NumberError:
+        raise _failed("int") from None
 
 
 def _to_uint(text: str) -> UInt:
-    if _UINT.fullmatch(text) and int(text) <= MAX_UINT:
-        return UInt(text)
-    raise _failed("uint")
+    try:
+        return UInt(parse_uint(text))
+    except NumberError:
+        raise _failed("uint") from None
 
 
 def _to_double(text: str) -> float:

@@ -90,7 +90,9 @@ def _cidr(text: str) -> Cidr:
     address, slash, length = text.rpartition("/")
     try:
         found = ipaddress.ip_address(address)
-        if not slash or not re.fullmatch(r"0|[1-9]\d*", length) or int(length) > found.max_prefixlen or "%" in address:
+        if not slash or not re.fullmatch(r"0|[1-9][0-9]{0,2}", length) or "%" in address:
+            raise ValueError
+        if int(length) > found.max_prefixlen:
             raise ValueError
     except ValueError:
         why = f"netip.ParsePrefix({_quoted(text)}): no '/'" if not slash else f"netip.ParsePrefix({_quoted(text)}): bad"

@@ -111,10 +111,10 @@ class Semver(Opaque):
 def _semver(text: str, normalize: bool = False) -> Semver:
     wanted = _normalized(text) if normalize else text
     found = _VERSION.fullmatch(wanted)
-    if found is None or any(int(found[part]) > 2**64 - 1 for part in (1, 2, 3)):
+    if found is None or any(len(found[part]) > 20 or int(found[part]) > 2**64 - 1 for part in (1, 2, 3)):
         raise EvaluationError(_why_no_version(wanted))
     parts = tuple(
-        (0, int(part), "") if part.isdecimal() else (1, 0, part) for part in (found[4] or "").split(".") if part
+        (0, len(part), part) if part.isdecimal() else (1, 0, part) for part in (found[4] or "").split(".") if part
     )
     return Semver((int(found[1]), int(found[2]), int(found[3])), parts, wanted)
 

@@ -22,7 +22,9 @@ _UNITS: Final = {
     "ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6,
     "s": _SECOND, "m": 60 * _SECOND, "h": 3600 * _SECOND,
 }  # fmt: skip
-_PART: Final = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
+_LONGEST: Final = 1000
+"""Characters of a duration. Go reads longer ones, too, but each digit costs more than the last."""
+_PART: Final = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
 _MOMENT: Final = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([+-])(\d\d):(\d\d))", re.ASCII
 )
@@ -35,6 +37,8 @@ def parse_duration(text: str) -> Duration | None:
     if rest == "0":
         return Duration(0)
     total, position = 0, 0
+    if len(rest) > _LONGEST:
+        return None
     while position < len(rest):
         part = _PART.match(rest, position)
         if part is None:
@@ -90,7 +94,7 @@ def _epoch(moment: datetime) -> int:
 def _zone(name: str) -> tzinfo:
     if ":" in name:
         hours, _, minutes = name.partition(":")
-        if not re.fullmatch(r"[+-]?\d+", hours) or not re.fullmatch(r"[+-]?\d+", minutes):
+        if not re.fullmatch(r"[+-]?[0-9]{1,9}", hours) or not re.fullmatch(r"[+-]?[0-9]{1,9}", minutes):
             raise EvaluationError(f'strconv.Atoi: parsing "{hours}": invalid syntax')
         offset = int(hours) * 60 + (-int(minutes) if hours.startswith("-") else int(minutes))
         if abs(offset) >= 24 * 60:

@@ -1,0 +1,32 @@
+"""The gate: what a request may look like at all, before anybody looks at what it asks for.
+
+Everything that a stranger says ends up in objects, answers and logs, so it must be text that can be written down again;
+and nobody reads on for ever.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Final
+
+from setpoint.apiserver.errors import bad_request, request_entity_too_large
+from setpoint.apiserver.http_types import IncomingRequest
+
+__all__ = ["MAX_HEAD", "check"]
+
+MAX_HEAD: Final = 1 << 20
+"""Characters of path, query and headers together; Go's servers take as many bytes."""
+
+
+def check(request: IncomingRequest) -> None:
+    """Raises ApiStatusError: 400 for text that is not Unicode, 413 for too much of it."""
+    headers, query = request.headers, request.query
+    text = "".join(chain((request.method, request.path), headers, headers.values(), *query))
+    if len(text) > MAX_HEAD:
+        raise request_entity_too_large(f"path, query and headers may have {MAX_HEAD} characters")
+    if text.isascii():
+        return
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise bad_request("the request's path, query or headers are not valid UTF-8") from None

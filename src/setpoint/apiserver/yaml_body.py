@@ -1,0 +1,287 @@
+"""YAML of strangers: read event by event, so that depth, size and what aliases make of it are bounded on the way.
+
+A loader that makes nodes first has done the work before it can be asked how much it was: forty lines of merge keys are
+more than all memory, and some thousand brackets keep the parser itself busy for minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, Final
+
+import yaml
+
+__all__ = ["parse_yaml"]
+
+_MAX_DEPTH: Final = 500
+"""The parser looks at every open bracket for every token."""
+_MAX_NODES: Final = 300_000
+_MAX_DIRECTIVES: Final = 100
+"""Each is compared with all before it."""
+_MAX_COPIES: Final = 100_000
+"""Nodes that aliases and merge keys may add."""
+_MAX_NUMBER: Final = 320
+"""Characters; what is longer stays a text, as does what Go's reader takes for one."""
+_TAG: Final = "tag:yaml.org,2002:"
+_TEXTS: Final = frozenset({"str", "binary", "timestamp", "value"})
+_BOOLS: Final = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
+
+_Loader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def parse_yaml(body: bytes) -> tuple[Any, list[str]]:
+    """The value of the one document in ``body``, of JSON's types only, and the keys given more than once.
+
+    Keys are texts; what YAML 1.1 takes for numbers and booleans is such, dates are texts.
+
+    Raises:
+        ValueError: malformed, or too large, too deep, too often aliased; the message says where.
+    """
+    try:
+        text = body.decode("utf-8")
+        if text.count("\n%", 0, text.find("\n---")) >= _MAX_DIRECTIVES:
+            raise ValueError(f"yaml: more than {_MAX_DIRECTIVES} directives")
+        loader = _Loader(text)
+        try:
+            reader = _Reader(loader)
+            return reader.document(), reader.duplicates
+        finally:
+            loader.dispose()
+    except UnicodeDecodeError as problem:
+        raise ValueError(f"yaml: invalid UTF-8 at byte {problem.start}") from None
+    except yaml.MarkedYAMLError as problem:
+        # As Go's reader counts: the first line is none, and where the grammar fails, it counts from 0.
+        line = problem.problem_mark.line if problem.problem_mark else 0
+        if line and type(problem).__name__ != "ParserError":
+            line += 1
+        raise ValueError(f"yaml: {_line(line)}{problem.problem}") from None
+    except yaml.YAMLError as problem:
+        raise ValueError(f"yaml: {problem}") from None
+
+
+class _Open:
+    """A list or map whose end has not come yet."""
+
+    __slots__ = ("anchor", "key", "merges", "size", "value")
+
+    def __init__(self, value: dict[str, Any] | list[Any], anchor: str | None) -> None:
+        self.value = value
+        self.anchor = anchor
+        self.key: str | _Merge | None = None
+        self.merges: list[Any] = []
+        self.size = 1
+        """Nodes in it, itself included."""
+
+
+class _Merge:
+    """The key ``<<``."""
+
+
+_MERGE: Final = _Merge()
+
+
+class _Reader:
+    __slots__ = ("anchors", "copies", "duplicates", "loader", "nodes")
+
+    def __init__(self, loader: Any) -> None:
+        self.loader = loader
+        self.duplicates: list[str] = []
+        self.anchors: dict[str, tuple[Any, int]] = {}
+        self.nodes = self.copies = 0
+
+    def document(self) -> Any:
+        loader = self.loader
+        loader.get_event()  # the stream's start
+        if loader.check_event(yaml.StreamEndEvent):
+            return None
+        loader.get_event()  # the document's start
+        value = self.value()
+        loader.get_event()
+        if not loader.check_event(yaml.StreamEndEvent):
+            raise _problem(loader.get_event(), "expected a single document in the stream, but found another one")
+        return value
+
+    def value(self) -> Any:
+        """The next node and all that is in it."""
+        stack: list[_Open] = []
+        while True:
+            event = self.loader.get_event()
+            kind = type(event)
+            size = 1
+            if kind is yaml.ScalarEvent:
+                value = self.scalar(event)
+                if event.anchor:
+                    self.anchors[event.anchor] = (value, 1)
+            elif kind is yaml.AliasEvent:
+                value, size = self.alias(event)
+            elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
+                _check_tag(event, "map" if kind is yaml.MappingStartEvent else "seq")
+                if len(stack) >= _MAX_DEPTH:
+                    raise _problem(event, f"exceeded max depth of {_MAX_DEPTH}")
+                if event.anchor:
+                    self.anchors.pop(event.anchor, None)
+                stack.append(_Open({} if kind is yaml.MappingStartEvent else [], event.anchor))
+                self.count(event)
+                continue
+            else:
+                done = stack.pop()
+                value = done.value
+                if done.merges:
+                    self.merge(done, event)
+                size = done.size
+                if done.anchor:
+                    self.anchors[done.anchor] = (value, size)
+            if kind is yaml.ScalarEvent:
+                self.count(event)
+            if not stack:
+                return None if value is _MERGE else value
+            self.add(stack[-1], value, size, event)
+
+    def add(self, into: _Open, value: Any, size: int, event: Any) -> None:
+        into.size += size
+        if isinstance(into.value, list):
+            into.value.append("<<" if value is _MERGE else value)
+        elif into.key is None:
+            into.key = value if value is _MERGE else _key(value, event)
+        else:
+            key, into.key = into.key, None
+            if value is _MERGE:
+                value = "<<"
+            if isinstance(key, _Merge):
+                into.merges.append(value)
+                return
+            if key in into.value:
+                self.duplicates.append(key)
+            into.value[key] = value
+
+    def merge(self, done: _Open, event: Any) -> None:
+        """What ``<<`` names, where the map itself has nothing; of several the first counts."""
+        made: Any = done.value
+        for value in done.merges:
+            for source in value if isinstance(value, list) else [value]:
+                if not isinstance(source, dict):
+                    raise _problem(event, "map merge requires map or sequence of maps as the value")
+                for key, item in source.items():
+                    if key not in made:
+                        made[key], size = self.copy(item, event)
+                        done.size += size + 1
+
+    def alias(self, event: Any) -> tuple[Any, int]:
+        if event.anchor not in self.anchors:
+            raise _problem(event, f"unknown anchor {event.anchor!r} referenced, or one whose value contains itself")
+        value, size = self.anchors[event.anchor]
+        self.charge(size, event)
+        return (_copied(value) if size > 1 else value), size
+
+    def copy(self, value: Any, event: Any) -> tuple[Any, int]:
+        size = _size(value)
+        self.charge(size, event)
+        return _copied(value), size
+
+    def charge(self, size: int, event: Any) -> None:
+        self.copies += size
+        if self.copies > _MAX_COPIES:
+            raise _problem(event, "document contains excessive aliasing")
+
+    def count(self, event: Any) -> None:
+        self.nodes += 1
+        if self.nodes > _MAX_NODES:
+            raise _problem(event, f"document has more than {_MAX_NODES} values")
+
+    def scalar(self, event: Any) -> Any:
+        text, tag = event.value, event.tag
+        explicit = tag is not None and tag != "!"
+        if not explicit:
+            if not event.implicit[0] or tag == "!":
+                return text
+            tag = self.loader.resolve(yaml.ScalarNode, text, event.implicit)
+        name = tag.removeprefix(_TAG)
+        if name in _TEXTS:
+            return text
+        if name == "null":
+            return None
+        if name == "merge":
+            return _MERGE
+        if name == "bool" and text.lower() in _BOOLS:
+            return _BOOLS[text.lower()]
+        if name in ("int", "float"):
+            number = _number(text)
+            if number is not None and not (isinstance(number, float) and name == "int" and explicit):
+                if isinstance(number, float) and not math.isfinite(number):
+                    raise _problem(event, f"json: unsupported value: {text}")
+                return number
+            if not explicit:
+                return text
+        if name in ("bool", "int", "float"):
+            raise _problem(event, f"cannot decode {text[:40]!r} as a !!{name}")
+        raise _problem(event, f"could not determine a constructor for the tag {tag[:100]!r}")
+
+
+def _number(text: str) -> float | None:
+    """None for what is no number to Go's reader, such as YAML 1.1's base 60."""
+    if len(text) > _MAX_NUMBER:
+        return None
+    plain = text.replace("_", "").lower()
+    sign = -1 if plain.startswith("-") else 1
+    digits = plain.lstrip("+-")
+    if digits in (".inf", ".nan"):
+        return math.inf if digits == ".inf" else math.nan
+    try:
+        if digits.startswith("0x"):
+            return _whole(sign * int(digits[2:], 16))
+        if digits.startswith("0b"):
+            return _whole(sign * int(digits[2:], 2))
+        if digits.startswith("0o") or (digits.startswith("0") and digits.isdecimal() and len(digits) > 1):
+            return _whole(sign * int(digits.removeprefix("0o"), 8))
+        if digits.isdecimal():
+            return _whole(sign * int(digits))
+        number = float(plain)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _whole(number: int) -> float:
+    return number if -(1 << 63) <= number < 1 << 64 else float(number)
+
+
+def _key(value: Any, event: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict | list):
+        raise _problem(event, "invalid map key: only texts, numbers and booleans can be one")
+    return json.dumps(value)
+
+
+def _check_tag(event: Any, name: str) -> None:
+    if event.tag not in (None, "!", _TAG + name):
+        raise _problem(event, f"could not determine a constructor for the tag {event.tag[:100]!r}")
+
+
+def _size(value: Any) -> int:
+    count, stack = 0, [value]
+    while stack:
+        node = stack.pop()
+        count += 1
+        if isinstance(node, dict):
+            stack.extend(node.values())
+        elif isinstance(node, list):
+            stack.extend(node)
+    return count
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_copied(item) for item in value]
+    return value
+
+
+def _problem(event: Any, text: str) -> ValueError:
+    return ValueError(f"yaml: {_line(event.start_mark.line + 1)}{text}")
+
+
+def _line(number: int) -> str:
+    return f"line {number}: " if number else ""

@@ -1,0 +1,41 @@
+"""Whole numbers in texts from outside, read as Go's strconv reads them.
+
+Python's ``int`` is too kind for that: it takes spaces, underscores and the digits of every script, and of some
+thousand digits it makes an error of its own.
+"""
+
+from __future__ import annotations
+
+__all__ = ["NumberError", "parse_int", "parse_uint"]
+
+
+class NumberError(ValueError):
+    """Not a number, or not one of that size; the message is Go's."""
+
+
+def parse_int(text: str, bits: int = 64) -> int:
+    """A decimal number with or without a sign. Raises NumberError."""
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not (digits.isascii() and digits.isdecimal()):
+        raise NumberError(_problem("Int", text, "invalid syntax"))
+    limit = 1 << (bits - 1)
+    number = int(digits) if len(digits) <= 40 else int(digits.lstrip("0")[:40] or "0")
+    number = -number if text[0] == "-" else number
+    if not -limit <= number < limit:
+        raise NumberError(_problem("Int", text, "value out of range"))
+    return number
+
+
+def parse_uint(text: str, bits: int = 64) -> int:
+    """A decimal number without a sign. Raises NumberError."""
+    if not (text.isascii() and text.isdecimal()):
+        raise NumberError(_problem("Uint", text, "invalid syntax"))
+    number = int(text) if len(text) <= 40 else int(text.lstrip("0")[:40] or "0")
+    if number >= 1 << bits:
+        raise NumberError(_problem("Uint", text, "value out of range"))
+    return number
+
+
+def _problem(kind: str, text: str, why: str) -> str:
+    shown = text if len(text) <= 100 else f"{text[:100]}..."
+    return f'strconv.Parse{kind}: parsing "{shown}": {why}'

@@ -1,0 +1,174 @@
+"""Whatever a stranger sends has a bound in size, depth and time, and gets a proper Status."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from tests.apiserver.harness import APPLY, JSON_PATCH, MAPS, Api, config_map, serving
+
+from setpoint.apiserver.yaml_body import parse_yaml
+
+ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
+MERGES = b"a0: &a0 {x: 1}\n" + b"".join(b"a%d: &a%d {<<: [*a%d, *a%d]}\n" % (n, n, n - 1, n - 1) for n in range(1, 40))
+ALIASES = b"a0: &a0 [x, x]\n" + b"".join(
+    b"a%d: &a%d [%s]\n" % (n, n, b",".join([b"*a%d" % (n - 1)] * 9)) for n in range(1, 9)
+)
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[Api]:
+    async with serving() as api:
+        yield api
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (MERGES, "document contains excessive aliasing"),
+        (ALIASES, "document contains excessive aliasing"),
+        (b"a: &a [*a]", "unknown anchor 'a' referenced, or one whose value contains itself"),
+        (b"a: &a {<<: *a}", "whose value contains itself"),
+        (b"[" * 100_000, "exceeded max depth of 500"),
+        (b"{a: " * 100_000, "exceeded max depth of 500"),
+        (b"? " * 100_000, "exceeded max depth of 500"),
+        (b"".join(b"%%TAG !a%d! tag:x\n" % n for n in range(100_000)) + b"--- a", "more than 100 directives"),
+        (b"[" + b"a," * 400_000 + b"]", "more than 300000 values"),
+        (b"a: .inf", "json: unsupported value: .inf"),
+        (b"!!int x", "cannot decode 'x' as a !!int"),
+        (b"!!python/object:os.system x", "could not determine a constructor for the tag"),
+        (b"? [a]\n: b", "invalid map key"),
+        (b"a: &a x\n--- b", "expected a single document"),
+        (b"<<: x", "map merge requires map or sequence of maps as the value"),
+    ],
+    ids=range(15),
+)
+async def test_yaml_is_bounded_while_it_is_read(api: Api, body: bytes, words: str) -> None:
+    """The first ones are more than all memory, or minutes of work, to a loader that asks afterwards."""
+    (await api.send("POST", MAPS, body, content_type="application/yaml")).failed(400, "BadRequest", words)
+    (await api.send("PATCH", f"{MAPS}/a", body, query={"fieldManager": "me"}, content_type=APPLY)).failed(
+        400, "BadRequest"
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "value"),
+    [
+        (
+            b"a: &a {x: 1, y: 2}\nb: {<<: *a, x: 3}\nc: *a",
+            {"a": {"x": 1, "y": 2}, "b": {"x": 3, "y": 2}, "c": {"x": 1, "y": 2}},
+        ),
+        (b"b: {<<: [{x: 1}, {x: 2, y: 2}]}", {"b": {"x": 1, "y": 2}}),
+        (
+            b"[0x1f, 017, 1_000, 1.5, .5, -0b11, yes, ~, null, 1:30, 2001-01-01, '1', !!str 2]",
+            [31, 15, 1000, 1.5, 0.5, -3, True, None, None, "1:30", "2001-01-01", "1", "2"],
+        ),
+        (b"1: a\ntrue: b\nnull: c", {"1": "a", "true": "b", "null": "c"}),
+        (b"a: 99999999999999999999999", {"a": 1e23}),
+        (b"", None),
+        (b"# nothing", None),
+    ],
+    ids=range(7),
+)
+def test_yaml_means_what_it_means_to_kubectl(body: bytes, value: Any) -> None:
+    assert parse_yaml(body) == (value, [])
+
+
+def test_what_an_alias_repeats_is_nobody_elses() -> None:
+    value, _ = parse_yaml(b"a: &a {x: [1]}\nb: *a\nc: {<<: *a}")
+    value["b"]["x"].append(2)
+    value["c"]["x"].append(3)
+    assert value == {"a": {"x": [1]}, "b": {"x": [1, 2]}, "c": {"x": [1, 3]}}
+
+
+async def test_tens_of_thousands_of_owners_are_told_apart(api: Api) -> None:
+    """Each compared with each, this took half a minute."""
+    owners = [{"apiVersion": "v1", "kind": "Pod", "name": f"a{n}", "uid": f"u{n}"} for n in range(10_000)]
+    twice = [dict(reversed(owner.items())) for owner in owners]
+    answer = await api.post(MAPS, config_map(metadata={"ownerReferences": owners + twice}))
+    assert answer.ok()["metadata"]["ownerReferences"] == owners
+    assert "duplicate UID(s) observed: u0, u1, " in answer.warnings
+
+
+async def test_half_characters_are_read_as_go_reads_them(api: Api) -> None:
+    body = b'{"metadata":{"name":"web"},"data":{"a":"x\\ud800y\\uD83D\\uDE00\\\\ud800"}}'
+    made = (await api.send("POST", MAPS, body)).ok()
+    assert made["data"]["a"] == "x\ufffdy\U0001f600\\ud800"
+    body = b'{"metadata":{"name":"\\udfff"}}'
+    (await api.send("POST", MAPS, body)).failed(422, "Invalid", "metadata.name")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers"),
+    [("GET", "/\ud800", {}), ("GET", MAPS, {"impersonate_user": "\udcff"}), ("POST", MAPS, {"user_agent": "\ud800"})],
+)
+async def test_text_that_can_not_be_written_down_is_refused(
+    api: Api, method: str, path: str, headers: dict[str, str]
+) -> None:
+    (await api.send(method, path, config_map(), **headers)).failed(400, "BadRequest", "not valid UTF-8")
+
+
+async def test_numbers_over_sixty_four_bits_are_read_as_go_reads_them(api: Api) -> None:
+    body = b'{"metadata":{"name":"web","generation":' + b"9" * 30 + b"}}"
+    (await api.send("POST", MAPS, body)).failed(400, "BadRequest", "metadata.generation")
+    body = b'{"metadata":{"name":"web"},"x":1e999}'
+    (await api.send("POST", MAPS, body)).failed(400, "BadRequest", "cannot unmarshal number 1e999")
+
+
+@pytest.mark.parametrize("number", ["9" * 6000, "1_000", "٣", " 1", "0x10"])
+async def test_numbers_are_those_of_go(api: Api, number: str) -> None:
+    made = (await api.post(MAPS, config_map())).ok()
+    (await api.get(MAPS, limit=number)).failed(400, "BadRequest", "strconv.ParseInt")
+    (await api.get(MAPS, resourceVersion=number)).failed(400, "BadRequest", "strconv.ParseUint")
+    made["metadata"]["resourceVersion"] = number
+    (await api.put(f"{MAPS}/web", made)).failed(400, "BadRequest", "strconv.ParseUint")
+    (await api.get(MAPS, labelSelector=f"a>{number}x")).failed(400, "BadRequest")
+    patch = [{"op": "remove", "path": f"/metadata/finalizers/{number}"}]
+    (await api.patch(f"{MAPS}/web", patch, JSON_PATCH)).failed(422, "Invalid")
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        (5, "TokenRequest.spec"),
+        ({"audiences": 5}, "spec.audiences"),
+        ({"audiences": [5]}, "spec.audiences"),
+        ({"audiences": "a"}, "spec.audiences"),
+        ({"expirationSeconds": "600"}, "spec.expirationSeconds"),
+        ({"expirationSeconds": True}, "spec.expirationSeconds"),
+        ({"boundObjectRef": []}, "spec.boundObjectRef"),
+    ],
+)
+async def test_a_token_request_is_checked(api: Api, spec: Any, field: str) -> None:
+    (await api.post(ACCOUNTS, {"metadata": {"name": "robot"}})).ok()
+    (await api.post(f"{ACCOUNTS}/robot/token", {"spec": spec})).failed(400, "BadRequest", field)
+
+
+@pytest.mark.parametrize("path", ["", "*", "example.com:443", "api/v1/pods"])
+async def test_what_is_no_path_leads_nowhere(api: Api, path: str) -> None:
+    for method in ("GET", "CONNECT", "OPTIONS", "POST"):
+        assert (await api.send(method, path)).status == 404
+
+
+async def test_a_group_without_a_user_is_refused(api: Api) -> None:
+    answer = await api.send("GET", MAPS, impersonate_group="a")
+    answer.failed(400, "BadRequest", "without impersonating a user")
+
+
+async def test_a_service_account_has_its_groups(api: Api) -> None:
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+    path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+    for user, groups in (
+        (
+            "system:serviceaccount:shop:cart",
+            ["system:serviceaccounts", "system:serviceaccounts:shop", "system:authenticated"],
+        ),
+        ("system:anonymous", ["system:unauthenticated"]),
+    ):
+        answer = await api.send("POST", path, review, impersonate_user=user)
+        assert answer.ok()["status"]["userInfo"] == {"username": user, "groups": groups}
+
+
+async def test_a_head_of_more_than_a_mebibyte_is_413(api: Api) -> None:
+    (await api.send("GET", MAPS, x="y" * (1 << 20))).failed(413, "RequestEntityTooLarge")

@@ -1,0 +1,121 @@
+"""``python -m tests.fuzz --seconds 3600``: requests by the hundred thousand; what is found is printed and, at the end,
+a failure: exceptions, 500s, refused requests that changed something, requests that held the loop for over 100 ms."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import random
+import resource
+import sys
+import time
+import traceback
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import seed as seeded
+from hypothesis import strategies as st
+from tests.fuzz.judge import SLOW, FoundError, Report, session
+from tests.fuzz.raw_http import connections, raw_session
+from tests.fuzz.requests import requests
+
+_ROUND = 50
+_GROWTH = 64
+"""Mebibytes that the process may grow by after its first ten rounds."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=3600)
+    parser.add_argument("--seed", type=int, default=None)
+    options = parser.parse_args()
+    seed = options.seed if options.seed is not None else random.randrange(1 << 32)
+    end = time.monotonic() + options.seconds
+    report, found = Report(), {}
+    rounds, base = 0, 0
+    print(f"seed {seed}", flush=True)
+    with asyncio.Runner() as runner:
+        while time.monotonic() < end:
+            for problem in (
+                _in_process(runner, seed + rounds, report, found),
+                _over_http(runner, seed + rounds, found),
+            ):
+                if problem is not None:
+                    found[problem.signature] = str(problem)
+                    print(f"FOUND {problem.signature}\n  {str(problem)[:1500]}", flush=True)
+                    if problem.__cause__ is not None:
+                        traceback.print_exception(problem.__cause__, limit=-6)
+            rounds += 1
+            if rounds == 10:
+                base = _memory()
+            if rounds % 10 == 0:
+                print(f"{rounds} rounds, {report.requests} requests, {_memory()} MiB", flush=True)
+    grown = _memory() - base if base else 0
+    print(f"\n{report.requests} requests, answered {dict(sorted(report.codes.items()))}; grown by {grown} MiB")
+    print("held the loop longest:")
+    for seconds, what in report.slowest:
+        print(f"  {seconds * 1000:7.1f} ms  {what[:200]}")
+    slow = [seconds for seconds, _ in report.slowest if seconds > SLOW]
+    print(f"{len(found)} findings, {len(slow)} requests over {SLOW * 1000:.0f} ms")
+    return 1 if found or slow or grown > _GROWTH else 0
+
+
+def _in_process(runner: asyncio.Runner, seed: int, report: Report, known: dict[str, str]) -> FoundError | None:
+    @seeded(seed)
+    @settings(
+        max_examples=_ROUND,
+        deadline=None,
+        database=None,
+        report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
+        phases=(Phase.generate, Phase.shrink),
+    )
+    @given(st.lists(requests(), min_size=1, max_size=6))
+    def any_requests(sent: list) -> None:  # type: ignore[type-arg]
+        try:
+            runner.run(session(sent, report))
+        except FoundError as problem:
+            if problem.signature not in known:
+                raise
+
+    return _tried(any_requests)
+
+
+def _over_http(runner: asyncio.Runner, seed: int, known: dict[str, str]) -> FoundError | None:
+    @seeded(seed)
+    @settings(
+        max_examples=_ROUND // 10,
+        deadline=None,
+        database=None,
+        report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
+        phases=(Phase.generate, Phase.shrink),
+    )
+    @given(st.lists(connections(), min_size=1, max_size=8))
+    def any_bytes(sent: list) -> None:  # type: ignore[type-arg]
+        try:
+            runner.run(raw_session(sent))
+        except FoundError as problem:
+            if problem.signature not in known:
+                raise
+
+    return _tried(any_bytes)
+
+
+def _tried(test: object) -> FoundError | None:
+    try:
+        test()  # type: ignore[operator]
+    except FoundError as problem:
+        return problem
+    return None
+
+
+def _memory() -> int:
+    """Mebibytes that are resident now."""
+    gc.collect()
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize() >> 20
+
+
+if __name__ == "__main__":
+    sys.exit(main())
