@@ -307,3 +307,46 @@ async def test_a_queue_that_waits_for_nothing_sets_no_timer() -> None:
     assert queue._timer is not None
     queue.shut_down()
     assert queue._timer is None
+
+
+@virtual_time
+async def test_a_delay_of_nothing_keeps_the_priority() -> None:
+    queue: DelayingQueue[str] = DelayingQueue()
+    assert queue.name == ""
+    queue.add_after("foo", 0, priority=3)
+    assert queue.priority("foo") == 3
+
+
+@virtual_time
+async def test_delays_that_end_while_their_keys_are_processed_are_counted_each() -> None:
+    queue: DelayingQueue[str] = DelayingQueue(ageing=2)
+    for key in ("foo", "bar"):
+        queue.add(key)
+        await queue.get()
+        queue.add_after(key, 1)
+    await advance(1)
+    assert queue.depths() == Depths(0, 0, 2, 2)
+    queue.done("foo")
+    queue.done("bar")
+    assert queue.depths() == Depths(2, 0, 0, 0)
+
+
+@virtual_time
+async def test_nothing_is_delayed_in_a_queue_that_was_shut_down() -> None:
+    queue: DelayingQueue[str] = DelayingQueue()
+    for key in ("foo", "bar", "baz"):
+        queue.add_after(key, 1)
+    queue.add("baz")
+    await queue.get()
+    queue.add_after("baz", 1)
+    queue.shut_down()
+    assert queue.depths() == Depths(0, 0, 1, 0)
+    assert queue.states() == {"baz": "processing"}
+
+
+@virtual_time
+async def test_ageing_is_as_it_was_asked_for() -> None:
+    queue: DelayingQueue[str] = DelayingQueue(ageing=2)
+    for key, priority in (("low", 0), ("a", 1), ("b", 1)):
+        queue.add_after(key, 0, priority=priority)
+    assert taken(queue) == ["a", "low", "b"]

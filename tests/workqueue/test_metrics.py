@@ -88,6 +88,20 @@ async def test_names_types_labels_and_buckets_are_the_fields() -> None:
         "workqueue_unfinished_work_seconds": "gauge",
         "workqueue_work_duration_seconds": "histogram",
     }
+    helps = {words[2]: words[3] for line in lines if (words := line.split(maxsplit=3))[1] == "HELP"}
+    assert {name: text for name, text in helps.items() if not name.endswith("created")} == {
+        "workqueue_adds_total": "Total number of adds",
+        "workqueue_depth": "Keys that wait to be handed out",
+        "workqueue_longest_running_processor_seconds": (
+            "Seconds that the key which has been in processing longest has been so"
+        ),
+        "workqueue_queue_duration_seconds": "Seconds that a key waits before it is handed out",
+        "workqueue_retries_total": "Total number of retries",
+        "workqueue_unfinished_work_seconds": (
+            "Seconds of work in progress that work_duration has not seen yet; grows by the number of stuck workers"
+        ),
+        "workqueue_work_duration_seconds": "Seconds that a key is in processing",
+    }
     assert 'workqueue_depth{controller="pods",name="pods"} 0.0' in lines
     buckets = [line.split('le="')[1].split('"')[0] for line in lines if "work_duration_seconds_bucket" in line]
     assert [float(bucket) for bucket in buckets] == [
@@ -111,6 +125,27 @@ async def test_durations_fall_into_their_buckets() -> None:
         return registry.get_sample_value("workqueue_work_duration_seconds_bucket", labels)
 
     assert [bucket(bound) for bound in ("1e-08", "0.1", "1.0", "10.0", "1000.0", "+Inf")] == [1, 1, 2, 4, 4, 5]
+
+
+@virtual_time
+async def test_keys_that_wait_as_long_are_counted_in_one_bucket_from_when_they_are_ready() -> None:
+    registry = CollectorRegistry()
+    queue: DelayingQueue[int] = DelayingQueue(name="test", metrics=PrometheusQueueMetrics(registry))
+    for number in range(3):
+        queue.add_after(number, 60)
+    await advance(65)
+    for _ in range(3):
+        await queue.get()
+    labels = {"name": "test", "controller": "test", "le": "10.0"}
+    assert registry.get_sample_value("workqueue_queue_duration_seconds_bucket", labels) == 3
+    assert Scrape(registry)["queue_duration_seconds_sum"] == 15
+
+
+def test_a_queue_that_nobody_reports_can_be_removed() -> None:
+    registry = CollectorRegistry()
+    metrics = PrometheusQueueMetrics(registry)
+    metrics.remove("test")
+    assert Scrape(registry)["depth"] is None
 
 
 @virtual_time

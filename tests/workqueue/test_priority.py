@@ -184,6 +184,43 @@ def test_raising_again_and_again_keeps_memory_bounded(backlog: int) -> None:
     assert queue._ready.plain
 
 
+def test_a_key_that_was_raised_twice_is_there_once() -> None:
+    ready: ReadyList[str] = ReadyList(STRICT)
+    for key in "abcd":
+        ready.push(key, 0)
+    ready.move("a", 0, 1)
+    assert ready.pop() == "a"
+    ready.push("a", 0)
+    for key in "efgh":
+        ready.push(key, 0)
+    ready.move("h", 0, 1)
+    assert list(ready) == list("hbcdaefg"), "the first of two was raised, the second was not"
+    assert [ready.pop() for _ in range(8)] == list("hbcdaefg")
+
+
+def test_a_key_that_was_raised_from_the_same_line_again_and_again_is_there_once() -> None:
+    ready: ReadyList[str] = ReadyList(STRICT)
+    for key in "abcdefg":
+        ready.push(key, 0)
+    for _ in range(2):
+        ready.move("a", 0, 1)
+        assert ready.pop() == "a"
+        ready.push("a", 0)
+    assert list(ready) == list("bcdefga")
+    assert [ready.pop() for _ in range(7)] == list("bcdefga")
+
+
+def test_a_line_is_swept_when_what_left_it_outnumbers_what_stands_there() -> None:
+    ready: ReadyList[str] = ReadyList(STRICT)
+    for key in "abcd":
+        ready.push(key, 0)
+    ready.move("a", 0, 1)
+    ready.move("b", 0, 1)
+    assert list(ready.fifo) == list("abcd"), "two and two"
+    ready.move("c", 0, 1)
+    assert list(ready.fifo) == ["d"]
+
+
 class Model:
     """The list's rule, said as simply and slowly as can be."""
 

@@ -531,3 +531,40 @@ def test_keys_of_any_hashable_type() -> None:
     with pytest.raises(TypeError, match="unhashable"):
         queue.add([])
     assert len(queue) == len(keys)
+
+
+@virtual_time
+async def test_the_end_says_which_queue_it_was() -> None:
+    queue: WorkQueue[str] = WorkQueue(name="pods")
+    waiting = asyncio.create_task(queue.get())
+    await settle()
+    queue.shut_down()
+    with pytest.raises(ShutDown, match="queue 'pods' is shut down"):
+        await waiting
+    with pytest.raises(ShutDown, match="queue 'pods' is shut down"):
+        await queue.get()
+
+
+@virtual_time
+async def test_a_key_promised_to_a_worker_is_ready_until_it_has_it() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    waiting = asyncio.create_task(queue.get())
+    await settle()
+    queue.add("foo")
+    assert queue.depths() == Depths(1, 0, 0, 0)
+    await waiting
+    assert queue.depths() == Depths(0, 0, 1, 0)
+
+
+@virtual_time
+async def test_a_worker_that_is_cancelled_leaves_its_key_to_those_that_come_later() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    waiting = asyncio.create_task(queue.get())
+    await settle()
+    for key in ("foo", "bar", "baz"):
+        queue.add(key)
+    waiting.cancel()
+    await settle()
+    assert waiting.cancelled()
+    assert len(queue) == 3
+    assert [await queue.get() for _ in range(3)] == ["foo", "bar", "baz"]

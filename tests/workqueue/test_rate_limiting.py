@@ -198,3 +198,46 @@ async def test_rate_limited_adds_after_shut_down_count_for_nothing() -> None:
     queue.add_rate_limited("foo")
     assert queue.num_requeues("foo") == 0
     assert queue.states() == {}
+
+
+def test_what_nobody_said_is_client_go_s() -> None:
+    each: ItemExponentialFailureRateLimiter[str] = ItemExponentialFailureRateLimiter()
+    assert delays(each, "one", 2) == [0.005, 0.01]
+    assert max(delays(each, "one", 30)) == 1000
+    together: BucketRateLimiter[str] = BucketRateLimiter(clock=lambda: 0.0)
+    assert delays(together, "one", 102) == [*[0.0] * 100, 0.1, 0.2]
+
+
+def test_a_constant_delay_is_a_limiter_too() -> None:
+    limiter: ItemExponentialFailureRateLimiter[str] = ItemExponentialFailureRateLimiter(3, 3)
+    assert delays(limiter, "one", 3) == [3, 3, 3]
+
+
+def test_jitter_knows_the_keys_of_the_limiter_that_it_wraps() -> None:
+    inner: ItemExponentialFailureRateLimiter[str] = ItemExponentialFailureRateLimiter(1, 8)
+    limiter = JitterRateLimiter(inner, 0.0, Random(1))
+    assert delays(limiter, "one", 3) == [1, 2, 4]
+    assert delays(limiter, "two", 2) == [1, 2]
+    assert (limiter.num_requeues("one"), limiter.num_requeues("two")) == (3, 2)
+    limiter.forget("one")
+    assert (limiter.num_requeues("one"), limiter.num_requeues("two")) == (0, 2)
+
+
+def test_a_key_that_never_failed_can_be_forgotten() -> None:
+    limiter: ItemFastSlowRateLimiter[str] = ItemFastSlowRateLimiter(1, 2, 1)
+    limiter.forget("never seen")
+    assert delays(limiter, "never seen", 2) == [1, 2]
+
+
+@virtual_time
+async def test_a_rate_limited_key_comes_with_the_lowest_of_priorities_unless_it_is_told() -> None:
+    queue: RateLimitingQueue[str] = RateLimitingQueue(default_item_based_rate_limiter(), ageing=2)
+    assert queue.name == ""
+    queue.add_rate_limited("foo")
+    assert queue.priority("foo") == 0
+    queue.add_rate_limited("foo", priority=7)
+    assert queue.priority("foo") == 7
+    for number in range(3):
+        queue.add(f"high-{number}", priority=9)
+    await advance(1)
+    assert [await queue.get() for _ in range(3)] == ["high-0", "foo", "high-1"], "every second one is a lower one's"

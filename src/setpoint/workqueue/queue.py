@@ -164,8 +164,7 @@ class WorkQueue(Generic[K]):
         try:
             await drained
         finally:
-            if drained in self._drainers:
-                self._drainers.remove(drained)
+            self._drainers.remove(drained)
 
     @property
     def shutting_down(self) -> bool:
