@@ -14,6 +14,7 @@ import aiohttp
 import pytest
 from multidict import CIMultiDict
 from tests.apiserver.harness import config_map
+from tests.programs import DEADLINE
 
 from setpoint.apiserver import ApiServer, HttpFront, OpenAddressError, PortTakenError
 from setpoint.apiserver.strangers import refusal
@@ -26,7 +27,7 @@ def raw_session(front: HttpFront) -> aiohttp.ClientSession:
 
 
 async def until(condition: Any) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(DEADLINE):
         while not condition():  # noqa: ASYNC110 - there is nobody who would set an event
             await asyncio.sleep(0)
 

@@ -306,7 +306,7 @@ async def test_an_expired_client_certificate_is_one_clear_error_and_leaves_nothi
         once(url, ca_data=ca.cert_pem, certificate=certificate) as client,
     ):
         with pytest.raises(TransportError, match=r"(?i)certificate.expired|broke"):
-            await client.request("GET", "/x", timeout=5)
+            await client.request("GET", "/x", timeout=PATIENCE)
 
 
 @needs_proc
@@ -492,7 +492,9 @@ async def test_cancelled_at_random_moments_nothing_is_left_over_sockets(seed: in
         async with Client(transport) as client:
             assert await chaos(client, seed, span=0.7) == {"CancelledError": 64}
             gc.collect()
-            await asyncio.sleep(0.01)
+            async with asyncio.timeout(PATIENCE):
+                while transport._pool is not None and transport._pool.in_use:  # noqa: ASYNC110 - what was dropped ends
+                    await asyncio.sleep(0.01)
             limiter = client._requester._limiter
             assert (limiter.in_flight, limiter.waiting) == (0, 0)
             assert transport._pool is not None

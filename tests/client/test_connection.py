@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.programs import DEADLINE
 
 from setpoint.client import ApiError, Client, ClientConfig, HttpTransport, RetryPolicy, StaticToken, TransportError
 from setpoint.client.connection import Broken, Connection
@@ -341,7 +342,7 @@ async def test_an_answer_that_comes_before_a_big_body_is_sent_is_told_and_its_co
         with pytest.raises(ApiError) as caught:
             await client.request("POST", "/x", body=b"x" * (64 << 20))
         assert caught.value.code == 413
-        assert await client.request("GET", "/x", timeout=5.0) == b"{}"
+        assert await client.request("GET", "/x", timeout=DEADLINE) == b"{}"
         assert len(heads) == 2
 
 
@@ -387,7 +388,7 @@ async def test_closing_ends_also_what_began_before_the_certificates_changed_twic
                 await transport._current()
             slow.set()
             await asked_for.wait()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(DEADLINE):
             with pytest.raises(TransportError, match="the transport was closed"):
                 await request
 
@@ -405,7 +406,7 @@ async def test_connections_that_nobody_needs_are_closed(monkeypatch: pytest.Monk
 
     async with serving(talk) as url, once(url) as client:
         await client.request("GET", "/x")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(DEADLINE):
             await ended.wait()
         assert await client.request("GET", "/x") == b"{}"
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.programs import DEADLINE
 
 from setpoint.client import (
     Client,
@@ -195,16 +196,15 @@ async def test_a_plugin_that_hangs_is_killed_with_what_it_started(tmp_path: Path
 
 
 async def test_what_a_plugin_left_behind_is_killed_when_it_holds_the_answer_back(tmp_path: Path) -> None:
-    left = tmp_path / "left"
-    body = f"import subprocess; c = subprocess.Popen(['sleep', '1000']); open({str(left)!r}, 'w').write(str(c.pid))"
+    left, script = tmp_path / "left", tmp_path / "script"
+    script.write_text(f"#!/bin/sh\nsleep 1000 &\necho $! > {left}\n")  # a shell has begun long before the deadline
+    script.chmod(0o700)
     with pytest.raises(CredentialsError, match=r"gave no answer within 1 s"):
-        await plugin(tmp_path, body, timeout=1).authorization()
-    stat = Path(f"/proc/{left.read_text()}/stat")
-    for _ in range(100):
-        if not stat.exists() or stat.read_text().split()[2] == "Z":
-            return
-        await asyncio.sleep(0.01)
-    pytest.fail("it still runs")
+        await plugin(tmp_path, "", timeout=1, command=str(script)).authorization()
+    stat = Path(f"/proc/{left.read_text().strip()}/stat")
+    async with asyncio.timeout(DEADLINE):
+        while stat.exists() and stat.read_text().split()[2] != "Z":  # noqa: ASYNC110 - another process ends
+            await asyncio.sleep(0.01)
 
 
 async def test_who_waits_runs_the_plugin_when_who_ran_it_gave_up(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ async def test_who_waits_runs_the_plugin_when_who_ran_it_gave_up(tmp_path: Path)
     clock = [datetime(2026, 1, 1, tzinfo=UTC)]
     body = (
         f"n = os.path.getsize({str(tmp_path / 'runs')!r})\n"
-        "time.sleep(0.2 if n > 1 else 0)\n"
+        "time.sleep(1000 if n == 2 else 0)\n"
         "say(token='t%d' % n, expirationTimestamp='2026-01-01T00:01:00Z' if n == 1 else None)\n"
     )
     credentials = plugin(tmp_path, body, now=lambda: clock[0])

@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from tests.programs import DEADLINE
 
 from setpoint.client import (
     ApiError,
@@ -79,7 +80,7 @@ def saying(text: bytes, *, then_wait: bool = False) -> Talk:
     return talk
 
 
-async def failing(url: str, *, timeout: float = 5.0, method: str = "POST") -> TransportError:
+async def failing(url: str, *, timeout: float = DEADLINE, method: str = "POST") -> TransportError:
     async with connected(url) as client:
         with pytest.raises(TransportError) as caught:
             await client.request(method, "/x", timeout=timeout)
@@ -310,10 +311,10 @@ async def test_an_answer_that_breaks_off_is_one_clear_error(text: bytes, said: s
 @pytest.mark.parametrize("text", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"])
 async def test_a_server_that_says_nothing_more_meets_the_deadline(text: bytes) -> None:
     async with raw_server(saying(text, then_wait=True)) as url:
-        error = await failing(url, timeout=0.1, method="GET")
+        error = await failing(url, timeout=0.5, method="GET")
     assert error.timed_out
     assert "no complete answer from http://127.0.0.1" in str(error)
-    assert "within 0.1 s" in str(error)
+    assert "within 0.5 s" in str(error)
 
 
 async def test_a_stream_that_falls_silent_meets_the_idle_deadline() -> None:

@@ -96,7 +96,7 @@ async def test_the_initial_events_end_with_a_bookmark_that_says_so(
         pytest.skip(f"streaming lists are on by default since 1.32, this is {version[0]}.{version[1]}")
     await client.create(config_map("a", namespace))
     seen = []
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         async with client.watch(ConfigMap, namespace=namespace, send_initial_events=True) as events:
             async for event in events:
                 assert isinstance(event.object, ConfigMap)
@@ -135,7 +135,7 @@ async def _problem(client: Client, namespace: str) -> ApiError | None:
 
 
 async def _drained(client: Client, namespace: str, **options: Any) -> None:
-    async with asyncio.timeout(20), client.watch(ConfigMap, namespace=namespace, **options) as events:
+    async with asyncio.timeout(60), client.watch(ConfigMap, namespace=namespace, **options) as events:
         async for _ in events:
             pass
 

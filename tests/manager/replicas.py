@@ -16,7 +16,8 @@ from setpoint.client import Client
 from setpoint.models.core_v1 import ConfigMap, Namespace
 
 PROGRAM = Path(__file__).with_name("replica_program.py")
-LEASE, DEADLINE, RETRY = 3.0, 2.2, 0.4
+LEASE, DEADLINE, RETRY = 6.0, 4.5, 0.5
+"""Long enough that a process on a busy machine keeps what it has."""
 
 
 class Turn(NamedTuple):
@@ -74,10 +75,6 @@ class Replica:
             self.stopped_at.append(now)
         self.running.process.send_signal(number)
         return now
-
-    async def exited(self) -> tuple[int, float]:
-        """The exit status, and when it was known."""
-        return await self.running.ended(), asyncio.get_running_loop().time()
 
     def turns(self) -> list[Turn]:
         """Its reconciles. One during which the process was stopped or killed ends there: what that reconcile does

@@ -10,6 +10,7 @@ import signal
 from typing import Any
 
 import pytest
+from tests.programs import DEADLINE
 from tests.tasks import stop
 
 from setpoint.controller import BoundLogger
@@ -202,7 +203,7 @@ async def test_the_server_answers_by_prefix_and_says_what_there_is() -> None:
     server.add("/healthz", health)
     server.add("/metrics", metrics.answer)
     running = asyncio.ensure_future(server.run())
-    await asyncio.wait_for(server.ready.wait(), 5)
+    await asyncio.wait_for(server.ready.wait(), DEADLINE)
     base = f"http://127.0.0.1:{server.port}"
     async with aiohttp.ClientSession() as session:
         async with session.get(f"{base}/healthz/ping") as answer:
@@ -231,10 +232,10 @@ async def test_the_first_signal_asks_and_the_second_does_not() -> None:
 
     with stopping_on_signals(stopped.set, kill=kill):
         signal.raise_signal(signal.SIGTERM)
-        await asyncio.wait_for(stopped.wait(), 5)
+        await asyncio.wait_for(stopped.wait(), DEADLINE)
         assert statuses == []
         signal.raise_signal(signal.SIGINT)
-        await asyncio.wait_for(killed.wait(), 5)
+        await asyncio.wait_for(killed.wait(), DEADLINE)
     assert statuses == [1]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import aiohttp
 import pytest
 from prometheus_client import generate_latest
+from tests.programs import DEADLINE
 
 import setpoint as sp
 from setpoint.apiserver import ApiServer
@@ -653,7 +654,7 @@ async def test_health_and_metrics_over_http() -> None:
         async with made, aiohttp.ClientSession() as session:
             assert made.health_server is not None
             assert made.metrics_server is not None
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(DEADLINE):
                 while made.readyz.problems():  # noqa: ASYNC110 - what a kubelet does, too
                     await asyncio.sleep(0.01)
             health = f"http://127.0.0.1:{made.health_server.port}"

@@ -99,7 +99,7 @@ async def test_who_is_not_trusted_is_not_in_force() -> None:
         target, others = UrlTarget(f"https://{HOST}:{server.port}"), MemoryCertificates().bundle
         with pytest.raises(NotInForce, match=r"to mutate Mykind on create; .* tls: failed to verify certificate"):
             await install(
-                client, SERVED, "mykind", target, bundle=others, samples=[SAMPLE], definitions=True, timeout=0.2
+                client, SERVED, "mykind", target, bundle=others, samples=[SAMPLE], definitions=True, timeout=2.0
             )
 
 

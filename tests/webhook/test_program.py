@@ -16,6 +16,7 @@ from typing import Any
 import aiohttp
 import pytest
 import yaml
+from tests.programs import DEADLINE
 
 from setpoint.apiserver import ApiServer
 from setpoint.cache import InformerFactory
@@ -81,20 +82,21 @@ async def test_the_program_serves_from_files_and_drains_when_told_to(tmp_path: P
     try:
         connector = aiohttp.TCPConnector(ssl=trusting(authority.certificate))
         async with aiohttp.ClientSession(f"https://{HOST}:{port}", connector=connector) as session:
-            for _ in range(300):
-                try:
-                    async with session.get("/readyz") as answer:
-                        assert answer.status == 200
-                        break
-                except aiohttp.ClientConnectorError:
-                    assert program.returncode is None
-                    await asyncio.sleep(0.05)
+            async with asyncio.timeout(DEADLINE):
+                while True:
+                    try:
+                        async with session.get("/readyz") as answer:
+                            assert answer.status == 200
+                            break
+                    except aiohttp.ClientConnectorError:
+                        assert program.returncode is None
+                        await asyncio.sleep(0.05)
             body = encoded(review(document(replicas=4)))
             headers = {"content-type": "application/json"}
             async with session.post(VALIDATE, data=body, headers=headers) as answer:
                 assert (await answer.json())["response"]["status"]["code"] == 422
         os.kill(program.pid, signal.SIGTERM)
-        _, errors = await asyncio.wait_for(program.communicate(), 20)
+        _, errors = await asyncio.wait_for(program.communicate(), DEADLINE)
         assert program.returncode == 0, errors.decode()
     finally:
         if program.returncode is None:
