@@ -132,12 +132,12 @@ class FakeResponse(Response):
         self.status = 200
         self.headers = {}
         self._stream = stream
-        self._idle_timeout = idle_timeout
+        self.idle_timeout = idle_timeout
 
     async def chunks(self) -> AsyncIterator[bytes]:
         while True:
             try:
-                async with asyncio.timeout(self._idle_timeout):
+                async with asyncio.timeout(self.idle_timeout):
                     chunk = await self._stream.next()
             except TimeoutError:
                 raise broken(timed_out=True) from None

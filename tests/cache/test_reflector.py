@@ -115,7 +115,7 @@ async def test_watches_from_the_version_of_the_list() -> None:
     async with running(pod_list([pod("a", version=3)], 10)) as world:
         assert world.sink.names == {"a"}
         first, watch = world.source.asked
-        assert first.version == "0"
+        assert first.version == ""
         assert not first.is_watch
         assert watch.is_watch
         assert watch.version == "10"
@@ -151,6 +151,16 @@ async def test_takes_up_a_closed_watch_at_once_where_it_ended() -> None:
 
 
 @virtual_time
+async def test_the_first_list_is_of_the_newest_state_or_of_any_as_asked() -> None:
+    async with running(pod_list([], 10)) as world:
+        assert [each.version for each in world.source.lists] == [""]
+    async with running(pod_list([], 10), first_list="newest") as world:
+        assert [each.version for each in world.source.lists] == [""]
+    async with running(pod_list([], 10), first_list="any") as world:
+        assert [each.version for each in world.source.lists] == ["0"]
+
+
+@virtual_time
 async def test_a_bookmark_moves_the_place_to_go_on_from() -> None:
     async with running(pod_list([], 10), Stream(bookmark(25), bookmark(25), bookmark(""), close=True)) as world:
         assert [each.version for each in world.source.watches] == ["10", "25"]
@@ -161,7 +171,7 @@ async def test_a_very_short_watch_is_an_error_and_lists_again_after_a_wait() -> 
     async with running(pod_list([], 10), Stream(close=True), pod_list([], 11)) as world:
         assert world.reflector.counters.short_watches == 1
         await advance(2)
-        assert [each.version for each in world.source.lists] == ["0", "10"]
+        assert [each.version for each in world.source.lists] == ["", "10"]
         assert 0.8 <= world.source.lists[1].at < 1.6
 
 
@@ -170,7 +180,7 @@ async def test_relists_at_the_last_version_and_watches_from_there() -> None:
     script = (pod_list([], 10), Stream(event("ERROR", status(500, "InternalError"))), pod_list([], 15))
     async with running(*script) as world:
         await advance(2)
-        assert [each.version for each in world.source.lists] == ["0", "10"]
+        assert [each.version for each in world.source.lists] == ["", "10"]
         assert [each.version for each in world.source.watches] == ["10", "15"]
 
 
@@ -184,7 +194,7 @@ async def test_410_in_a_watch_lists_at_the_last_version_first_and_410_in_that_li
     )
     async with running(*script) as world:
         await advance(2)
-        assert [each.version for each in world.source.lists] == ["0", "10", ""]
+        assert [each.version for each in world.source.lists] == ["", "10", ""]
         assert world.source.lists[1].at == world.source.lists[2].at, "the newest is asked for at once"
         assert world.sink.names == {"b"}
         assert world.reflector.counters.relists == {"expired": 1}
@@ -194,7 +204,7 @@ async def test_410_in_a_watch_lists_at_the_last_version_first_and_410_in_that_li
 async def test_410_as_the_answer_to_a_watch_lists_again() -> None:
     async with running(pod_list([], 10), refusal(410, "Gone"), pod_list([], 20)) as world:
         await advance(2)
-        assert [each.version for each in world.source.lists] == ["0", "10"]
+        assert [each.version for each in world.source.lists] == ["", "10"]
 
 
 TOO_LARGE = (
@@ -212,7 +222,7 @@ async def test_too_large_versions_of_every_age_of_server_list_the_newest() -> No
         script += [Stream(event("ERROR", status(500, "InternalError"))), problem, pod_list([], 30 + 10 * number)]
     async with running(*script) as world:
         await advance(30)
-        assert [each.version for each in world.source.lists] == ["0", "20", "", "30", "", "40", ""]
+        assert [each.version for each in world.source.lists] == ["", "20", "", "30", "", "40", ""]
 
 
 @virtual_time
@@ -283,6 +293,46 @@ async def test_a_silent_stream_is_dead_after_the_idle_deadline_and_taken_up_agai
 
 
 @virtual_time
+async def test_a_silence_of_more_than_two_bookmarks_is_the_end_of_a_watch_where_there_were_any() -> None:
+    first, second = Stream(), Stream()
+    async with running(pod_list([], 10), first, second, idle_timeout=330.0) as world:
+        for version in (11, 12, 13):
+            await advance(60)
+            first.send(bookmark(version))
+        await advance(149)
+        assert len(world.source.watches) == 1
+        await advance(2)
+        assert [each.version for each in world.source.watches] == ["10", "13"]
+        assert world.reflector.counters.ends == {"idle": 1}
+        # it was the server's right to be silent, so this is learned anew
+        await advance(328)
+        assert len(world.source.watches) == 2
+        await advance(2)
+        assert len(world.source.watches) == 3
+
+
+@virtual_time
+async def test_what_was_learned_of_bookmarks_holds_for_the_next_watch_and_never_goes_below_a_minute() -> None:
+    first, second = Stream(bookmark(11)), Stream()
+    async with running(pod_list([], 10), first, second, idle_timeout=330.0) as world:
+        await advance(1)
+        first.close()
+        await advance(59)
+        assert [each.version for each in world.source.watches] == ["10", "11"]
+        await advance(2)
+        assert [each.version for each in world.source.watches] == ["10", "11", "11"]
+        assert world.reflector.counters.ends == {"closed": 1, "idle": 1}
+
+
+@virtual_time
+async def test_a_program_that_waits_for_ever_waits_for_ever() -> None:
+    stream = Stream(bookmark(11))
+    async with running(pod_list([], 10), stream, idle_timeout=None) as world:
+        await advance(10_000)
+        assert len(world.source.watches) == 1
+
+
+@virtual_time
 async def test_a_watch_that_breaks_after_it_has_lived_is_taken_up_and_one_that_breaks_at_once_lists_again() -> None:
     lived, stillborn = Stream(event("ADDED", pod("a", version=12))), Stream()
     lived.fail(broken())
@@ -290,7 +340,7 @@ async def test_a_watch_that_breaks_after_it_has_lived_is_taken_up_and_one_that_b
     async with running(pod_list([], 10), lived, stillborn, pod_list([], 20)) as world:
         assert [each.version for each in world.source.watches] == ["10", "12"]
         await advance(2)
-        assert [each.version for each in world.source.lists] == ["0", "12"]
+        assert [each.version for each in world.source.lists] == ["", "12"]
 
 
 @virtual_time
@@ -374,7 +424,7 @@ async def test_a_failing_list_is_tried_again_for_ever_and_reported() -> None:
         await advance(60)
         assert [type(each).__name__ for each in world.errors] == ["Forbidden", "TransportError", "NotFound"]
         assert world.source.watches[0].version == "3"
-        assert [each.version for each in world.source.lists] == ["0"] * 4
+        assert [each.version for each in world.source.lists] == [""] * 4
 
 
 @virtual_time
@@ -399,7 +449,7 @@ async def test_pages_follow_the_continue_token_without_a_version() -> None:
     ]
     async with running(*pages, page_size=4) as world:
         asked = [(each.version, each.query.get("limit"), each.query.get("continue")) for each in world.source.lists]
-        assert asked == [("0", "4", None), ("", "4", "C1"), ("", "4", "C2")]
+        assert asked == [("", "4", None), ("", "4", "C1"), ("", "4", "C2")]
         assert len(world.sink.names) == 10
 
 
@@ -413,7 +463,7 @@ async def test_a_relist_at_a_version_is_not_paged() -> None:
 @virtual_time
 async def test_relists_are_paged_where_the_server_has_paged_a_list_at_zero() -> None:
     script = [pod_list([], 10, token="C1"), pod_list([], 10), Stream(close=True), pod_list([], 10)]
-    async with running(*script) as world:
+    async with running(*script, first_list="any") as world:
         await advance(2)
         assert [each.query.get("limit") for each in world.source.lists] == ["500", "500", "500"]
 
@@ -430,7 +480,7 @@ async def test_a_page_that_expired_makes_one_full_list_at_the_same_version() -> 
     async with running(*script, page_size=4) as world:
         await advance(2)
         asked = [(each.version, each.query.get("limit")) for each in world.source.lists]
-        assert asked == [("0", "4"), ("10", "4"), ("", "4"), ("10", None)]
+        assert asked == [("", "4"), ("10", "4"), ("", "4"), ("10", None)]
         assert world.sink.names == {"a"}
 
 

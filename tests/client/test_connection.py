@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import socket
 import ssl
 import tracemalloc
 import zlib
@@ -11,15 +12,28 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.programs import DEADLINE
 
-from setpoint.client import ApiError, Client, ClientConfig, HttpTransport, RetryPolicy, StaticToken, TransportError
+from setpoint.client import (
+    ApiError,
+    Client,
+    ClientConfig,
+    HttpTransport,
+    InProcessTransport,
+    Request,
+    RetryPolicy,
+    StaticToken,
+    TransportError,
+)
 from setpoint.client.connection import Broken, Connection
 from setpoint.client.dial import Dialer
+from setpoint.testing import virtual_time
+from setpoint.webhook.http_head import HttpRequest
 
 from .certificates import make, server_context
 from .conftest import Answer, Server, Thing, answer, listening
@@ -526,3 +540,82 @@ async def test_gzip_in_thousands_of_parts_is_unpacked_in_time_or_refused() -> No
         assert turns > len(parts) >> 17
         with pytest.raises(TransportError, match="its gzip is empty, again and again"):
             await client.request("GET", "/empty")
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_KEEPCNT"), reason="the system has no such options")
+async def test_a_connection_into_nowhere_is_noticed_by_the_system_after_a_minute() -> None:
+    async with listening(Server(lambda request: OK)) as url:
+        connection = await Dialer(ClientConfig(server=url), None).dial(lambda connection: None)
+        raw = connection.transport.get_extra_info("socket")
+        assert raw.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        idle, every, times = (
+            raw.getsockopt(socket.IPPROTO_TCP, getattr(socket, name))
+            for name in ("TCP_KEEPIDLE", "TCP_KEEPINTVL", "TCP_KEEPCNT")
+        )
+        assert idle + every * times == 60
+        connection.abort()
+        await connection.lost
+
+
+@virtual_time
+async def test_how_long_a_stream_may_be_silent_can_be_changed_while_it_is_read() -> None:
+    async def body() -> AsyncIterator[bytes]:
+        yield b"a"
+        yield b"b"
+        await asyncio.Event().wait()
+
+    class Given(NamedTuple):
+        status: int
+        headers: dict[str, str]
+        body: AsyncIterator[bytes]
+
+    async def handle(request: Request) -> Given:
+        return Given(200, {}, body())
+
+    transport, loop = InProcessTransport(handle), asyncio.get_running_loop()
+    async with transport.send(Request("GET", "/x", timeout=None, idle_timeout=300)) as response:
+        assert response.idle_timeout == 300
+        chunks = response.chunks()
+        assert await anext(chunks) == b"a"
+        response.idle_timeout = 10
+        assert await anext(chunks) == b"b"
+        before = loop.time()
+        with pytest.raises(TransportError, match="sent nothing for 10 s"):
+            await anext(chunks)
+        assert loop.time() - before == 10
+
+
+async def test_how_long_a_stream_may_be_silent_can_be_changed_over_http() -> None:
+    held = asyncio.Event()
+
+    async def body() -> AsyncIterator[bytes]:
+        yield b"a"
+        await held.wait()
+
+    async with (
+        listening(Server(lambda request: Answer(body=body()))) as url,
+        Client.from_config(ClientConfig(server=url)) as client,
+        client.stream("GET", "/x", idle_timeout=300) as response,
+    ):
+        chunks = response.chunks()
+        assert await anext(chunks) == b"a"
+        response.idle_timeout = 0.01
+        try:
+            with pytest.raises(TransportError, match=r"sent nothing for 0\.01 s"):
+                await anext(chunks)
+        finally:
+            held.set()
+
+
+def test_what_is_shown_of_a_request_holds_no_secrets() -> None:
+    request = Request(
+        "POST",
+        "/api/v1/namespaces/default/secrets",
+        (("command", "hunter2"), ("dryRun", "All")),
+        {"authorization": "Bearer hunter2"},
+        b'{"data":{"password":"hunter2"}}',
+    )
+    assert repr(request) == "Request(POST /api/v1/namespaces/default/secrets?command&dryRun, 31 bytes)"
+    assert "hunter2" not in str([request])
+    assert repr(Request("GET", "/livez")) == "Request(GET /livez)"
+    assert repr(HttpRequest("POST", "/x", {"authorization": "Bearer hunter2"})) == "HttpRequest(POST /x)"

@@ -280,11 +280,13 @@ async def test_functions_that_do_not_wait_are_answered_at_once() -> None:
 
 
 @pytest.mark.parametrize("key", ["", "a b", "prefix.example.com/a", "x" * 64])
-async def test_an_audit_annotation_that_would_be_passed_over_is_a_defect(key: str) -> None:
+async def test_an_audit_annotation_that_would_be_passed_over_is_a_defect(
+    key: str, caplog: pytest.LogCaptureFixture
+) -> None:
     admission = Admission(Mykind).validates(lambda mykind, review: review.audit(key, "x"))
     reply = await Webhooks(admission).handle_review(VALIDATE, encoded(review(document())))
     assert reply.status == 500
-    assert f"audit annotation {key!r}: " in json.loads(reply.body)["message"]
+    assert f"audit annotation {key!r}: " in caplog.text
 
 
 ADMISSION = "AdmissionReview of admission.k8s.io/v1"
@@ -359,10 +361,60 @@ async def test_a_defect_is_no_verdict_and_takes_nothing_down(caplog: pytest.LogC
     webhooks = Webhooks(Admission(Mykind).validates(broken).defaults(fill), metrics=metrics)
     reply = await webhooks.handle_review(VALIDATE, encoded(review(document())))
     assert reply.status == 500
-    assert json.loads(reply.body)["message"] == "the webhook failed: KeyError: 'oops'"
+    assert json.loads(reply.body)["message"] == "the webhook failed; its log says why"
     assert metrics.panics == 1
     assert "oops" in caplog.text
     assert (await answer(webhooks, MUTATE, review(document())))["allowed"] is True
+
+
+class Boom(BaseException):
+    """As some libraries end what they can't stop otherwise."""
+
+
+@pytest.mark.parametrize("waits", [False, True])
+@pytest.mark.parametrize(
+    "problem",
+    [
+        Boom("hunter2"),
+        SystemExit("hunter2"),
+        asyncio.CancelledError("hunter2"),
+        BaseExceptionGroup("hunter2", [Boom("hunter2")]),
+        ValueError("hunter2"),
+    ],
+    ids=lambda problem: type(problem).__name__,
+)
+async def test_whatever_a_function_raises_is_answered_and_its_text_is_for_the_log(
+    problem: BaseException, waits: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(mykind: Mykind) -> None:
+        if waits:
+            await asyncio.sleep(0)
+        raise problem
+
+    metrics = WebhookMetrics()
+    webhooks = Webhooks(Admission(Mykind).validates(broken).defaults(fill), metrics=metrics)
+    reply = await webhooks.handle_review(VALIDATE, encoded(review(document())))
+    assert reply.status == 500
+    assert b"hunter2" not in reply.body
+    assert "hunter2" in caplog.text
+    assert metrics.panics == 1
+    assert (await answer(webhooks, MUTATE, review(document())))["allowed"] is True
+
+
+async def test_a_request_whose_own_task_is_cancelled_ends_as_cancelled() -> None:
+    begun = asyncio.Event()
+
+    async def waiting(mykind: Mykind) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    webhooks = Webhooks(Admission(Mykind).validates(waiting))
+    task = asyncio.create_task(webhooks.handle_review(VALIDATE, encoded(review(document()))))
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert webhooks.metrics.panics == 0
 
 
 def fill(mykind: Mykind) -> None:

@@ -16,6 +16,7 @@ from setpoint.cache.intake import Transform
 from setpoint.cache.lister import AnySelector
 from setpoint.cache.metrics import InformerMetrics
 from setpoint.cache.record import version_number
+from setpoint.cache.reflector import FirstList
 from setpoint.cache.scope import Scope
 from setpoint.cache.shared import SharedInformer
 from setpoint.cache.source import Source
@@ -49,6 +50,16 @@ class InformerFactory:
     never) for all handlers that are not. ``sync_timeout`` (seconds, default 120) bounds `wait_for_cache_sync`.
     ``random`` draws the jitter. ``metrics`` is an `InformerMetrics` to be registered in a Prometheus registry.
     The client's writes are noted, if it tells of them, so that `caught_up` can wait for them.
+
+    ``idle_timeout`` (seconds) is how long a watch may be silent before it is taken for dead; once the server has sent
+    bookmarks, two and a half of the gaps between them, if that is less: 150 s with a kube-apiserver.
+
+    ``first_list`` matters where the server can't stream lists (before Kubernetes 1.32, or where that is switched off).
+    ``"newest"`` is the state at the time of the request: what this program saw before it was restarted, or another one
+    wrote, is there. A server before 1.31 reads all objects of the collection from etcd for it, in pages of 500; later
+    ones ask etcd for its revision, and answer from memory. ``"any"`` is answered from memory by every server, at once
+    and without etcd, but may be older than what was seen before: a controller that acts on what is *not* there can do
+    harm then. It is for collections so large, in clusters so busy, that etcd can't bear the restart of a program.
     """
 
     def __init__(
@@ -66,6 +77,7 @@ class InformerFactory:
         min_watch_timeout: float = 300.0,
         bookmarks: bool = True,
         idle_timeout: float | None = 330.0,
+        first_list: FirstList = "newest",
     ) -> None:
         self._client = client
         self._resync = resync
@@ -79,6 +91,7 @@ class InformerFactory:
             "min_watch_timeout": min_watch_timeout,
             "bookmarks": bookmarks,
             "idle_timeout": idle_timeout,
+            "first_list": first_list,
         }
         self._shared: dict[Hashable, SharedInformer] = {}
         self._followed: dict[GroupVersionResource, list[SharedInformer]] = {}

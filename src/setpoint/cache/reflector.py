@@ -9,12 +9,14 @@ import asyncio
 import logging
 from collections.abc import Callable
 from random import Random
+from typing import Literal
 
 from setpoint.cache.backoff import Backoff
 from setpoint.cache.counters import Counters
 from setpoint.cache.errors import WatchBroken, is_expired, is_refused, is_too_large
 from setpoint.cache.frames import TYPES, ends_list, mark_of, split_event, status_of
 from setpoint.cache.lists import ListSplitter, check_list
+from setpoint.cache.rhythm import Rhythm
 from setpoint.cache.sink import Sink
 from setpoint.cache.source import Source
 from setpoint.client.errors import ApiError, Gone, TooManyRequests, error_from_status
@@ -30,6 +32,9 @@ IDLE_TIMEOUT = 330.0
 INITIAL_EVENTS_TIMEOUT = 30.0
 VERY_SHORT = 1.0
 _YIELD_BYTES = 1 << 20
+
+FirstList = Literal["newest", "any"]
+"""What the first list of a collection asks for."""
 
 
 class _Initial:
@@ -60,15 +65,17 @@ class Reflector:
 
     *Rules*
 
-    - The first list asks for version ``0`` (whatever the server has at hand), later ones for the last version seen, so
-      that time never goes back. After 410 or "too large resource version" to a **list**, the next asks for ``""``, the
-      newest there is. 410 to a **watch** lists at the last version first.
+    - The first list asks for the newest there is, later ones for the last version seen, so that time never goes back,
+      also not across a restart of this program. (``first_list="any"`` asks for version ``0``, whatever the server has
+      at hand, as client-go does; see `InformerFactory` for what either costs.) After 410 or "too large resource
+      version" to a **list**, the next asks for the newest. 410 to a **watch** lists at the last version first.
     - 429 and refused connections to a watch try the watch again; they never list.
     - A watch that ends in the ordinary way is taken up again at once where it ended; so is one that broke after it had
       lived. One that ended within a second without a change is an error: the collection is listed again, after a wait.
     - Waits are those of `Backoff`.
     - Each watch asks the server to end it after a random time between one and two ``min_watch_timeout`` (at least 5
-      minutes). A stream without a byte for ``idle_timeout`` is dead and taken up again.
+      minutes). A stream without a byte for ``idle_timeout``, or for as long as `Rhythm` gives it where the server sends
+      bookmarks, is dead and taken up again.
     - Without ``bookmarks`` the server is not asked for any, so a watch over a quiet collection costs nothing; when it
       ends, the version to go on from may be too old by then, which takes a list. ``idle_timeout`` has to be None.
     - Lists are streamed (``sendInitialEvents``) where the server can; if it refuses, or is silent for 30 seconds, this
@@ -94,6 +101,7 @@ class Reflector:
         min_watch_timeout: float = MIN_WATCH_TIMEOUT,
         bookmarks: bool = True,
         idle_timeout: float | None = IDLE_TIMEOUT,
+        first_list: FirstList = "newest",
         backoff: Backoff | None = None,
         on_error: Callable[[Exception], None] | None = None,
     ) -> None:
@@ -111,6 +119,8 @@ class Reflector:
         self._min_watch_timeout = max(min_watch_timeout, MIN_WATCH_TIMEOUT)
         self._bookmarks = bookmarks
         self._idle_timeout = idle_timeout
+        self._rhythm = Rhythm(idle_timeout)
+        self._first_version = "" if first_list == "newest" else "0"
         self._backoff = backoff if backoff is not None else Backoff(random)
         self._on_error = on_error
         self.failing = False
@@ -146,7 +156,7 @@ class Reflector:
     # -- lists ---------------------------------------------------------------------------------------------------------
 
     async def _list(self) -> None:
-        version = "" if self._unavailable else (self.last_resource_version or "0")
+        version = "" if self._unavailable else (self.last_resource_version or self._first_version)
         try:
             await self._list_at(version)
         except (ApiError, TransportError) as problem:
@@ -299,14 +309,17 @@ class Reflector:
                 self._path,
                 query=tuple(query),
                 accept=self._accept,
-                idle_timeout=self._idle_timeout,
+                idle_timeout=self._rhythm.silence,
                 verb="watch",
             ) as response:
                 self.failing = False
+                self._rhythm.begin(loop.time())
                 try:
                     async with deadline:
                         await self._follow(response, version, initial, deadline)
                 except TransportError as problem:
+                    if problem.timed_out:
+                        self._rhythm.forget()
                     listing = initial is not None and not initial.complete
                     if not listing and (self.last_resource_version != before or loop.time() - started >= VERY_SHORT):
                         raise _StreamBroke(problem) from problem
@@ -364,6 +377,8 @@ class Reflector:
                     if initial is None:
                         self.last_resource_version = seen
                         sink.bookmark(seen)
+                        self._rhythm.bookmark(loop.time())
+                        response.idle_timeout = self._rhythm.silence
                     elif ends_list(metadata):
                         sink.finish(seen)
                         self.last_resource_version = seen

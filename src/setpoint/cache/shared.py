@@ -10,7 +10,7 @@ from setpoint.cache.barriers import Barriers
 from setpoint.cache.errors import InformerStopped
 from setpoint.cache.intake import Intake, Item, UnexpectedKind
 from setpoint.cache.record import version_number, version_of
-from setpoint.cache.reflector import Reflector
+from setpoint.cache.reflector import FirstList, Reflector
 from setpoint.cache.registration import HandlerRegistration, Heads
 from setpoint.cache.replacement import Replacement
 from setpoint.cache.scope import Scope
@@ -42,6 +42,7 @@ class SharedInformer:
         min_watch_timeout: float = 300.0,
         bookmarks: bool = True,
         idle_timeout: float | None = 330.0,
+        first_list: FirstList = "newest",
     ) -> None:
         self.scope = scope
         self.store = Store(
@@ -66,6 +67,7 @@ class SharedInformer:
             min_watch_timeout=min_watch_timeout,
             bookmarks=bookmarks,
             idle_timeout=idle_timeout,
+            first_list=first_list,
             on_error=self._on_error,
         )
         self.registrations: list[HandlerRegistration] = []

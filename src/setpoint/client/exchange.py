@@ -50,7 +50,7 @@ class Exchange:
 class HttpResponse(Response):
     """An answer that comes over a `Connection`. Several headers of one name are one, separated by commas."""
 
-    __slots__ = ("_connection", "_deadline", "_request", "_transport", "headers", "status")
+    __slots__ = ("_connection", "_deadline", "_request", "_transport", "headers", "idle_timeout", "status")
 
     def __init__(
         self, transport: HttpTransport, request: Request, connection: Connection, deadline: float | None
@@ -59,14 +59,17 @@ class HttpResponse(Response):
         self._request = request
         self._connection = connection
         self._deadline = deadline
+        self.idle_timeout = request.idle_timeout
         self.status = connection.status
         self.headers = connection.headers
 
     async def read(self, limit: int = MAX_BODY) -> bytes:
         try:
-            body = await self._connection.rest(limit, self._deadline, self._request.idle_timeout)
+            body = await self._connection.rest(limit, self._deadline, self.idle_timeout)
         except (Broken, Late) as problem:
-            raise self._transport.explained(problem, self._request, self._deadline, body=True) from None
+            raise self._transport.explained(
+                problem, self._request, self._deadline, idle=self.idle_timeout, body=True
+            ) from None
         if len(body) > limit:
             raise too_long(limit)
         return await self._unpacked(body, limit) if self._encoding else body
@@ -90,9 +93,11 @@ class HttpResponse(Response):
         unpacking = self._unpacking() if self._encoding else None
         while True:
             try:
-                chunk = await self._connection.chunk(self._deadline, self._request.idle_timeout)
+                chunk = await self._connection.chunk(self._deadline, self.idle_timeout)
             except (Broken, Late) as problem:
-                raise self._transport.explained(problem, self._request, self._deadline, body=True) from None
+                raise self._transport.explained(
+                    problem, self._request, self._deadline, idle=self.idle_timeout, body=True
+                ) from None
             if unpacking is None:
                 if not chunk:
                     return

@@ -140,24 +140,28 @@ class HttpTransport(Transport):
                 if connection.exchanges > 1 and not connection.heard and request.method in ("GET", "HEAD"):
                     connection = pool.take()
                     continue
-                raise self.explained(problem, request, deadline) from None
+                raise self.explained(problem, request, deadline, idle=request.idle_timeout) from None
             except Late as problem:
-                raise self.explained(problem, request, deadline) from None
+                raise self.explained(problem, request, deadline, idle=request.idle_timeout) from None
             except BaseException:
                 connection.abort()
                 raise
             return connection
 
     def explained(
-        self, problem: Broken | Late, request: Request, deadline: float | None, *, body: bool = False
+        self,
+        problem: Broken | Late,
+        request: Request,
+        deadline: float | None,
+        *,
+        idle: float | None,
+        body: bool = False,
     ) -> TransportError:
-        """``problem`` in words that say what was asked of whom."""
+        """``problem`` in words that say what was asked of whom. ``idle`` is the idle timeout that held."""
         asked = f"{request.method} {request.path}"
         if isinstance(problem, Late):
-            if request.idle_timeout is not None and (
-                deadline is None or asyncio.get_running_loop().time() < deadline - 0.001
-            ):
-                text = f"{asked}: {self.shown} sent nothing for {request.idle_timeout:g} s"
+            if idle is not None and (deadline is None or asyncio.get_running_loop().time() < deadline - 0.001):
+                text = f"{asked}: {self.shown} sent nothing for {idle:g} s"
             else:
                 text = late(self.shown, request)
             return TransportError(text, sent=True, timed_out=True)

@@ -82,6 +82,7 @@ class _InProcessResponse(Response):
         self._transport = transport
         self._request = request
         self._deadline = deadline
+        self.idle_timeout = request.idle_timeout
         self._body: bytes | AsyncIterator[bytes] = answer.body
         self.status = answer.status
         self.headers = answer.headers
@@ -101,12 +102,14 @@ class _InProcessResponse(Response):
                 yield body
             return
         loop = asyncio.get_running_loop()
-        idle = self._request.idle_timeout
-        what = f"{self._request.method} {self._request.path}"
-        what += " sent nothing for so long" if idle is not None else ": the answer did not end in time"
+        asked = f"{self._request.method} {self._request.path}"
         waits = self._transport._waits
         while True:
             deadline = self._deadline
+            idle = self.idle_timeout
+            what = (
+                f"{asked}: the answer did not end in time" if idle is None else f"{asked} sent nothing for {idle:g} s"
+            )
             if idle is not None:
                 deadline = min(deadline or float("inf"), loop.time() + idle)
             try:

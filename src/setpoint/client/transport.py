@@ -38,7 +38,7 @@ class TransportError(Exception):
         self.timed_out = timed_out
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Request:
     """One request as it goes to a transport.
 
@@ -59,12 +59,21 @@ class Request:
     idle_timeout: float | None = None
     allowed: Callable[[], None] | None = field(default=None, compare=False, repr=False)
 
+    def __repr__(self) -> str:
+        """What is asked for, without what may be secret: values of the query (a command), headers, the body."""
+        names = "&".join(name for name, _ in self.query)
+        size = f", {len(self.body)} bytes" if self.body is not None else ""
+        return f"Request({self.method} {self.path}{'?' if names else ''}{names}{size})"
+
 
 class Response(ABC):
     """An answer whose head has come. Get it from ``async with transport.send(request) as response``."""
 
     status: int
     headers: Mapping[str, str]
+    idle_timeout: float | None = None
+    """Seconds without a byte after which reading ends in a `TransportError`; at first the request's. It may be changed
+    between two reads."""
 
     @abstractmethod
     def chunks(self) -> AsyncIterator[bytes]:

@@ -175,7 +175,9 @@ class HttpConnection(asyncio.BufferedProtocol):
             self._deadline = None
             try:
                 answer = self._service.answer(request, body)
-            except Exception:  # noqa: BLE001 - logged, and told to the client
+            except KeyboardInterrupt:
+                raise
+            except BaseException:  # noqa: BLE001 - logged, and answered
                 self._reply(self._failed(), method)
                 return
             if isinstance(answer, Reply):
@@ -189,12 +191,13 @@ class HttpConnection(asyncio.BufferedProtocol):
     async def _wait_for(self, answer: Awaitable[Reply], method: str) -> None:
         try:
             reply = await answer
-        except asyncio.CancelledError:
-            self._closing = True
-            if self._transport is not None:
-                self._transport.abort()
-            raise
-        except Exception:  # noqa: BLE001 - logged, and told to the client
+        except BaseException as problem:
+            task = asyncio.current_task()
+            if isinstance(problem, KeyboardInterrupt | GeneratorExit) or (task is not None and task.cancelling()):
+                self._closing = True
+                if self._transport is not None:
+                    self._transport.abort()
+                raise
             reply = self._failed()
         finally:
             self.task = None

@@ -23,6 +23,10 @@ class HttpRequest(NamedTuple):
     target: str
     headers: dict[str, str]
 
+    def __repr__(self) -> str:
+        """Without headers: there are tokens in them."""
+        return f"HttpRequest({self.method} {self.target})"
+
 
 class Malformed(Exception):
     """This is no HTTP that is understood here; ``status`` is how to answer."""

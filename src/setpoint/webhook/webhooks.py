@@ -76,8 +76,9 @@ class Webhooks:
     *Guarantees*
 
     - What is wrong with a request is answered (400, 404, or a review that refuses), never raised.
-    - An exception in a function, or a passed deadline, is an answer of 500 or 504, so that the webhook's failure policy
-      decides; it is logged and counted, and other requests notice nothing.
+    - An exception in a function (of any kind, `SystemExit` too), or a passed deadline, is an answer of 500 or 504, so
+      that the webhook's failure policy decides. It is logged and counted, other requests notice nothing, and the caller
+      is not told what it says.
     - One server serves many replicas' worth of requests in any order: nothing is remembered between two.
 
     *Caveats*: functions share one event loop; one that computes for long without awaiting holds up all others.
@@ -166,7 +167,9 @@ class Webhooks:
             work.send(None)
         except StopIteration as done:
             reply: Reply = done.value
-        except Exception as problem:  # noqa: BLE001 - logged, counted, and told to the caller
+        except KeyboardInterrupt:
+            raise
+        except BaseException as problem:  # noqa: BLE001 - logged, counted, and answered
             reply = self._defect(place, problem)
         else:  # it has let others go first
             return self._within(place, _rest_of(work), start, self._limit(query, timeout))
@@ -193,17 +196,21 @@ class Webhooks:
                 reply = failed(504, "Timeout", f"the webhook found no answer within {limit:g} s{self._unsynced(place)}")
             code = reply.status
             return reply
-        except Exception as problem:  # noqa: BLE001 - logged, counted, and told to the caller
+        except BaseException as problem:
+            task = asyncio.current_task()
+            if isinstance(problem, KeyboardInterrupt | GeneratorExit) or (task is not None and task.cancelling()):
+                raise
             return self._defect(place, problem)
         finally:
             counts.in_flight -= 1
             counts.finished(code, loop.time() - start)
 
-    def _defect(self, place: str, problem: Exception) -> Reply:
-        """A function's defect fails its own request and no other."""
+    def _defect(self, place: str, problem: BaseException) -> Reply:
+        """A function's defect fails its own request and no other. What it says is for the log: whoever asked may be
+        anybody, and there may be secrets in it."""
         self.metrics.panics += 1
         logger.error("a function failed", exc_info=problem, extra={"fields": {"webhook": place}})
-        return failed(500, "InternalError", f"the webhook failed: {type(problem).__name__}: {problem}")
+        return failed(500, "InternalError", "the webhook failed; its log says why")
 
     def _admitter(
         self, admission: Admission[Any], role: Role, reads: DeclaredReads
