@@ -50,6 +50,7 @@ __all__ = ["ApiServer"]
 
 _log = logging.getLogger(__name__)
 
+BOOKMARK_PERIOD: Final = 60.0
 Handler = Callable[[Call], Response]
 _OBJECT: Final[dict[str, tuple[str, Handler]]] = {
     "GET": ("get", get),
@@ -83,7 +84,8 @@ class ApiServer:
     ``storage``: where the objects are; memory unless said otherwise. It is closed with the server. ``now`` gives the
     wall-clock time for timestamps, ``random`` is the source of names and uids. ``admin``: who makes requests that come
     without a user. ``webhook_caller`` reaches webhooks; unless said otherwise over HTTPS, where a ``url`` is given (a
-    ``service`` leads nowhere here without a resolver). It is closed with the server.
+    ``service`` leads nowhere here without a resolver). It is closed with the server. ``bookmark_period``: seconds
+    between the bookmarks of a watch.
 
     *Guarantees*: what a kube-apiserver promises about resource versions, conflicts, watches and lists. A write is
     stored (see the storage for how safely) before it is answered or seen by any watch, and after everything that can
@@ -105,6 +107,7 @@ class ApiServer:
         random: Random | None = None,
         admin: UserInfo = SYSTEM_ADMIN,
         webhook_caller: WebhookCaller | None = None,
+        bookmark_period: float = BOOKMARK_PERIOD,
     ) -> None:
         self.storage: Storage = storage if storage is not None else MemoryStorage()
         self.now = now or _utc_now
@@ -112,6 +115,7 @@ class ApiServer:
         self.token_secret = self.random.randbytes(32) if random is not None else secrets.token_bytes(32)
         self.admin = admin
         self.webhook_caller: WebhookCaller = webhook_caller if webhook_caller is not None else HttpCaller()
+        self.bookmark_period = bookmark_period
         self.hooks = Hooks(self.storage)
         self.turn: Turn | None = None
         """Of the request that is worked on right now, if it waits for webhooks."""

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Watch", "watch"]
 
-BOOKMARK_PERIOD = 60.0
 MIN_TIMEOUT = 1800.0
 """Seconds that a watch without ``timeoutSeconds`` lasts at least; up to twice as long, so that not all end at once."""
 _BATCH = 500
@@ -98,7 +97,8 @@ class Watch:
         end = loop.time() + self._timeout()
         timers = [loop.call_at(end, self._wake.set)]
         bookmarks = self._options.allow_bookmarks
-        next_bookmark = loop.time() + BOOKMARK_PERIOD
+        period = self._call.server.bookmark_period
+        next_bookmark = loop.time() + period
         try:
             for start in range(0, len(self._initial), _BATCH):
                 records = self._initial[start : start + _BATCH]
@@ -130,7 +130,7 @@ class Watch:
                         yield self._bookmark()
                     return
                 if bookmarks and now >= next_bookmark:
-                    next_bookmark = now + BOOKMARK_PERIOD
+                    next_bookmark = now + period
                     yield self._bookmark()
                     continue
                 if bookmarks:

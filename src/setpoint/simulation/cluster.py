@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client
@@ -16,6 +16,11 @@ from setpoint.testing.trouble import NotSettled, restless_keys
 
 if TYPE_CHECKING:
     from setpoint.simulation.world import World
+
+
+FOREVER: Final = 1e9
+"""Seconds. Bookmarks, and ends of watches for no other reason than time, come by faults only: they would make every
+virtual hour cost as much as the whole scenario."""
 
 
 class SimulatedCluster(Cluster):
@@ -29,7 +34,11 @@ class SimulatedCluster(Cluster):
         super().__init__(world.setup.controllers(), **options)
         self._world = world
         self.server = ApiServer(
-            storage=world.history, now=world.now, random=Random(options.get("seed", 0) + 1), webhook_caller=self._local
+            storage=world.history,
+            now=world.now,
+            random=Random(options.get("seed", 0) + 1),
+            webhook_caller=self._local,
+            bookmark_period=FOREVER,
         )
 
     @property

@@ -17,6 +17,7 @@ from typing import Final, NoReturn
 import msgspec
 
 from setpoint.simulation.plan import Plan
+from setpoint.simulation.rehearsal import rehearse
 from setpoint.simulation.result import Finding, Options, Result, decode, encode
 from setpoint.simulation.setup import Setup
 from setpoint.simulation.single import run_here, silent, story
@@ -166,6 +167,7 @@ class _Zygote:
             _be_silent()
             signal.signal(signal.SIGINT, signal.SIG_DFL)
             with silent():
+                rehearse(self._setup)
                 result = story(self._setup, self._choose)
             _write(self._results, b"R", encode(result))  # this is a forked process
             code = 0

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 LATENCY: Final = 0.001
 """Seconds that a request is under way, so that others' work can come in between."""
+_FOREVER: Final = str(10**9)
 ASIDE: Final = frozenset({"events", "events.events.k8s.io", "leases.coordination.k8s.io"})
 """Requests about these are the framework's own: reports and elections."""
 
@@ -169,6 +170,8 @@ class Wire:
                 422, "Invalid", "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the "
                 "WatchList feature gate is enabled",
             )  # fmt: skip
+        query = [pair for pair in request.query if pair[0] != "timeoutSeconds"]
+        request = replace(request, query=(*query, ("timeoutSeconds", _FOREVER)), idle_timeout=None)
         await asyncio.sleep(LATENCY)
         answer = await self.world.server.handle(request)
         if isinstance(answer.body, bytes):

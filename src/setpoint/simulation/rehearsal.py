@@ -1,0 +1,55 @@
+"""Rehearsal: a run of no interest, after which nothing is done for the first time any more."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from setpoint.controller import Context, Controller, Outcome, done
+from setpoint.meta import DecodeError, decode
+from setpoint.models.apps_v1 import Deployment
+from setpoint.models.core_v1 import ConfigMap, Container, Pod, PodSpec, Secret
+from setpoint.simulation.plan import Plan, fault
+from setpoint.simulation.result import Options
+from setpoint.simulation.setup import Setup
+from setpoint.simulation.single import run_here
+from setpoint.testing.clusters import Cluster
+
+
+def rehearse(setup: Setup) -> None:
+    """Fills caches and imports what is imported when it is first needed: a forked process would do so each time.
+
+    The user's own code is not run: whatever it remembers is to begin with every run.
+    """
+    run_here(Setup(scenario=_scenario, factory=_factory), Plan((fault("restart", "step 1"),)), Options())
+    for controller in setup.controllers():
+        for watch in controller.watched:
+            with suppress(DecodeError):  # it is made even if there is nothing that it could read
+                decode(watch.kind, b"{}")
+
+
+async def _scenario(cluster: Cluster) -> None:
+    await cluster.apply(ConfigMap.named("one", "default", data={"a": "b"}))
+    await cluster.settle()
+    await cluster.apply(ConfigMap.named("one", "default", data={"a": "c"}))
+    await cluster.settle()
+    await cluster.delete(await cluster.get(ConfigMap, "one"))
+    await cluster.settle()
+
+
+def _factory() -> list[Controller[ConfigMap]]:
+    async def reconcile(config: ConfigMap, ctx: Context) -> Outcome:
+        spec = PodSpec(containers=[Container(name="main", image="none")])
+        pods = await ctx.keep(Pod, [Pod.named(f"{config.name}-{letter}", spec=spec) for letter in config.data.values()])
+        for pod in pods:
+            if "a" not in pod.annotations:
+                await ctx.patch(pod, {"metadata": {"annotations": {"a": "b"}}})
+        if await ctx.get(Secret, config.name) is None:
+            await ctx.create(Secret.named(config.name))
+        await ctx.apply(Secret.named(f"{config.name}-2", string_data=config.data))
+        return done()
+
+    async def finalize(config: ConfigMap, ctx: Context) -> None:
+        await ctx.client.list(Pod, namespace=config.namespace)
+
+    made = Controller(ConfigMap, reconcile).owns(Pod).owns(Secret).reads(Deployment)
+    return [made.finalize(finalize, name="rehearsal.setpoint.io/configmap")]
