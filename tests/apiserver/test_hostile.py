@@ -6,7 +6,18 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from tests.apiserver.harness import APPLY, JSON_PATCH, MAPS, Api, config_map, serving
+from tests.apiserver.harness import (
+    APPLY,
+    DEPLOYMENTS,
+    JSON_PATCH,
+    MAPS,
+    PODS,
+    Api,
+    config_map,
+    deployment,
+    pod,
+    serving,
+)
 
 from setpoint.apiserver.yaml_body import parse_yaml
 
@@ -143,6 +154,29 @@ async def test_numbers_are_those_of_go(api: Api, number: str) -> None:
 async def test_a_token_request_is_checked(api: Api, spec: Any, field: str) -> None:
     (await api.post(ACCOUNTS, {"metadata": {"name": "robot"}})).ok()
     (await api.post(f"{ACCOUNTS}/robot/token", {"spec": spec})).failed(400, "BadRequest", field)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [
+        (f"{DEPLOYMENTS}/web/scale", {"metadata": {"resourceVersion": True}}, "resourceVersion"),
+        (f"{DEPLOYMENTS}/web/scale", {"metadata": {"uid": []}}, "uid"),
+        (f"{DEPLOYMENTS}/web/scale", {"spec": {"replicas": "3"}}, "replicas"),
+        (f"{PODS}/web/eviction", {"metadata": {"name": []}}, "name"),
+        (f"{PODS}/web/eviction", {"deleteOptions": []}, "deleteOptions"),
+        (f"{PODS}/web/binding", {"target": {"name": {}}}, "name"),
+        (f"{PODS}/web/binding", {"target": {"name": "a"}, "metadata": {"labels": []}}, "labels"),
+    ],
+)
+async def test_documents_that_are_never_stored_are_checked_too(
+    api: Api, path: str, body: dict[str, Any], field: str
+) -> None:
+    (await api.post(DEPLOYMENTS, deployment())).ok()
+    (await api.post(PODS, pod())).ok()
+    send = api.put if path.endswith("scale") else api.post
+    (await send(path, body)).failed(400, "BadRequest", field)
+    if path.endswith("scale"):
+        (await api.patch(path, body)).failed(400, "BadRequest", field)
 
 
 @pytest.mark.parametrize("path", ["", "*", "example.com:443", "api/v1/pods"])

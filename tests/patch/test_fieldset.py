@@ -79,7 +79,7 @@ def test_paths_print_as_in_conflicts() -> None:
 
 @pytest.mark.parametrize("bad", [{"x": {}}, {"q:1": {}}, {"k:[1]": {}}, {"v:{": {}}, {"i:x": {}}, {"f:a": 1}])
 def test_malformed_fields_are_refused(bad: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=r"managed fields|invalid literal"):
+    with pytest.raises(ValueError, match="managed fields"):
         FieldSet.from_fields_v1(bad)
 
 

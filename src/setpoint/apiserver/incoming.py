@@ -11,16 +11,18 @@ from typing import Any, Final
 import msgspec
 
 from setpoint.apiserver.body import check_size, decode_text, media_type, parse_document
+from setpoint.apiserver.builtin import built_in_schemas
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.errors import ApiStatusError, bad_request, invalid
 from setpoint.apiserver.metadata import clean
 from setpoint.apiserver.registry import Served
 from setpoint.apiserver.typing_check import type_errors
-from setpoint.meta import GroupKind, GroupVersion
-from setpoint.schema import ErrorType, FieldError, apply_defaults, drop_nulls, prune
+from setpoint.meta import GroupKind, GroupVersion, GroupVersionKind
+from setpoint.models import definition_name
+from setpoint.schema import ErrorType, FieldError, apply_defaults, drop_nulls, prune, validate
 from setpoint.schema.errors import OMITTED
 
-__all__ = ["coerce", "dedupe_owners", "patched_wrong", "read_document", "read_object", "why_not"]
+__all__ = ["coerce", "dedupe_owners", "patched_wrong", "read_document", "read_object", "read_typed", "typed", "why_not"]
 
 JsonObject = dict[str, Any]
 _TYPE_META: Final = (
@@ -56,6 +58,23 @@ def read_document(call: Call, kind: str) -> tuple[JsonObject, list[str]]:
             f"the object provided is unrecognized (must be of type {kind}): {text} ({decode_text(body)})"
         ) from None
     return value, duplicates
+
+
+def read_typed(call: Call, kind: GroupVersionKind) -> JsonObject:
+    """The request's body, of a built-in kind that is never stored, with values of its types. Raises ApiStatusError."""
+    return typed(read_document(call, kind.kind)[0], kind)
+
+
+def typed(document: JsonObject, kind: GroupVersionKind) -> JsonObject:
+    """The document, if its values have the types of its kind; what is missing is nobody's concern here.
+
+    Raises ApiStatusError (400).
+    """
+    for error in validate(built_in_schemas()[definition_name(kind)], document):
+        if error.type is ErrorType.TYPE_INVALID and error.bad_value != "null":
+            what = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}'
+            raise bad_request(f"{what}: json: cannot unmarshal into Go struct field {kind.kind}.{error}")
+    return document
 
 
 def read_object(call: Call, served: Served, validation: str) -> JsonObject:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -12,7 +12,7 @@ from setpoint.apiserver.call import Call
 from setpoint.apiserver.checking import fit_namespace
 from setpoint.apiserver.errors import bad_request, conflict, invalid, not_found, unsupported_media_type
 from setpoint.apiserver.http_types import Response
-from setpoint.apiserver.incoming import read_document
+from setpoint.apiserver.incoming import read_document, typed
 from setpoint.apiserver.objects import converted, decode
 from setpoint.apiserver.options import WriteOptions
 from setpoint.apiserver.patching import read_patch
@@ -20,7 +20,7 @@ from setpoint.apiserver.registry import ScalePaths, Served
 from setpoint.apiserver.representation import Representation
 from setpoint.apiserver.storage import Record
 from setpoint.apiserver.update import check_name, kind_of, live_object, modify
-from setpoint.meta import GroupKind, LabelSelector, Selector, SelectorError, from_wire
+from setpoint.meta import GroupKind, GroupVersionKind, LabelSelector, Selector, SelectorError, from_wire
 from setpoint.schema import copy_json
 from setpoint.schema.errors import invalid as invalid_field
 from setpoint.schema.errors import type_invalid
@@ -28,6 +28,7 @@ from setpoint.schema.errors import type_invalid
 __all__ = ["get_scale", "patch_scale", "update_scale"]
 
 JsonObject = dict[str, Any]
+_SCALE: Final = GroupVersionKind("autoscaling", "v1", "Scale")
 _PATCHES = ("application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json")
 
 
@@ -99,12 +100,11 @@ def _live(call: Call) -> tuple[Record, JsonObject]:
 
 def _set(call: Call, record: Record, live: JsonObject, scale: JsonObject, options: WriteOptions) -> JsonObject:
     served = call.served
+    typed(scale, _SCALE)
     if scale.get("kind", "Scale") != "Scale" or scale.get("apiVersion", "autoscaling/v1") != "autoscaling/v1":
         raise bad_request(f"expected an autoscaling/v1 Scale, got {scale.get('apiVersion')} {scale.get('kind')}")
     metadata = scale.get("metadata") or {}
     spec = scale.get("spec") or {}
-    if not isinstance(metadata, dict) or not isinstance(spec, dict):
-        raise bad_request("the metadata and the spec of a Scale must be objects")
     scale["metadata"] = metadata
     fit_namespace(call, metadata)
     metadata.setdefault("name", call.path.name)
@@ -132,6 +132,8 @@ def _set(call: Call, record: Record, live: JsonObject, scale: JsonObject, option
     node = new
     for step in paths.replicas[:-1]:
         node = node.setdefault(step, {})
+        if not isinstance(node, dict):
+            raise bad_request(f"the scale can't be set: {step} of the object is not an object")
     node[paths.replicas[-1]] = replicas
     new["metadata"].pop("resourceVersion", None)
     if metadata.get("resourceVersion"):

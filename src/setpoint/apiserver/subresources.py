@@ -11,7 +11,7 @@ from setpoint.apiserver.checking import fit_namespace
 from setpoint.apiserver.delete import remove
 from setpoint.apiserver.errors import bad_request, conflict, invalid, not_found
 from setpoint.apiserver.http_types import Response
-from setpoint.apiserver.incoming import read_document, read_object
+from setpoint.apiserver.incoming import read_object, read_typed, typed
 from setpoint.apiserver.managing import track
 from setpoint.apiserver.options import DeleteOptions, WriteOptions
 from setpoint.apiserver.representation import Representation, respond
@@ -19,13 +19,15 @@ from setpoint.apiserver.reviews import REVIEWS
 from setpoint.apiserver.storage import Record
 from setpoint.apiserver.tokens import create_token
 from setpoint.apiserver.update import check_name, live_object, modify, store
-from setpoint.meta import GroupKind
+from setpoint.meta import GroupKind, GroupVersionKind
 from setpoint.schema import copy_json
 from setpoint.schema.errors import required
 
 __all__ = ["CREATORS"]
 
 JsonObject = dict[str, Any]
+_BINDING: Final = GroupVersionKind("", "v1", "Binding")
+_EVICTION: Final = GroupVersionKind("policy", "v1", "Eviction")
 
 
 def bind_pod(call: Call) -> Response:
@@ -40,15 +42,14 @@ def bind(call: Call) -> Response:
 
 def _bind(call: Call, name: str) -> Response:
     options = WriteOptions.parse(call.query, "CreateOptions")
-    binding, _ = read_document(call, "Binding")
+    binding = read_typed(call, _BINDING)
     if call.admission is not None:
         subresource = call.path.subresource
         kind = ("", "v1", "Binding")
         binding = call.admission.document(call.served, binding, options, subresource=subresource, kind=kind)
+        typed(binding, _BINDING)
     metadata = binding.get("metadata") or {}
     target = binding.get("target") or {}
-    if not isinstance(metadata, dict) or not isinstance(target, dict):
-        raise bad_request("the metadata and the target of a Binding must be objects")
     name = name or metadata.get("name", "")
     if metadata.get("name", name) != name:
         raise bad_request(f"name in URL does not match name in Binding object: {name} != {metadata['name']}")
@@ -87,15 +88,14 @@ def _bind(call: Call, name: str) -> Response:
 
 def evict_pod(call: Call) -> Response:
     """POST pods/NAME/eviction: a deletion that disruption budgets may refuse. Raises ApiStatusError."""
-    eviction, _ = read_document(call, "Eviction")
+    eviction = read_typed(call, _EVICTION)
     written = WriteOptions.parse(call.query, "CreateOptions")
     if call.admission is not None:
         kind = ("policy", "v1", "Eviction")
         eviction = call.admission.document(call.served, eviction, written, subresource="eviction", kind=kind)
+        typed(eviction, _EVICTION)
     metadata = eviction.get("metadata") or {}
     options = eviction.get("deleteOptions")
-    if not isinstance(metadata, dict):
-        raise bad_request("the metadata of an Eviction must be an object")
     fit_namespace(call, metadata)
     if metadata.get("name", call.path.name) != call.path.name:
         raise bad_request(f"name in URL does not match name in Eviction object: {call.path.name} != {metadata['name']}")

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from setpoint.apiserver.call import Call
-from setpoint.apiserver.errors import bad_request, invalid, not_found
+from setpoint.apiserver.errors import invalid, not_found
 from setpoint.apiserver.http_types import Response, UserInfo
-from setpoint.apiserver.incoming import read_document
+from setpoint.apiserver.incoming import read_typed, typed
 from setpoint.apiserver.metadata import new_uid
 from setpoint.apiserver.objects import metadata_of
 from setpoint.apiserver.options import WriteOptions
 from setpoint.apiserver.representation import Representation, respond
-from setpoint.meta import GroupKind, format_time
+from setpoint.meta import GroupKind, GroupVersionKind, format_time
 from setpoint.schema.errors import invalid as invalid_field
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ _SHORTEST: Final = 600
 _LONGEST: Final = 1 << 32
 _DEFAULT: Final = 3600
 _KIND: Final = GroupKind("authentication.k8s.io", "TokenRequest")
+_REQUEST: Final = GroupVersionKind("authentication.k8s.io", "v1", "TokenRequest")
 _HEADER: Final = b'{"alg":"HS256","typ":"JWT"}'
 
 
@@ -44,11 +45,12 @@ def create_token(call: Call) -> Response:
     """POST serviceaccounts/NAME/token. Raises ApiStatusError."""
     shape = Representation.negotiate(call)
     options = WriteOptions.parse(call.query, "CreateOptions")
-    request, _ = read_document(call, "TokenRequest")
+    request = read_typed(call, _REQUEST)
     if call.admission is not None:
         kind = ("authentication.k8s.io", "v1", "TokenRequest")
         request = call.admission.document(call.served, request, options, subresource="token", kind=kind)
-    spec = _spec(request)
+        typed(request, _REQUEST)
+    spec = request.get("spec") or {}
     path = call.path
     record = call.storage.get(call.served.collection, path.namespace, path.name)
     if record is None:
@@ -95,24 +97,6 @@ def create_token(call: Call) -> Response:
         },
     }
     return respond(answer, 201, warnings=call.warnings, yaml=shape.yaml)
-
-
-def _spec(request: JsonObject) -> JsonObject:
-    """Raises ApiStatusError (400) for values of other types than Go's decoder takes."""
-    spec = request.get("spec")
-    if spec is None:
-        return {}
-    where = "json: cannot unmarshal into Go struct field TokenRequest.spec"
-    if not isinstance(spec, dict):
-        raise bad_request(f"{where} of type v1.TokenRequestSpec")
-    audiences, seconds, reference = (spec.get(key) for key in ("audiences", "expirationSeconds", "boundObjectRef"))
-    if audiences is not None and not (isinstance(audiences, list) and all(isinstance(item, str) for item in audiences)):
-        raise bad_request(f"{where}.audiences of type []string")
-    if seconds is not None and (not isinstance(seconds, int) or isinstance(seconds, bool)):
-        raise bad_request(f"{where}.expirationSeconds of type int64")
-    if reference is not None and not isinstance(reference, dict):
-        raise bad_request(f"{where}.boundObjectRef of type v1.BoundObjectReference")
-    return spec
 
 
 def _seconds(moment: datetime) -> datetime:

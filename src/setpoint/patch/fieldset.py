@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from setpoint.meta.numbers import parse_int
+from setpoint.meta.numbers import NumberError, parse_int
 from setpoint.schema.errors import format_value
 
 __all__ = ["EMPTY", "FieldSet", "Path", "field", "index", "key", "path_text", "value"]
@@ -257,7 +257,10 @@ def _canonical(element: str) -> str:
     if not separator or kind not in _KINDS:
         raise ValueError(f"managed fields: {element!r} is not a path element")
     if kind == "i":
-        return f"i:{parse_int(rest)}"
+        try:
+            return f"i:{parse_int(rest)}"
+        except NumberError as problem:
+            raise ValueError(f"managed fields: {element[:100]!r}: {problem}") from None
     try:
         item = _decode(rest)
     except msgspec.DecodeError as error:
