@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import setpoint as sp
 from setpoint.client import PatchType, Request
 from setpoint.client.errors import error_from_status
+from setpoint.controller import predicates as p
 from setpoint.controller.status import _merged
 from setpoint.crd import crd_for
 from setpoint.meta import Status, find_condition
@@ -50,7 +51,7 @@ async def test_two_controllers_with_a_condition_each_leave_both() -> None:
             await asyncio.sleep(1)
             ctx.set_condition(name, True, "Fine", f"size {obj.spec.size}")
 
-        return sp.Controller(Widget, reconcile, name=name.lower())
+        return sp.Controller(Widget, reconcile, name=name.lower(), predicates=[p.generation_changed])
 
     async with bare(setting("Ready"), setting("Synced"), setting("Backed")) as world:
         made = await world.create(widget())
