@@ -173,6 +173,8 @@ def program(
             raise SystemExit(f"{command}: --metrics-secure and --metrics-cert-dir go together")
         configure(log_format, log_level.upper())
 
+        managers: list[Manager] = []
+
         async def work() -> None:
             started = _server(controllers, field_manager, kubeconfig, context, embedded, port, write_kubeconfig)
             async with started as (client, cluster):
@@ -200,9 +202,10 @@ def program(
                     await cluster.serve(Webhooks(*served, factory=manager.factory))
                 elif webhook_cert_dir is not None:
                     _serve_webhooks(manager, served, webhook_cert_dir, webhook_port)
+                managers.append(manager)
                 await manager.run()
 
-        run(command, work())
+        run(command, work(), waits_for=lambda: [each for manager in managers for each in manager.under_way()])
 
     @app.command
     def manifests(

@@ -163,7 +163,7 @@ def serve(
             asked = asyncio.Event()
             goes = client if url is not None else None
             beside.append(_Stopping(asked, server, goes, served, configuration))
-            with stopping_on_signals(asked.set):
+            with stopping_on_signals(asked.set, waits_for=lambda: ["the answers under way"]):
                 await serve_webhooks(server, factory=factory, beside=beside)
 
     with reported_trouble(), loaded(app) as program:

@@ -5,16 +5,25 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+_NAMED: Final = 5
 
 
 @contextmanager
-def stopping_on_signals(stop: Callable[[], None], *, kill: Callable[[int], None] = os._exit) -> Iterator[None]:
+def stopping_on_signals(
+    stop: Callable[[], None],
+    *,
+    waits_for: Callable[[], Sequence[str]] | None = None,
+    kill: Callable[[int], None] = os._exit,
+) -> Iterator[None]:
     """Within the block the first SIGINT or SIGTERM calls ``stop()``, the second ends the process with status 1.
+
+    Where the stop may take a while, the first also says so on stderr, at once, with what it ``waits_for``.
 
     Needs the main thread's running loop.
     """
@@ -24,10 +33,17 @@ def stopping_on_signals(stop: Callable[[], None], *, kill: Callable[[int], None]
     def on_signal() -> None:
         nonlocal seen
         seen += 1
-        if seen == 1:
-            stop()
-        else:
+        if seen > 1:
             kill(1)
+            return
+        if waits_for is not None:
+            tell(list(waits_for()))
+        stop()
+
+    def tell(waits: list[str]) -> None:
+        more = f" and {len(waits) - _NAMED} more" if len(waits) > _NAMED else ""
+        who = f", waiting for {', '.join(waits[:_NAMED])}{more}" if waits else ""
+        print(f"stopping{who}; Ctrl-C or SIGTERM again ends it at once", file=sys.stderr, flush=True)  # noqa: T201
 
     for number in SIGNALS:
         loop.add_signal_handler(number, on_signal)

@@ -1,0 +1,65 @@
+"""Ctrl-C: what a program says, and that it ends whatever its reconciles do."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+from tests.programs import program
+
+PROGRAM = """
+import asyncio
+import setpoint as sp
+from setpoint.models.core_v1 import Namespace
+
+async def reconcile(obj: Namespace, ctx: sp.Context) -> None:
+    print("began", ctx.key, flush=True)
+    await asyncio.Event().wait()
+
+sp.main(sp.Controller(Namespace, reconcile, name="waiter", workers=1))
+"""
+
+STUBBORN = """
+import asyncio
+from setpoint.apps import running
+
+running.LEFT = 0.2
+
+async def stubborn():
+    while True:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            print("swallowed", flush=True)
+
+async def work():
+    global task
+    task = asyncio.create_task(stubborn(), name="the stubborn one")
+    print("began", flush=True)
+    await asyncio.Event().wait()
+
+running.run("program", work())
+"""
+
+
+async def test_the_first_ctrl_c_says_at_once_who_is_waited_for_and_the_second_ends_it(tmp_path: Path) -> None:
+    (tmp_path / "waits.py").write_text(PROGRAM)
+    async with program(tmp_path / "waits.py", "run", "--embedded", home=tmp_path) as running:
+        await running.until(lambda p: any(line.startswith("began ") for line in p.out), "a reconcile")
+        (key,) = [line.removeprefix("began ") for line in running.out if line.startswith("began ")]
+        running.process.send_signal(signal.SIGINT)
+        await running.until(lambda p: any("stopping" in line for line in p.err), "an answer to Ctrl-C")
+        (said,) = [line for line in running.err if line.startswith("stopping")]
+        assert f"stopping, waiting for waiter {key} (for " in said
+        assert "Ctrl-C or SIGTERM again ends it at once" in said
+        assert await running.signalled(signal.SIGINT) == 1, running.printed()
+
+
+async def test_a_task_that_never_ends_does_not_keep_a_program_from_ending(tmp_path: Path) -> None:
+    (tmp_path / "stubborn.py").write_text(STUBBORN)
+    async with program(tmp_path / "stubborn.py", home=tmp_path) as running:
+        await running.until(lambda p: "began" in p.out, "its begin")
+        assert await running.signalled(signal.SIGINT) == 1, running.printed()
+        assert "program: ends although these do not:" in running.err
+        assert any("the stubborn one" in line for line in running.err)
+        assert any("in stubborn" in line for line in running.err)
