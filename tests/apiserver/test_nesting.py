@@ -143,8 +143,6 @@ def collection(path: str) -> str:
 async def test_what_is_accepted_can_be_worked_with_and_more_is_refused(depth: int, lists: bool, name: str) -> None:
     async with serving() as api:
         await furnished(api)
-        if "YAML" in name:
-            depth = min(depth, 1200)
         before = api.revision
         answer = await CHANGES[name](api, deep(depth, lists=lists))
         if depth <= MAX_DEPTH - AROUND - BOOKS and name in KEEPING:

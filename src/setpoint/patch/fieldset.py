@@ -157,7 +157,8 @@ class FieldSet:
         return False
 
     def __len__(self) -> int:
-        count, left = 0, [self]
+        count = 0
+        left: list[FieldSet] = [self]
         while left:
             node = left.pop()
             count += len(node.members)
@@ -175,7 +176,7 @@ class FieldSet:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, FieldSet):
             return NotImplemented
-        pairs = [(self, other)]
+        pairs: list[tuple[FieldSet, FieldSet]] = [(self, other)]
         while pairs:
             mine, theirs = pairs.pop()
             if mine is theirs:
