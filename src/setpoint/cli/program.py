@@ -37,6 +37,9 @@ from setpoint.webhook import (
 )
 from setpoint.webhook.registration import converters_of, definition_name
 
+BLOCKED_AFTER = 1.0
+"""Seconds after which the event loop counts as blocked."""
+
 
 def main(*parts: Controller[Any] | Admission[Any], name: str | None = None, argv: Sequence[str] | None = None) -> None:
     """The program of these controllers and admissions: ``run`` it, or print its ``manifests``.
@@ -193,6 +196,7 @@ def program(
                         metrics_secure=metrics_secure,
                         metrics_cert_dir=metrics_cert_dir,
                         profiling=profiling,
+                        blocked_after=BLOCKED_AFTER,
                         health_probe_bind_address=health_probe_bind_address,
                         namespace=namespace,
                     )

@@ -23,6 +23,7 @@ from setpoint.manager.group import Group, Runnable
 from setpoint.manager.health import HealthChecks
 from setpoint.manager.leader_election import LeaderElection, LeaderElector, LeadershipLost
 from setpoint.manager.leader_shard import LeaderShard
+from setpoint.manager.loop_watch import LoopWatch
 from setpoint.manager.metrics import ProcessMetrics
 from setpoint.manager.servers import Servers
 from setpoint.manager.shard_member import ShardMember
@@ -66,6 +67,9 @@ class Manager:
         metrics_cert_dir: where ``tls.crt`` and ``tls.key`` for that are; new ones are taken up.
         health_probe_bind_address: ``:8081`` for ``/healthz`` and ``/readyz``; ``"0"`` is off.
         profiling: serve ``/debug/profile``, too: CPU, heap, tasks (`setpoint.manager.profiling`).
+        blocked_after: seconds after which the event loop counts as blocked, as by ``time.sleep`` in a reconcile: then a
+            thread says which key blocks it, and where (`setpoint.manager.loop_watch`). None to do without, as in
+            virtual time; programs have 1.
         fleet: other clusters, and the controllers that run in each of them.
         shutdown_timeout: seconds that everything together may take to stop before it is cancelled; None for ever.
         namespace: limits all caches to one namespace, those of the fleet too.
@@ -89,6 +93,7 @@ class Manager:
         metrics_cert_dir: Path | None = None,
         health_probe_bind_address: str = "0",
         profiling: bool = False,
+        blocked_after: float | None = None,
         fleet: Fleet | None = None,
         shutdown_timeout: float | None = 30.0,
         namespace: str | None = None,
@@ -170,6 +175,11 @@ class Manager:
         self.metrics_server, self.health_server = servers.metrics, servers.health
         for server in servers.all():
             self._groups["servers"].add(server)
+        if blocked_after is not None:
+            registry = self.metrics.registry if self.metrics is not None else None
+            watch = LoopWatch(blocked_after, self._work_of, registry=registry)
+            self.readyz.add("event-loop", watch.problem)
+            self._groups["servers"].add(watch)
         if self.elector is not None:
             elector = self.elector
             self.healthz.add("leader-election", lambda: elector.check(20.0))
@@ -398,6 +408,13 @@ class Manager:
     def _hanging(self) -> list[str]:
         """What does not end although it was cancelled."""
         return [name for group in self._groups.values() for name in group.hanging]
+
+    def _work_of(self, task: asyncio.Task[Any]) -> str:
+        """What a task works on: controller and key if it is a worker, its name if not. May be called in any thread."""
+        for run in list(self._runs().values()):
+            if (key := run.loop.at_work.get(task)) is not None:
+                return f"{run.name} {key}"
+        return task.get_name()
 
     def under_way(self) -> list[str]:
         """The reconciles under way: controller, key, and for how long."""

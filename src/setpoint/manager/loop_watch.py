@@ -1,0 +1,115 @@
+"""Whether the event loop turns: from a thread, since nothing within a loop that is blocked can say so."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from setpoint.concurrency import stack_of_thread
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry, Counter
+
+logger = logging.getLogger("setpoint.manager")
+BEATS: Final = 4
+"""How often the loop is looked at within the time after which it counts as blocked."""
+REMEMBERED: Final = 30.0
+"""Seconds for which readiness fails after the loop was blocked."""
+
+
+class LoopWatch:
+    """Says when the event loop is blocked for longer than ``threshold`` seconds, by what, and where: in the log while
+    it lasts, in metrics, and in `problem` for `REMEMBERED` seconds after.
+
+    ``who`` names what a task works on. It is called in the thread that watches.
+
+    *Caveats*: what holds the interpreter's lock, such as some functions written in C, stops the thread, too: that is
+    counted and told of afterwards, without a stack. It is for real loops: in virtual time nothing takes time.
+    """
+
+    name = "event loop watch"
+    leader_only = False
+    group = "servers"
+
+    def __init__(
+        self, threshold: float, who: Callable[[asyncio.Task[Any]], str], *, registry: CollectorRegistry | None = None
+    ) -> None:
+        if threshold <= 0:
+            raise ValueError(f"the event loop counts as blocked after more than 0 s, not {threshold:g}")
+        self.threshold = threshold
+        self._who = who
+        self._stopped = threading.Event()
+        self._beaten = 0.0
+        self._blocked_by = ""
+        self._last = ""
+        self._last_at = float("-inf")
+        self._seconds: Counter | None = None
+        self._times: Counter | None = None
+        if registry is not None:
+            from prometheus_client import Counter
+
+            self._seconds = Counter(
+                "setpoint_event_loop_blocked_seconds",
+                "Seconds for which the event loop was blocked.",
+                registry=registry,
+            )
+            self._times = Counter(
+                "setpoint_event_loop_blocked", "How many times the event loop was blocked.", registry=registry
+            )
+
+    def problem(self) -> str:
+        """By what the loop was blocked a short while ago, ``""`` if it was not. For readiness checks."""
+        age = asyncio.get_running_loop().time() - self._last_at
+        return f"{self._last}, {age:.0f} s ago" if age < REMEMBERED else ""
+
+    async def run(self) -> None:
+        """Watches until it is cancelled."""
+        loop = asyncio.get_running_loop()
+        pause = self.threshold / BEATS
+        self._beaten = loop.time()
+        thread = threading.Thread(
+            target=self._watch, args=(loop, threading.get_ident(), pause), name="event loop watch", daemon=True
+        )
+        thread.start()
+        try:
+            while True:
+                await asyncio.sleep(pause)
+                self._beat(loop.time(), pause)
+        finally:
+            self._stopped.set()
+
+    def _beat(self, now: float, pause: float) -> None:
+        late = now - self._beaten - pause
+        self._beaten = now
+        if late < self.threshold:
+            return
+        by, self._blocked_by = self._blocked_by, ""
+        self._last = f"the event loop was blocked for {late:.1f} s" + (f" by {by}" if by else "")
+        self._last_at = now
+        if self._seconds is not None and self._times is not None:
+            self._seconds.inc(late)
+            self._times.inc()
+        logger.warning(self._last, extra={"fields": {"what": by, "seconds": round(late, 3)}})
+
+    def _watch(self, loop: asyncio.AbstractEventLoop, ident: int, pause: float) -> None:
+        told = looked = 0.0
+        while not self._stopped.wait(pause):
+            beaten, before, looked = self._beaten, looked, loop.time()
+            if looked - beaten < self.threshold + pause or told == beaten:
+                continue
+            if looked - before > self.threshold:
+                continue  # this thread, too, was stopped: the whole process was
+            task = asyncio.current_task(loop)
+            stack = stack_of_thread(ident)
+            if task is None or self._beaten != beaten:
+                continue  # it is between two tasks, or goes on
+            told = beaten
+            self._blocked_by = self._who(task)
+            logger.error(
+                "the event loop is blocked: nothing else runs in this process; it is at\n%s",
+                "\n".join(f"  {line}" for line in stack),
+                extra={"fields": {"what": self._blocked_by, "seconds": round(looked - beaten, 3)}},
+            )
