@@ -21,6 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PART = (
     "tests/test_import_budget.py",
+    "tests/schema",
     "tests/meta",
     "tests/cache/test_core.py",
     "tests/cache/test_store.py",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import sys
 from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar
 
@@ -244,7 +245,8 @@ def deep(levels: int, key: str = "a") -> bytes:
     return b'{"%b":' % key.encode() * levels + b"1" + b"}" * levels
 
 
-@pytest.mark.parametrize("levels", [1_000, 10_000, 100_000])
+# Extensions may recurse deeper since Python 3.12.
+@pytest.mark.parametrize("levels", [1_000, 10_000, 100_000] if sys.version_info < (3, 12) else [10_000, 100_000])
 def test_what_is_nested_too_deeply_is_an_error_that_names_the_object(levels: int) -> None:
     raw = b'{"metadata":{"namespace":"default","name":"web"},"spec":%b}' % deep(levels)
     with pytest.raises(TooDeep, match=r"^Gadget default/web: nested too deeply"):

@@ -190,12 +190,11 @@ class _Reader:
             raise _problem(event, f"document has more than {_MAX_NODES} values")
 
     def scalar(self, event: Any) -> Any:
-        text, tag = event.value, event.tag
-        explicit = tag is not None and tag != "!"
-        if not explicit:
-            if not event.implicit[0] or tag == "!":
-                return text
-            tag = self.loader.resolve(yaml.ScalarNode, text, event.implicit)
+        text = event.value
+        explicit = event.tag not in (None, "!")
+        if not explicit and (not event.implicit[0] or event.tag == "!"):
+            return text
+        tag: str = event.tag if explicit else self.loader.resolve(yaml.ScalarNode, text, event.implicit)
         name = tag.removeprefix(_TAG)
         if name in _TEXTS:
             return text
