@@ -247,6 +247,44 @@ def program(
             documents.append(cluster_role(controllers, program_name(controllers, name)))
         sys.stdout.write(to_yaml(documents))
 
+    @app.command
+    def simulate(
+        *,
+        scenario: str | None = None,
+        budget: str = "60s",
+        faults: str | None = None,
+        replay: str | None = None,
+        seed: int = 0,
+        every: Annotated[bool, Parameter(name="--all", negative="")] = False,
+        directory: Path = Path("counterexamples"),
+    ) -> None:
+        """Run the controllers in virtual time under every fault that a cluster may show; exit status 1 on a finding.
+
+        Parameters
+        ----------
+        scenario
+            What users do, FILE:FUNCTION; default: made from the schema of the first custom resource.
+        budget
+            How long to go on: 60s, 5m, 500runs.
+        faults
+            Only these, separated by commas (docs/simulation.md lists them); default: all.
+        replay
+            A token or a counter-example's file: run only that.
+        seed
+            Of everything that is drawn by chance.
+        every
+            Go on after the first finding.
+        directory
+            Where a file is written for every finding.
+        """
+        from setpoint.cli.simulate import simulate as run_simulation  # brings the server along
+
+        status = run_simulation(
+            controllers, admissions, scenario=scenario, budget=budget, faults=faults, replay=replay, seed=seed,
+            every=every, directory=directory,
+        )  # fmt: skip
+        raise SystemExit(status)
+
     return app
 
 

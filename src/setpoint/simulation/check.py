@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from setpoint.cache.reflector import FirstList
 from setpoint.crd import CustomResource
 from setpoint.meta import Object
 from setpoint.simulation.counterexample import Counterexample
@@ -34,6 +35,7 @@ def check(
     externals: Iterable[External] = (),
     predicates: Iterable[Predicate] = (),
     leader_election: bool = False,
+    first_list: FirstList = "newest",
     off: Mapping[str, str] | None = None,
     ignore: Mapping[str, str] | None = None,
     budget: Budget | float = DEFAULT_BUDGET,
@@ -61,6 +63,9 @@ def check(
         externals: systems outside of the cluster; see `External`.
         predicates: see `always`, `never`, `eventually`.
         leader_election: two processes compete for a lease.
+        first_list: what the caches' first lists ask for, as for `InformerFactory`. With ``"any"`` (client-go's way, and
+            that of caches that are made so) a process may begin on older lists than its predecessor saw, and that is
+            tried at every rest, for every older state of every kind.
         off: faults and oracles that are switched off, by name, each with the reason (it is in the report).
         ignore: fields that don't count, such as ``{"pods status.podIP": "drawn from a pool"}``, with the reason.
         budget: seconds of real time, or a `Budget`; 60 s by default. After the single faults combinations are drawn.
@@ -83,6 +88,7 @@ def check(
         nodes=nodes,
         namespace=namespace,
         leader_election=leader_election,
+        first_list=first_list,
         off=dict(off or {}),
         ignore=dict(ignore or {}),
         **tuples(objects=objects, crds=crds, webhooks=webhooks, externals=externals, predicates=predicates),

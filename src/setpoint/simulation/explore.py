@@ -19,7 +19,10 @@ DESTRUCTIVE: Final = ("delete", "deletecollection")
 class Explorer:
     """The plans for a scenario, from what its undisturbed run came by."""
 
-    def __init__(self, baseline: Result, *, off: frozenset[str], seed: int, kinds: list[str]) -> None:
+    def __init__(
+        self, baseline: Result, *, off: frozenset[str], seed: int, kinds: list[str], travels: bool = False
+    ) -> None:
+        self._can_travel = travels
         self._points = baseline.points
         self._off = off
         self._seed = seed
@@ -111,7 +114,7 @@ class Explorer:
     def _travels(self, *, destructive: bool) -> Iterator[Fault]:
         """A restart at every rest on every older state of every kind: destructive ones first, where something is
         different now from what it was then."""
-        for step in range(self._steps - 1, 0, -1):
+        for step in range(self._steps - 1, 0, -1) if self._can_travel else ():
             before = [point for point in self._changes if point.step <= step]
             newest: dict[str, int] = {}
             for point in before:

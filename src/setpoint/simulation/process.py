@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING, Never
 
+from setpoint.cache import InformerFactory
 from setpoint.client import Client
 from setpoint.manager import LeaderElection, Manager
 from setpoint.simulation.actor import Actor
@@ -62,12 +63,14 @@ class Process:
             if setup.leader_election:
                 identity = f"{controllers[0].name}-{self.number}"
                 election = LeaderElection(name="simulated", identity=identity, namespace=setup.namespace)
+            rolls = Random(f"{world.seed} {self.number} manager")
             self.manager = Manager(
                 client,
+                factory=InformerFactory(client, random=rolls, first_list=setup.first_list),
                 controllers=controllers,
                 leader_election=election,
                 now=self.now,
-                random=Random(f"{world.seed} {self.number} manager"),
+                random=rolls,
                 instance=f"simulated-{self.number}",
             )
             await self.manager.run()

@@ -79,7 +79,9 @@ class Search:
                 if any(each.oracle in ("hot loop", "scenario", "determinism", "hang") for each in baseline.findings):
                     return
             kinds = [str(resource_of(kind).group_resource) for kind in watched_kinds(self._setup.controllers())]
-            explorer = Explorer(baseline, off=frozenset(self._setup.off), seed=self._seed, kinds=kinds)
+            travels = self._setup.first_list == "any"
+            off = frozenset(self._setup.off)
+            explorer = Explorer(baseline, off=off, seed=self._seed, kinds=kinds, travels=travels)
             singles = explorer.singles()
             self.report.of_singles = len(singles)
             seen: set[tuple[str, str]] = set()
@@ -109,7 +111,7 @@ class Search:
         jobs = [
             (Plan(seed=seed, stop=stop), Options(trace=True, rests=True)),
             (Plan(seed=seed + 1, stop=stop), Options(shift=98_765.0, rests=True)),
-            (Plan(seed=seed, stop=stop), Options(stretch=1000.0)),
+            (Plan(seed=seed, stop=stop), Options(stretch=1000.0, rests=True)),
             (Plan(seed=seed, stop=stop), Options(trace=True, rests=True, audit=True)),
         ]
         baseline, *others, again = [result for _, _, result in self._pool.each(jobs)]

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from setpoint.cache.reflector import FirstList
 from setpoint.controller import Controller
 from setpoint.crd import CustomResource
 from setpoint.meta import Object
@@ -34,6 +35,7 @@ class Setup:
     externals: Sequence[External] = ()
     predicates: Sequence[Predicate] = ()
     leader_election: bool = False
+    first_list: FirstList = "newest"
     ignore: Mapping[str, str] = field(default_factory=dict)
     off: Mapping[str, str] = field(default_factory=dict)
 

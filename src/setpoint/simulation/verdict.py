@@ -24,6 +24,8 @@ class Reference:
         self.created, self.deleted = dict(self.baseline.created), dict(self.baseline.deleted)
         for other in self.others:
             masks |= learned(self.baseline.end, other.end)
+            for ours, theirs in zip(self.baseline.rests, other.rests, strict=False):
+                masks |= learned(ours, theirs)
             for allowed, seen in ((self.created, other.created), (self.deleted, other.deleted)):
                 for subject, count in seen.items():
                     allowed[subject] = max(allowed.get(subject, 0), count)

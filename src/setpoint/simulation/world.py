@@ -26,6 +26,7 @@ from setpoint.simulation.externals import using
 from setpoint.simulation.history import History
 from setpoint.simulation.judge import Judge
 from setpoint.simulation.loop import SimulationLoop
+from setpoint.simulation.memory import Memory
 from setpoint.simulation.plan import Fault, Plan
 from setpoint.simulation.port import Port
 from setpoint.simulation.process import Process
@@ -75,6 +76,7 @@ class World:
         )
         self.server = self.cluster.server
         self.port = Port(self)
+        self._memory = Memory(setup.controllers())
         self._stack = AsyncExitStack()
         self.resting = False
         """Whether a step is about to end, and nothing of what the user did is under way any more."""
@@ -252,6 +254,8 @@ class World:
 
     def start_process(self, behind: dict[str, int] | None = None) -> Process:
         self._started += 1
+        if not any(each.alive for each in self.processes):
+            self._memory.restore()
         process = Process(self, self._started, behind=behind)
         self.strikes.prepare(process)
         self.processes = [each for each in self.processes if each.alive]

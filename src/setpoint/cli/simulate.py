@@ -1,0 +1,129 @@
+"""``simulate``: the simulation of a program's controllers, from the command line."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from setpoint.apps.failures import UsageError
+from setpoint.cli.loading import Loaded, loaded
+from setpoint.controller import Controller
+from setpoint.simulation import Budget, Counterexample, PlanError, Search, Setup, SetupFailed
+from setpoint.simulation.check import read_plan, write
+from setpoint.simulation.code import digest_of
+from setpoint.simulation.faults import SWITCHES
+from setpoint.simulation.generate import NoScenario, scenario_for
+from setpoint.simulation.report import Report
+from setpoint.simulation.setup import Scenario
+from setpoint.webhook import Admission
+
+_BUDGET = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|runs?)?")
+
+
+def simulate(
+    controllers: Sequence[Controller[Any]],
+    admissions: Sequence[Admission[Any]],
+    *,
+    scenario: str | None,
+    budget: str,
+    faults: str | None,
+    replay: str | None,
+    seed: int,
+    every: bool,
+    directory: Path,
+) -> int:
+    """Runs it, and tells what it finds; returns the exit status: 1 if there is a finding.
+
+    Raises:
+        UsageError: what was asked for can't be.
+    """
+    plan = code = None
+    live = _progress if sys.stderr.isatty() else None
+    try:
+        if replay is not None:
+            plan, code, _ = read_plan(replay)
+        with ExitStack() as stack:
+            if scenario is None:
+                what = scenario_for(list(controllers))
+            else:
+                what = _scenario(stack.enter_context(loaded(scenario)))
+            setup = Setup(
+                scenario=what, factory=lambda: list(controllers), webhooks=tuple(admissions), off=_off(faults)
+            )
+            search = Search(setup, budget=parse_budget(budget), seed=seed, progress=live)
+            found: list[Counterexample] = []
+            if plan is not None:
+                if code and code != digest_of(setup):
+                    _say("the code has changed since this was found; its points may be others now")
+                found += [again for again in [search.replay(plan)] if again is not None]
+                _tell(found, directory)
+            else:
+                for each in search.findings():
+                    found.append(each)
+                    _tell([each], directory)
+                    if not every:
+                        break
+    except (PlanError, NoScenario, SetupFailed) as problem:
+        raise UsageError(str(problem)) from None
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\x1b[K")
+    sys.stdout.write(f"{search.report}\n" if plan is None else "")
+    sys.stdout.write(f"{len(found)} finding{'s' * (len(found) != 1)}\n" if found else "nothing was found\n")
+    return 1 if found else 0
+
+
+def parse_budget(text: str) -> Budget:
+    """``60s``, ``5m``, ``1h`` or ``500runs``. Raises UsageError."""
+    match = _BUDGET.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(f"--budget {text!r}: say how long, such as 60s or 5m, or how many, such as 500runs")
+    number, unit = float(match[1]), match[2] or "s"
+    if unit.startswith("run"):
+        return Budget(runs=int(number))
+    return Budget(seconds=number * {"s": 1, "m": 60, "h": 3600}[unit])
+
+
+def _off(faults: str | None) -> dict[str, str]:
+    """All faults that were not asked for."""
+    if faults is None:
+        return {}
+    wanted = [name.strip() for name in faults.split(",") if name.strip()]
+    if unknown := [name for name in wanted if name not in SWITCHES]:
+        raise UsageError(f"--faults: there is no fault {unknown[0]!r}; there are: {', '.join(SWITCHES)}")
+    return {name: "not among --faults" for name in SWITCHES if name not in wanted}
+
+
+def _scenario(source: Loaded) -> Scenario:
+    functions = [each for each in (source.named or {}).values() if callable(each)]
+    if len(functions) != 1:
+        raise UsageError(f"--scenario {source.source}: name one function, as in test_mykind.py:scenario")
+    function: Scenario = functions[0]
+    return function
+
+
+def _tell(found: Sequence[Counterexample], directory: Path) -> None:
+    for each in found:
+        if sys.stderr.isatty():
+            sys.stderr.write("\r\x1b[K")
+        sys.stdout.write(f"{each.describe()}\n")
+        for file in write(each, directory):
+            sys.stdout.write(f"written: {file}\n")
+        sys.stdout.write("\n")
+        sys.stdout.flush()
+
+
+def _progress(report: Report, what: str) -> None:
+    if report.runs % 5 == 0:
+        covered = sum(len(set().union(*switches.values())) for switches in report.disturbed.values())
+        told = f"{report.runs} runs, {report.singles} of {report.of_singles} single faults"
+        told += f", {report.combinations} combinations" if report.combinations else ""
+        sys.stderr.write(f"\r\x1b[K{told}, {covered} of {sum(report.points.values())} points disturbed, {what}")
+        sys.stderr.flush()
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")

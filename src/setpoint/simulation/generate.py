@@ -1,0 +1,163 @@
+"""Generate: a scenario out of a kind's schema: what a user may do with its objects (the idea of Acto, SOSP'23)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from setpoint.client import ApiError, Invalid, PatchType
+from setpoint.controller import Controller
+from setpoint.crd import CustomResource, Versions
+from setpoint.crd.samples import samples_of
+from setpoint.meta import from_wire, resource_of
+from setpoint.schema import Schema, validate
+from setpoint.simulation.setup import Scenario
+from setpoint.testing.clusters import Cluster
+
+JSON = Any
+Path = tuple[str, ...]
+MOST: Final = 8
+"""Properties that are changed; each costs three steps, and every step as many runs as there are faults."""
+_DEEP: Final = 3
+_SMALL: Final = 5
+"""Numbers are no larger than this where the schema lets them be: most say how many there are of something."""
+
+
+class NoScenario(Exception):
+    """There is no custom resource to make a scenario of."""
+
+
+def scenario_for(controllers: list[Controller[Any]], *, most: int = MOST) -> Scenario:
+    """Creation with the smallest and with a full spec; changes of each property to another valid value and back; the
+    removal of optional parts; a change that is not valid; deletion, and creation anew under the same name.
+
+    Raises:
+        NoScenario: no controller is for a custom resource, or its schema accepts no object that could be made up.
+    """
+    kinds = [each.kind for each in controllers if issubclass(each.kind, CustomResource)]
+    if not kinds:
+        raise NoScenario("no controller is for a custom resource, so no schema says what users may do: give a scenario")
+    kind = kinds[0]
+    resource = resource_of(kind)
+    schema = Versions.of(kind).schemas[resource.version]
+    samples = samples_of(schema, resource.api_version, resource.kind)
+    if not samples:
+        raise NoScenario(f"the schema of {resource.kind} accepts no object that could be made up: give a scenario")
+    smallest = _modest(schema, samples[0])
+    fullest = _modest(schema, samples[-1])
+    changes = list(_changes(schema, fullest))[:most]
+
+    async def made(cluster: Cluster) -> None:
+        async def ask(document: JSON) -> None:
+            await cluster.apply(from_wire(kind, document))
+            await cluster.settle()
+
+        await ask(smallest)
+        await ask(fullest)
+        for path, value in changes:
+            await ask(_with(fullest, path, value))
+            await ask(fullest)
+        if (wrong := _wrong(schema, fullest)) is not None:
+            try:
+                await cluster.client.patch(
+                    kind, "sample", wrong, type=PatchType.MERGE, namespace=smallest["metadata"].get("namespace")
+                )
+            except (Invalid, ApiError):
+                pass  # as it should be
+            else:
+                await cluster.settle()
+                await ask(fullest)
+        await ask(smallest)
+        await cluster.delete(await cluster.get(kind, "sample"))
+        await cluster.settle()
+        await ask(smallest)
+        await cluster.delete(await cluster.get(kind, "sample"))
+        await cluster.settle()
+
+    made.__qualname__ = f"generated for {resource.kind}"
+    return made
+
+
+def _changes(schema: Schema, document: JSON) -> Iterator[tuple[Path, JSON]]:
+    """Other values for properties of the spec, and (None) removals of optional ones; those near the top first."""
+    spec = schema.properties.get("spec")
+    places = sorted(_places(spec, document.get("spec"), ("spec",)), key=lambda place: len(place[0]))
+    for path, part, value in places:
+        for other in _others(part, value):
+            changed = _with(document, path, other)
+            if not validate(schema, changed):
+                yield path, other
+                break
+    for path, part, _ in places:
+        if len(path) > 1 and path[-1] not in _parent(schema, path).required:
+            removed = _with(document, path, None)
+            if not validate(schema, removed) and part.type in ("object", "array"):
+                yield path, None
+
+
+def _places(schema: Schema | None, value: JSON, path: Path) -> Iterator[tuple[Path, Schema, JSON]]:
+    if schema is None or value is None or len(path) > _DEEP:
+        return
+    if schema.properties and isinstance(value, dict):
+        for name, part in schema.properties.items():
+            if name in value:
+                yield from _places(part, value[name], (*path, name))
+        return
+    yield path, schema, value
+
+
+def _others(schema: Schema, value: JSON) -> Iterator[JSON]:
+    if schema.enum:
+        yield from (each for each in schema.enum if each not in (value, None))
+    elif schema.type == "boolean":
+        yield not value
+    elif schema.type in ("integer", "number"):
+        step = schema.multiple_of or 1
+        yield from (number for number in (value + step, value - step, value + 2 * step) if number <= _SMALL + step)
+    elif schema.type == "string":
+        yield from (f"{value}-2", "b", "2", "2m", "20Mi", "90s", "b-c")
+    elif schema.type == "array" and isinstance(value, list):
+        yield []
+    elif isinstance(value, dict):
+        yield {}
+
+
+def _modest(schema: Schema, document: JSON) -> JSON:
+    """The same with small numbers, where that is valid."""
+    for path, part, value in list(_places(schema.properties.get("spec"), document.get("spec"), ("spec",))):
+        if part.type == "integer" and isinstance(value, int) and value > _SMALL:
+            smaller = _with(document, path, 2)
+            if not validate(schema, smaller):
+                document = smaller
+    return document
+
+
+def _wrong(schema: Schema, document: JSON) -> JSON:
+    """A merge patch that the schema refuses."""
+    for path, part, _ in _places(schema.properties.get("spec"), document.get("spec"), ("spec",)):
+        value: JSON = "wrong" if part.type in ("integer", "number", "boolean") else -1
+        if validate(schema, _with(document, path, value)):
+            patch: JSON = value
+            for name in reversed(path):
+                patch = {name: patch}
+            return patch
+    return None
+
+
+def _with(document: JSON, path: Path, value: JSON) -> JSON:
+    """The document with another value at the path; without it for None."""
+    name, *rest = path
+    made = dict(document)
+    if rest:
+        made[name] = _with(document.get(name, {}), tuple(rest), value)
+    elif value is None:
+        made.pop(name, None)
+    else:
+        made[name] = value
+    return made
+
+
+def _parent(schema: Schema, path: Path) -> Schema:
+    for name in path[:-1]:
+        schema = schema.properties[name]
+    return schema
