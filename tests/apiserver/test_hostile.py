@@ -12,6 +12,7 @@ from tests.apiserver.harness import (
     JSON_PATCH,
     MAPS,
     PODS,
+    STRATEGIC,
     Api,
     config_map,
     deployment,
@@ -206,3 +207,38 @@ async def test_a_service_account_has_its_groups(api: Api) -> None:
 
 async def test_a_head_of_more_than_a_mebibyte_is_413(api: Api) -> None:
     (await api.send("GET", MAPS, x="y" * (1 << 20))).failed(413, "RequestEntityTooLarge")
+
+
+async def test_patches_of_long_lists_are_merged_by_looking_each_item_up(api: Api) -> None:
+    """Each looked for in all others, the last one took half a minute."""
+    (await api.post(MAPS, config_map())).ok()
+    names = [f"example.com/f{n}" for n in range(10_000)]
+    order = {"$setElementOrder/finalizers": names[::-1], "finalizers": names[::-1]}
+    made = (await api.patch(f"{MAPS}/web", {"metadata": order}, STRATEGIC)).ok()
+    assert made["metadata"]["finalizers"] == names[::-1]
+    made = (await api.patch(f"{MAPS}/web", {"metadata": {"$setElementOrder/finalizers": names}}, STRATEGIC)).ok()
+    assert made["metadata"]["finalizers"] == names
+    gone = {"$deleteFromPrimitiveList/finalizers": names[1:]}
+    assert (await api.patch(f"{MAPS}/web", {"metadata": gone}, STRATEGIC)).ok()["metadata"]["finalizers"] == names[:1]
+    owners = [{"apiVersion": "v1", "kind": "Pod", "name": f"a{n}", "uid": f"u{n}"} for n in range(5_000)]
+    for _ in range(2):
+        made = (await api.patch(f"{MAPS}/web", {"metadata": {"ownerReferences": owners}}, STRATEGIC)).ok()
+        assert made["metadata"]["ownerReferences"] == owners
+    doomed = [{"$patch": "delete", "uid": f"u{n}"} for n in range(4_999)]
+    made = (await api.patch(f"{MAPS}/web", {"metadata": {"ownerReferences": doomed}}, STRATEGIC)).ok()
+    assert made["metadata"]["ownerReferences"] == owners[-1:]
+
+
+async def test_warnings_are_no_longer_than_headers_should_be(api: Api) -> None:
+    few = (await api.post(MAPS, config_map("few", **{"x" * 300: 1}))).warnings
+    assert few == f'299 - "unknown field \\"{"x" * 300}\\""'
+    many = await api.post(MAPS, config_map("many", **{f"field{n}": 1 for n in range(20_000)}))
+    many.ok()
+    assert many.warnings.startswith('299 - "unknown field \\"field0\\"", 299 - "unknown field \\"field1\\"", ')
+    assert 3_000 < len(many.warnings) < 8_000
+
+
+async def test_a_quantity_of_thousands_of_digits_is_none(api: Api) -> None:
+    limits = {"limits": {"cpu": "1" * 100_000}}
+    wrong = pod(spec={"containers": [{"name": "main", "image": "busybox", "resources": limits}]})
+    assert (await api.post(PODS, wrong)).status in (400, 422)

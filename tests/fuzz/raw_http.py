@@ -14,7 +14,7 @@ from tests.fuzz.requests import METHODS
 
 from setpoint.apiserver import HttpFront
 
-_STATUS = re.compile(rb"HTTP/1\.[01] ([0-9]{3}) [^\r\n]*\r\n")
+_STATUS = re.compile(rb"HTTP/[0-9.]+ ([0-9]{3}) [^\r\n]*\r\n")
 _BODY = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"}}'
 _LINES = (
     b"Host: 127.0.0.1",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from setpoint.apiserver.http_types import IncomingRequest, UserInfo
 from setpoint.apiserver.options import Query
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Call"]
 
+_WARNINGS: Final = 4096
+_LONGEST_WARNING: Final = 256
+"""Characters of all warnings, and of one where they would be more; upstream's."""
+
 
 class Call:
     """``served`` and ``path`` say what the request is about.
@@ -28,7 +32,10 @@ class Call:
     ``admission`` is None where no webhook is configured, and for what the server does by itself.
     """
 
-    __slots__ = ("_turn", "admission", "missing", "path", "query", "request", "served", "server", "user", "warnings")
+    __slots__ = (
+        *("_cutting", "_room", "_turn", "_warned", "admission", "missing", "path", "query", "request", "served"),
+        *("server", "user", "warnings"),
+    )
 
     def __init__(
         self,
@@ -46,6 +53,9 @@ class Call:
         self.query = query
         self.user = user
         self.warnings: list[str] = []
+        self._warned: set[str] = set()
+        self._room = _WARNINGS
+        self._cutting = False
         self.missing: list[FieldError] = []
         self.admission: Admission | None = None
         self._turn = server.turn
@@ -65,7 +75,18 @@ class Call:
         return format_time(self.now())
 
     def warn(self, text: str) -> None:
-        if text not in self.warnings:
+        """Each text once; where they are more than headers should hold, each is cut, and what is over is left out."""
+        if text in self._warned:
+            return
+        self._warned.add(text)
+        if self._room < len(text) and not self._cutting:
+            self._cutting = True
+            self.warnings = [told[:_LONGEST_WARNING] for told in self.warnings]
+            self._room = _WARNINGS - sum(map(len, self.warnings))
+        if self._cutting:
+            text = text[:_LONGEST_WARNING]
+        if len(text) <= self._room:
+            self._room -= len(text)
             self.warnings.append(text)
 
     def manager(self, given: str) -> str:

@@ -7,6 +7,8 @@ from decimal import ROUND_UP, Context, Decimal
 from functools import total_ordering
 
 _FORM = re.compile(r"(?P<number>[+-]?(?:\d+\.?\d*|\.\d+))(?P<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d{1,3})?", re.ASCII)
+_LONGEST = 1000
+"""Characters; each digit costs more than the last."""
 _BINARY = {"Ki": 1024, "Mi": 1024**2, "Gi": 1024**3, "Ti": 1024**4, "Pi": 1024**5, "Ei": 1024**6}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _NANO = Decimal("1e-9")
@@ -28,10 +30,11 @@ class Quantity:
     __slots__ = ("_family", "value")
 
     def __init__(self, text: str | float | Decimal) -> None:
-        found = _FORM.fullmatch(str(text))
+        shown = str(text)
+        found = _FORM.fullmatch(shown) if len(shown) <= _LONGEST else None
         if not found:
             raise ValueError(
-                f"{text!r} is not a quantity: want a number and one of n u m k M G T P E Ki Mi Gi Ti Pi Ei"
+                f"{shown[:100]!r} is not a quantity: want a number and one of n u m k M G T P E Ki Mi Gi Ti Pi Ei"
             )
         number, suffix = Decimal(found["number"]), found["suffix"] or ""
         if suffix in _BINARY:

@@ -15,11 +15,11 @@ merge patch: API servers answer 415 for them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Final
 
 from setpoint.schema.node import ANYTHING, Schema
-from setpoint.schema.values import json_equal
+from setpoint.schema.values import json_equal, token
 
 from .go_text import go_text
 
@@ -81,7 +81,8 @@ def _merge_map(schema: Schema, original: Mapping[str, Any], patch: Mapping[str, 
         if name.startswith(_DELETE):
             current = result.get(name[len(_DELETE) :])
             if isinstance(current, list) and isinstance(value, list):
-                result[name[len(_DELETE) :]] = [item for item in current if not _contains(value, item)]
+                doomed = _places(value, "")
+                result[name[len(_DELETE) :]] = [item for item in current if token(item) not in doomed]
             continue
         _merge_field(_child(schema, name), name, value, result)
     return result
@@ -123,9 +124,10 @@ def _fresh(value: Any) -> Any:
 
 
 def _retain(result: dict[str, Any], patch: Mapping[str, Any]) -> None:
-    names = patch[_RETAIN]
-    if not isinstance(names, list):
+    kept = patch[_RETAIN]
+    if not isinstance(kept, list):
         raise StrategicPatchError(f"{_RETAIN} must be a list of names of fields")
+    names = {name for name in kept if isinstance(name, str)}
     for name, value in patch.items():
         if name != _RETAIN and value is not None and not name.startswith((_ORDER, _DELETE)) and name not in names:
             raise StrategicPatchError(f"the patch sets {name!r}, which its {_RETAIN} list drops")
@@ -155,8 +157,7 @@ def _merge_ordered(
     else:
         merged = changes
     assert isinstance(merged, list)
-    mine = [item for item in merged if _position(order, item, key) >= 0]
-    others = [item for item in merged if _position(order, item, key) < 0]
+    mine, others = _parted(merged, _places(order, key), key)
     result[name] = _interleave(others, mine, order, original.get(name) or [], key)
 
 
@@ -164,7 +165,8 @@ def _check_order(name: str, changes: list[Any], order: list[Any], key: str) -> N
     if not order:
         return
     kept = [item for item in changes if not (isinstance(item, dict) and _DIRECTIVE in item)]
-    positions = [_position(order, item, key) for item in kept]
+    places = _places(order, key)
+    positions = [_position(places, item, key) for item in kept]
     if -1 in positions or positions != sorted(positions):
         raise StrategicPatchError(
             f"The order in patch list:\n{changes}\n doesn't match $setElementOrder list:\n{order}\n"
@@ -178,28 +180,28 @@ def _merge_list(schema: Schema, original: list[Any], patch: list[Any]) -> list[A
     key = schema.patch_merge_key
     if not any(isinstance(item, dict) for item in items):
         merged = list(dict.fromkeys(items)) if not any(isinstance(item, list) for item in items) else items
-        mine = [item for item in merged if item in patch]
-        others = [item for item in merged if item not in patch]
+        mine, others = _parted(merged, _places(patch, ""), "")
         return _interleave(others, mine, patch, original, "")
     if not key:
         raise StrategicPatchError("cannot merge lists of objects without a merge key")
     original, patch = _special_items(original, patch, key)
     merged = list(original)
     element = schema.items or ANYTHING
+    places = _places(merged, key)
     for item in patch:
-        position = _position(merged, item, key)
-        if position < 0:
+        position = places.setdefault(token(_key_of(item, key)), len(merged))
+        if position == len(merged):
             merged.append(item)
         else:
             merged[position] = _merge_map(element, merged[position], item)
-    mine = [item for item in merged if _position(patch, item, key) >= 0]
-    others = [item for item in merged if _position(patch, item, key) < 0]
+    mine, others = _parted(merged, _places(patch, key), key)
     return _interleave(others, mine, patch, original, key)
 
 
 def _special_items(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
     """Carry out the ``$patch`` directives among a list's items; what is left to merge."""
     rest: list[Any] = []
+    doomed: set[Hashable] = set()
     replace = False
     for item in patch:
         if not isinstance(item, dict):
@@ -207,8 +209,7 @@ def _special_items(original: list[Any], patch: list[Any], key: str) -> tuple[lis
         if _DIRECTIVE not in item:
             rest.append(item)
         elif item[_DIRECTIVE] == "delete":
-            doomed = _key_of(item, key)
-            original = [other for other in original if not json_equal(_key_of(other, key), doomed)]
+            doomed.add(token(_key_of(item, key)))
         elif item[_DIRECTIVE] == "replace":
             replace = True
         elif item[_DIRECTIVE] == "merge":
@@ -216,6 +217,8 @@ def _special_items(original: list[Any], patch: list[Any], key: str) -> tuple[lis
         else:
             text = f"unknown patch type: {go_text(item[_DIRECTIVE])} in map: {go_text(item)}"
             raise StrategicPatchError(text, unforeseen=True)
+    if doomed:
+        original = [other for other in original if token(_key_of(other, key)) not in doomed]
     return (rest, []) if replace else (original, rest)
 
 
@@ -226,28 +229,38 @@ def _key_of(item: Any, key: str) -> Any:
     return item[key]
 
 
-def _position(items: Sequence[Any], item: Any, key: str) -> int:
+def _places(items: Sequence[Any], key: str) -> dict[Hashable, int]:
+    """Where the first item with each key is (or, without key, with each value)."""
+    places: dict[Hashable, int] = {}
+    for position, item in enumerate(items):
+        places.setdefault(token(_key_of(item, key) if key else item), position)
+    return places
+
+
+def _position(places: Mapping[Hashable, int], item: Any, key: str) -> int:
     """Where the item with the same key (or, without key, the same value) is, or -1."""
-    wanted = _key_of(item, key) if key else item
-    for position, other in enumerate(items):
-        if json_equal(_key_of(other, key) if key else other, wanted):
-            return position
-    return -1
+    return places.get(token(_key_of(item, key) if key else item), -1)
 
 
-def _contains(items: Sequence[Any], item: Any) -> bool:
-    return any(json_equal(other, item) for other in items)
+def _parted(items: Sequence[Any], places: Mapping[Hashable, int], key: str) -> tuple[list[Any], list[Any]]:
+    """Those that have a place there, and the others."""
+    mine: list[Any] = []
+    others: list[Any] = []
+    for item in items:
+        (others if _position(places, item, key) < 0 else mine).append(item)
+    return mine, others
 
 
 def _interleave(others: list[Any], mine: list[Any], order: list[Any], before: list[Any], key: str) -> list[Any]:
     """``mine`` in the order of ``order``, with ``others`` (in the order of ``before``) put where ``before`` had
     them."""
-    mine = sorted(mine, key=lambda item: _position(order, item, key))
-    others = sorted(others, key=lambda item: _position(before, item, key))
+    wanted, had = _places(order, key), _places(before, key) if others else {}
+    mine = sorted(mine, key=lambda item: _position(wanted, item, key))
+    others = sorted(others, key=lambda item: _position(had, item, key))
     result: list[Any] = []
     i = j = 0
     while i < len(others) and j < len(mine):
-        left, right = _position(before, others[i], key), _position(before, mine[j], key)
+        left, right = _position(had, others[i], key), _position(had, mine[j], key)
         if 0 <= left < right:
             result.append(others[i])
             i += 1
@@ -303,8 +316,9 @@ def _diff_lists(
         return
     key = schema.patch_merge_key
     if not any(isinstance(item, dict) for item in before + after):
-        added = [item for item in after if not _contains(before, item)]
-        deleted = sorted(dict.fromkeys(item for item in before if not _contains(after, item)), key=str)
+        had, has = _places(before, ""), _places(after, "")
+        added = [item for item in after if token(item) not in had]
+        deleted = sorted(dict.fromkeys(item for item in before if token(item) not in has), key=str)
         if added:
             patch[name] = added
         if deleted:
@@ -317,15 +331,16 @@ def _diff_lists(
         return
     element = schema.items or ANYTHING
     changes: list[Any] = []
+    had, has = _places(before, key), _places(after, key)
     for item in after:
-        position = _position(before, item, key)
+        position = _position(had, item, key)
         if position < 0:
             changes.append(item)
             continue
         inner = _diff_maps(element, before[position], item, retain)
         if inner:
             changes.append({**inner, key: item[key]})
-    doomed = sorted((item[key] for item in before if _position(after, item, key) < 0), key=str)
+    doomed = sorted((item[key] for item in before if _position(has, item, key) < 0), key=str)
     changes += [{_DIRECTIVE: "delete", key: value} for value in doomed]
     if changes:
         patch[name] = changes

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Final
 
 from .node import JSON
 
-__all__ = ["MAX_INT64", "MIN_INT64", "copy_json", "json_equal", "json_type", "nested_over"]
+__all__ = ["MAX_INT64", "MIN_INT64", "copy_json", "json_equal", "json_type", "nested_over", "token"]
 
 MAX_INT64: Final = 2**63 - 1
 MIN_INT64: Final = -(2**63)
@@ -38,6 +39,17 @@ def json_equal(left: JSON, right: JSON) -> bool:
             and all(json_equal(a, b) for a, b in zip(left, right, strict=True))
         )
     return bool(left == right) and isinstance(left, bool) == isinstance(right, bool)
+
+
+def token(value: JSON) -> Hashable:
+    """What is equal for two values, and hashes alike, if they are the same JSON (`json_equal`)."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return (dict, frozenset((key, token(item)) for key, item in value.items()))
+    if isinstance(value, list):
+        return (list, *map(token, value))
+    return (bool, value) if isinstance(value, bool) else (float, value)
 
 
 def nested_over(value: JSON, levels: int) -> bool:
