@@ -61,6 +61,7 @@ def prepare(module: Module, place: Path) -> None:
         "do_not_mutate_patterns": UNTOUCHED,
         "pytest_add_cli_args": ["--hypothesis-profile=mutation", "-p", "no:xdist", "-p", "no:cacheprovider"],
         "pytest_add_cli_args_test_selection": module.tests,
+        "timeout_multiplier": 6.0,
     }
     lines = [f"{name} = {json.dumps(value)}" for name, value in options.items()]
     text = (ROOT / "pyproject.toml").read_text()

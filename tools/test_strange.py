@@ -27,6 +27,8 @@ import subprocess, sys, pytest
 assert sys.base_prefix == {sys.base_prefix!r}, "it would be another Python"
 subprocess.run([sys.executable, "-c", ""], check=True)
 """
+ELSEWHERE = ["--ignore=tests/typing"]
+"""Other people's type checkers take a minute and know no day."""
 LEFT_OUT = shutil.ignore_patterns(".*_cache", ".git", ".hypothesis", ".mutation", ".venv*", ".build", "__pycache__")
 
 
@@ -86,7 +88,7 @@ def main() -> int:
                 [*other, sys.executable, "-m", *words], cwd=tree, env=environment, text=True, **options
             )
 
-        pytest = ["pytest", "-p", "randomly", "-n", "auto", "--dist", "worksteal", "-q", *rest]
+        pytest = ["pytest", "-p", "randomly", "-n", "auto", "--dist", "worksteal", "-q", *ELSEWHERE, *rest]
         if not given.coverage:
             return run(*pytest).returncode
         failed = run("coverage", "run", "-m", *pytest).returncode

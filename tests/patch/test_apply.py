@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import json
+from functools import cache
 from typing import Any
 
 import pytest
@@ -241,6 +242,28 @@ def test_what_does_not_fit_the_schema_is_refused(applied: dict[str, Any], reason
         apply(None, applied)
 
 
+def test_one_misfit_is_told_in_a_line_and_several_in_a_list() -> None:
+    with pytest.raises(InvalidApply) as one:
+        apply(None, thing({"frob": 1}))
+    assert str(one.value) == "failed to create typed patch object: .spec.frob: field not declared in schema"
+    with pytest.raises(InvalidApply) as two:
+        apply(None, thing({"frob": 1, "grob": 1}))
+    assert str(two.value) == (
+        "failed to create typed patch object: errors:\n"
+        "  .spec.frob: field not declared in schema\n"
+        "  .spec.grob: field not declared in schema"
+    )
+
+
+@pytest.mark.parametrize(
+    "said", ["[]", '"x"', "3", "null", "{", '{"apiVersion": "t/v2"}', '{"apiVersion": "t/v1", "a": 1}']
+)
+def test_an_annotation_that_anybody_may_write_gives_no_rights(said: str) -> None:
+    live = update(None, thing({"replicas": 3}, {"annotations": {ssa.LAST_APPLIED: said}}), "somebody")
+    with pytest.raises(ApplyConflict, match="somebody"):
+        apply(live, thing({"replicas": 5}), "kubectl")
+
+
 def test_managed_fields_can_not_be_applied() -> None:
     with pytest.raises(ValueError, match=r"^metadata\.managedFields must be nil$"):
         apply(None, thing({}, {"managedFields": []}))
@@ -339,35 +362,95 @@ def test_requests_may_edit_or_reset_managed_fields() -> None:
     assert managers_of_request(live, [], subresource="status") == live
 
 
-def test_versions_with_other_names_convert() -> None:
+@cache
+def newer() -> Schema:
+    """The kind's second version, in which ``replicas`` is ``count``."""
     definitions = copy.deepcopy(DEFINITIONS)
     definitions["Spec"]["properties"]["count"] = definitions["Spec"]["properties"].pop("replicas")
-    newer = Schemas(definitions)["Thing"]
+    return Schemas(definitions)["Thing"]
 
-    def convert(value: dict[str, Any], version: str) -> tuple[Schema, dict[str, Any]] | None:
-        if version not in ("t/v1", "t/v2"):
-            return None
-        there, here = ("replicas", "count") if version == "t/v1" else ("count", "replicas")
-        spec = {there if name == here else name: item for name, item in (value.get("spec") or {}).items()}
-        return (THING if version == "t/v1" else newer), {**value, "apiVersion": version, "spec": spec}
 
-    live = ssa.apply(THING, None, thing({"replicas": 3, "paused": True}), [], "old", api_version="t/v1", now=NOW).object
-    converted = convert(live, "t/v2")
+def convert(value: dict[str, Any], version: str) -> tuple[Schema, dict[str, Any]] | None:
+    if version not in ("t/v1", "t/v2"):
+        return None
+    there, here = ("replicas", "count") if version == "t/v1" else ("count", "replicas")
+    spec = {there if name == here else name: item for name, item in (value.get("spec") or {}).items()}
+    return (THING if version == "t/v1" else newer()), {**value, "apiVersion": version, "spec": spec}
+
+
+def at(version: str, live: dict[str, Any]) -> dict[str, Any]:
+    converted = convert(live, version)
     assert converted is not None
+    return converted[1]
 
-    def apply_v2(spec: dict[str, Any], manager: str, **options: Any) -> ApplyResult:
-        applied = {**thing(spec), "apiVersion": "t/v2"}
-        entries = live["metadata"]["managedFields"]
-        return ssa.apply(
-            newer, converted[1], applied, entries, manager, api_version="t/v2", now=NOW, convert=convert, **options
-        )
 
+def apply_at(version: str, live: dict[str, Any], spec: dict[str, Any], manager: str, **options: Any) -> ApplyResult:
+    """Apply in one of two versions, whichever ``live`` is in."""
+    schema = THING if version == "t/v1" else newer()
+    applied = {**thing(spec), "apiVersion": version}
+    entries = live["metadata"].get("managedFields", [])
+    return ssa.apply(
+        schema, at(version, live), applied, entries, manager, api_version=version, now=NOW, convert=convert, **options
+    )
+
+
+def update_at(version: str, live: dict[str, Any], new: dict[str, Any], manager: str, **options: Any) -> dict[str, Any]:
+    schema = THING if version == "t/v1" else newer()
+    entries = live["metadata"].get("managedFields", [])
+    new = {**new, "apiVersion": version}
+    managed = ssa.update(
+        schema, at(version, live), new, entries, manager, api_version=version, now=NOW, convert=convert, **options
+    )
+    return with_entries(new, managed)
+
+
+def test_versions_with_other_names_convert() -> None:
+    live = apply(None, thing({"replicas": 3, "paused": True}), "old").object
     with pytest.raises(ApplyConflict, match=r'"old": \.spec\.replicas'):
-        apply_v2({"count": 5}, "new")
-    assert plain(apply_v2({"count": 5}, "new", force=True).object)["spec"] == {"count": 5, "paused": True}
-    mine = apply_v2({"count": 5}, "old")
+        apply_at("t/v2", live, {"count": 5}, "new")
+    forced = apply_at("t/v2", live, {"count": 5}, "new", force=True).object
+    assert plain(forced)["spec"] == {"count": 5, "paused": True}
+    mine = apply_at("t/v2", live, {"count": 5}, "old")
     assert plain(mine.object)["spec"] == {"count": 5}
     assert [entry["apiVersion"] for entry in mine.managed_fields] == ["t/v2"]
+
+
+def test_an_update_in_one_version_takes_fields_that_are_owned_in_another() -> None:
+    live = apply(None, thing({"replicas": 3, "paused": True}), "old").object
+    changed = update_at("t/v2", live, thing({"count": 5, "paused": True}), "new")
+    assert owned(changed, "old") == {".spec.paused"}
+    assert owned(changed, "new") == {".spec.count"}
+    gone = update_at("t/v2", live, thing({"paused": True}), "new")
+    assert (owned(gone, "old"), owners(gone)) == ({".spec.paused"}, [("old", "Apply")])
+
+
+def test_fields_that_a_request_can_not_set_stay_with_their_owners_in_every_version() -> None:
+    live = update(None, {**thing({"replicas": 3}), "status": {"phase": "Running"}}, "kubelet")
+    new = {**thing({"count": 5}), "status": {"phase": "Gone"}}
+    changed = update_at("t/v2", live, new, "new", ignored=FieldSet.of(("f:status",)))
+    assert {".status", ".status.phase"} & owned(changed, "kubelet") == {".status", ".status.phase"} & owned(
+        live, "kubelet"
+    )
+    assert owned(changed, "new") == {".spec.count"}
+
+
+def test_entries_of_a_version_that_is_not_served_any_more_are_dropped() -> None:
+    live = apply(None, thing({"replicas": 3, "paused": True}), "old").object
+    (entry,) = live["metadata"]["managedFields"]
+    left = with_entries(live, [{**entry, "apiVersion": "t/v0"}])
+    result = apply_at("t/v2", left, {"count": 5}, "new")
+    assert owners(result.object) == [("new", "Apply")]
+    assert plain(result.object)["spec"] == {"count": 5, "paused": True}
+
+
+def test_what_an_applier_leaves_out_stays_if_somebody_owns_it_in_another_version() -> None:
+    containers = [{"name": "a", "image": "1"}, {"name": "b", "image": "1"}]
+    live = apply(None, thing({"replicas": 3, "paused": True, "containers": containers}), "one").object
+    live = apply_at("t/v2", live, {"count": 3, "containers": [{"name": "b", "image": "1"}]}, "two").object
+    result = apply_at("t/v1", live, {}, "one").object
+    assert plain(result)["spec"] == {"replicas": 3, "containers": [{"name": "b", "image": "1"}]}
+    assert owned(result, "one") == {".spec"}
+    assert ".spec.count" in owned(result, "two")
 
 
 steps = st.lists(
