@@ -38,6 +38,10 @@ __all__ = [
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 
 
+_MOST_ERRORS = 1000
+"""The same fault in each of many items would make an answer of megabytes."""
+
+
 class ApiStatusError(Exception):
     """Ends a request with ``status``, a ``v1`` Status document, and its ``code``."""
 
@@ -137,8 +141,13 @@ def unsupported_encoding(encoding: str) -> ApiStatusError:
 
 
 def invalid(kind: GroupKind, name: str, errors: Sequence[FieldError]) -> ApiStatusError:
-    """What is wrong with an object, field by field."""
+    """What is wrong with an object, field by field; of thousands of errors, the first `_MOST_ERRORS`."""
+    over = len(errors) - _MOST_ERRORS
+    if over > 0:
+        errors = errors[:_MOST_ERRORS]
     text = to_aggregate_message(errors)
+    if over > 0:
+        text += f" (and {over} more)"
     message = f'{kind} "{name}" is invalid' + (f": {text}" if text else "")
     details = {"name": name, "group": kind.group, "kind": kind.kind, "causes": to_causes(errors)}
     return ApiStatusError(422, "Invalid", message, details)

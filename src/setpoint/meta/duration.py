@@ -20,9 +20,9 @@ _UNITS: Final = {
     "m": Fraction(60_000_000),
     "h": Fraction(3_600_000_000),
 }
-_FORM: Final = re.compile(r"[+-]?(0|((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)", re.ASCII)
+_FORM: Final = re.compile(r"[+-]?(0|((\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)", re.ASCII)
 _LONGEST: Final = 1000
-_PART: Final = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
+_PART: Final = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 
 
 class Duration(timedelta):

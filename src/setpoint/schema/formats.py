@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 __all__ = ["FORMATS", "matches_format"]
 
 _TIME: Final = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})")
-_DURATION: Final = re.compile(r"[-+]?(?:0|(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)")
+_DURATION: Final = re.compile(r"[-+]?(?:0|(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)")
 _DURATION_WORDS: Final = re.compile(
     r"(?:[0-9]+ *(?:ns|nanos?|us|µs|micros?|milli|ms|s|secs?|seconds?|m|mins?|minutes?|h|hr|hours?"
     r"|d|days?|w|wks?|weeks?))+",
@@ -22,7 +22,7 @@ _DURATION_WORDS: Final = re.compile(
 )
 _EMAIL: Final = re.compile(r"(?:[^<>]* )?<?[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*>?")
 _HOSTNAME: Final = re.compile(
-    r"(?:[a-zA-Z0-9\u00a1-\uffff](?:[a-zA-Z0-9\u00a1-\uffff-]{0,61}[a-zA-Z0-9\u00a1-\uffff])?\.?)+"
+    r"[a-zA-Z0-9\u00a1-\uffff](?:(?:\.|-{0,61})[a-zA-Z0-9\u00a1-\uffff])*\.?"  # upstream's, with one way to match
 )
 _MAC: Final = re.compile(
     r"(?:[0-9a-f]{2}(?::[0-9a-f]{2}){5}(?:(?::[0-9a-f]{2}){2})?|[0-9a-f]{2}(?:-[0-9a-f]{2}){5}(?:(?:-[0-9a-f]{2}){2})?"

@@ -46,14 +46,18 @@ def _walk(schema: Schema | None, value: JSON, remove: bool, preserve: bool = Fal
                     continue
                 if child is None:
                     if not preserve:
-                        unknown = [key] if unknown is None else [*unknown, key]
+                        if unknown is None:
+                            unknown = []
+                        unknown.append(key)
                     continue
             if isinstance(item, (dict, list)):
                 inner = _walk(child, item, remove)
                 if inner:
-                    found = (found or []) + [f".{key}{path}" for path in inner]
+                    found = found or []
+                    found += [f".{key}{path}" for path in inner]
         if unknown:
-            found = (found or []) + [f".{key}" for key in unknown]
+            found = found or []
+            found += [f".{key}" for key in unknown]
             if remove:
                 for key in unknown:
                     del value[key]
@@ -66,5 +70,6 @@ def _walk(schema: Schema | None, value: JSON, remove: bool, preserve: bool = Fal
             if isinstance(item, (dict, list)):
                 inner = _walk(items, item, remove, preserve)
                 if inner:
-                    found = (found or []) + [f"[{index}]{path}" for path in inner]
+                    found = found or []
+                    found += [f"[{index}]{path}" for path in inner]
     return found

@@ -32,7 +32,9 @@ __all__ = ["CONVERSIONS", "format_double"]
 
 _TRUE: Final = ("1", "t", "T", "TRUE", "true", "True")
 _FALSE: Final = ("0", "f", "F", "FALSE", "false", "False")
-_DOUBLE: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?:inf|infinity)|nan", re.I)
+_DOUBLE: Final = re.compile(
+    r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?:inf|infinity)|nan", re.I
+)
 _A, _B = parameter("A"), parameter("B")
 
 

@@ -47,13 +47,17 @@ class Amount(Opaque):
         return int(self.value) if whole else None
 
 
+_LONGEST: Final = 1000
+"""Characters of a quantity that are looked at."""
+
+
 def _amount(text: str) -> Amount:
     try:
         found = Quantity(text)
     except ValueError:
         raise EvaluationError(
             "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-            if not re.fullmatch(r"[+-]?[0-9.]+[eEinumkKMGTP]*[-+]?[0-9]*", text)
+            if len(text) > _LONGEST or not re.fullmatch(r"[+-]?[0-9.]+[eEinumkKMGTP]*[-+]?[0-9]*", text)
             else "unable to parse quantity's suffix"
         ) from None
     return Amount(found.value, str(found))

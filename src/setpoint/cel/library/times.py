@@ -24,7 +24,7 @@ _UNITS: Final = {
 }  # fmt: skip
 _LONGEST: Final = 1000
 """Characters of a duration. Go reads longer ones, too, but each digit costs more than the last."""
-_PART: Final = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
+_PART: Final = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
 _MOMENT: Final = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([+-])(\d\d):(\d\d))", re.ASCII
 )
