@@ -3,6 +3,8 @@
 ``ONE`` and ``OTHER`` are kubeconfig files, ``embedded`` for a fresh embedded server, or a folder of recordings.
 ``python -m tests.conformance --record FOLDER ONE [SCRIPT ...]`` writes down what a server answers. It takes an API
 server without controllers: they would have their hands in what the scripts make. Namespaces stay behind there.
+``python -m tests.conformance random --seed N --count M --kubeconfig ONE`` sends random requests for all built-in kinds
+to the server and an embedded one.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from setpoint.client import HttpTransport, InProcessTransport
 from setpoint.client.kubeconfig import load_kubeconfig
 
 from .compare import differences
+from .differential.run import main as differential
 from .scripts import SCRIPTS
 from .talk import Talk
 
@@ -108,4 +111,6 @@ async def main() -> int:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["random"]:
+        sys.exit(differential(sys.argv[2:]))
     sys.exit(asyncio.run(main()))

@@ -1,0 +1,261 @@
+"""The same random requests to an embedded server and a real one, and how their answers differ."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import secrets
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from random import Random
+from typing import Any, Final
+
+from setpoint.apiserver import ApiServer
+from setpoint.client import HttpTransport, InProcessTransport
+from setpoint.client.kubeconfig import load_kubeconfig
+from setpoint.client.transport import Request, Transport, TransportError
+from setpoint.models import BUILTIN
+
+from .mutations import Mutation, applied, mutations
+from .samples import samples
+
+__all__ = ["CLASSES", "Case", "Differential", "Said", "compare", "resource_of"]
+
+JsonObject = dict[str, Any]
+CLASSES: Final = (
+    "accepted-where-refused",
+    "refused-where-accepted",
+    "code",
+    "reason",
+    "causes",
+    "object",
+    "managedFields",
+    "warnings",
+    "message",
+)
+"""Of a request's differences the first counts; the first six are those that matter."""
+_VOLATILE: Final = frozenset(
+    {"uid", "resourceVersion", "creationTimestamp", "time", "clusterIP", "clusterIPs", "nodePort"}
+)
+_UID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_ADDRESS: Final = re.compile(r"\b10\.(96|0)\.\d+\.\d+\b")
+_REFERENCE: Final = re.compile(r"kube-api-access-\w{5}")
+
+
+class Said:
+    """One answer."""
+
+    def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        self.status = status
+        self.warning = headers.get("warning", "")
+        try:
+            self.body: Any = json.loads(body)
+        except ValueError:
+            self.body = {"message": body.decode(errors="replace")}
+
+    @property
+    def refused(self) -> bool:
+        return self.status >= 400
+
+    @property
+    def causes(self) -> list[str]:
+        causes = (self.body.get("details") or {}).get("causes") or ()
+        return sorted({_plain(f"{item.get('field')}: {item.get('reason')}: {item.get('message')}") for item in causes})
+
+
+class Case:
+    """One request: a POST of a changed sample, or a PUT of what a server has, changed."""
+
+    def __init__(self, number: int, verb: str, sample: JsonObject, changes: list[Mutation]) -> None:
+        self.number, self.verb, self.sample, self.changes = number, verb, sample, changes
+
+    @property
+    def where(self) -> str:
+        """The changed fields, without positions."""
+        return " ".join(".".join(step for step in path if isinstance(step, str)) for _, path, _ in self.changes)
+
+
+def resource_of(sample: JsonObject) -> Any:
+    group, _, version = sample["apiVersion"].rpartition("/")
+    return next(item for item in BUILTIN if (item.group, item.version, item.kind) == (group, version, sample["kind"]))
+
+
+class Differential:
+    """``count`` requests made from ``seed``; ``kinds`` restricts them."""
+
+    def __init__(self, seed: int, count: int, kinds: tuple[str, ...] = ()) -> None:
+        self._random = Random(seed)
+        self._count = count
+        self._samples = [item for item in samples() if not kinds or item["kind"] in kinds]
+        self._namespace = f"d{secrets.token_hex(4)}"
+        self.differences: dict[str, list[tuple[Case, str, Said, Said]]] = defaultdict(list)
+        self.asked: Counter[str] = Counter()
+
+    async def run(self, kubeconfig: str) -> None:
+        real = HttpTransport(load_kubeconfig(kubeconfig))
+        try:
+            async with ApiServer() as server:
+                await self._compare_all(real, InProcessTransport(server.handle))
+        finally:
+            await real.close()
+
+    async def _compare_all(self, *both: Transport) -> None:
+        made: dict[int, JsonObject] = {}
+        for transport in both:
+            for name in (self._namespace, f"{self._namespace}-limits"):
+                await self._send(transport, "POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+            account = {"metadata": {"name": "default"}}
+            await self._send(transport, "POST", f"/api/v1/namespaces/{self._namespace}/serviceaccounts", account)
+        for number, sample in enumerate(self._samples):
+            kept = [
+                await self._send(each, "POST", self._path(sample), self._named(sample, f"kept-{number}"))
+                for each in both
+            ]
+            self._note(Case(-1, "POST", sample, []), *kept)
+            if not any(answer.refused for answer in kept):
+                made[number] = kept[0].body
+        for number in range(self._count):
+            chosen = self._random.randrange(len(self._samples))
+            sample, resource = self._samples[chosen], resource_of(self._samples[chosen])
+            many = self._random.choice((1, 1, 1, 2))
+            if chosen in made and self._random.random() < 0.4:
+                case = Case(number, "PUT", sample, mutations(self._random, made[chosen], resource.gvk, many))
+                answers = [await self._put(each, made[chosen]["metadata"]["name"], case) for each in both]
+            else:
+                case = Case(number, "POST", sample, mutations(self._random, sample, resource.gvk, many))
+                body = applied(self._named(sample, f"try-{number}"), case.changes)
+                answers = [await self._send(each, "POST", self._path(sample), body, dry_run=True) for each in both]
+            self._note(case, *answers)
+        for transport in both:
+            for number in made:
+                name, path = made[number]["metadata"]["name"], self._path(self._samples[number])
+                await self._send(transport, "DELETE", f"{path}/{name}")
+            for name in (self._namespace, f"{self._namespace}-limits"):
+                await self._send(transport, "DELETE", f"/api/v1/namespaces/{name}")
+
+    async def _put(self, transport: Transport, name: str, case: Case) -> Said:
+        path = f"{self._path(case.sample)}/{name}"
+        live = await self._send(transport, "GET", path)
+        return await self._send(transport, "PUT", path, applied(live.body, case.changes), dry_run=True)
+
+    def _path(self, sample: JsonObject) -> str:
+        resource = resource_of(sample)
+        start = f"/apis/{resource.group}/{resource.version}" if resource.group else f"/api/{resource.version}"
+        limits = "-limits" if sample["kind"] in ("LimitRange", "ResourceQuota") else ""  # where no pods are
+        middle = f"/namespaces/{self._namespace}{limits}" if resource.namespaced else ""
+        return f"{start}{middle}/{resource.plural}"
+
+    def _named(self, sample: JsonObject, name: str) -> JsonObject:
+        made: JsonObject = json.loads(json.dumps(sample).replace("{ns}", self._namespace))
+        made.setdefault("metadata", {}).setdefault("name", f"{self._namespace}-{name}")
+        return made
+
+    async def _send(
+        self, transport: Transport, method: str, path: str, body: Any = None, *, dry_run: bool = False
+    ) -> Said:
+        headers = {"accept": "application/json", "content-type": "application/json", "user-agent": "setpoint/1"}
+        raw = None if body is None else json.dumps(body).encode()
+        query = (("dryRun", "All"), ("fieldManager", "d")) if dry_run else (("fieldManager", "d"),)
+        query = () if method in ("GET", "DELETE") else query
+        try:
+            async with transport.send(Request(method, path, query, headers, raw)) as response:
+                return Said(response.status, response.headers, await response.read())
+        except TransportError as problem:  # some requests make the real server panic, which ends the connection
+            return Said(599, {}, json.dumps({"message": str(problem)}).encode())
+
+    def _note(self, case: Case, real: Said, embedded: Said) -> None:
+        if real.status == 599:
+            return
+        self.asked[case.sample["kind"]] += 1
+        found = compare(real, embedded)
+        if found is not None:
+            self.differences[found[0]].append((case, found[1], real, embedded))
+
+
+def _plain(text: str) -> str:
+    text = _ADDRESS.sub("<ip>", _REFERENCE.sub("kube-api-access-<5>", _UID.sub("<uid>", text)))
+    text = re.sub(r"\n@@ .*", "", text, flags=re.DOTALL)  # a Go program's dump of what changed
+    return re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<time>", text)
+
+
+def compare(real: Said, embedded: Said) -> tuple[str, str] | None:
+    """The class of the first difference, and what it is about; None if there is none."""
+    if real.refused != embedded.refused:
+        sort = "accepted-where-refused" if real.refused else "refused-where-accepted"
+        return sort, str((real if real.refused else embedded).body.get("message"))
+    if real.status != embedded.status:
+        return "code", f"{real.status} {real.body.get('message')} | {embedded.status} {embedded.body.get('message')}"
+    if real.refused:
+        if real.body.get("reason") != embedded.body.get("reason"):
+            return "reason", f"{real.body.get('reason')} | {embedded.body.get('reason')}"
+        ones, others = real.causes, embedded.causes
+        if ones != others:
+            missing = [f"- {item}" for item in ones if item not in others]
+            return "causes", "\n      ".join(missing + [f"+ {item}" for item in others if item not in ones])
+        one, other = _plain(str(real.body.get("message"))), _plain(str(embedded.body.get("message")))
+        return ("message", f"{one}\n      | {other}") if one != other else None
+    places = list(_walk("", real.body, embedded.body))
+    ours = [text for path, text in places if "managedFields" not in path]
+    if ours:
+        return "object", "\n      ".join(ours[:6])
+    if places:
+        return "managedFields", places[0][1]
+    if real.warning != embedded.warning:
+        return "warnings", f"{real.warning} | {embedded.warning}"
+    return None
+
+
+def _walk(path: str, one: Any, other: Any) -> list[tuple[str, str]]:
+    if isinstance(one, dict) and isinstance(other, dict):
+        found: list[tuple[str, str]] = []
+        for key in sorted(one.keys() | other.keys()):
+            if key in _VOLATILE and key in one and key in other:
+                continue
+            found += _walk(f"{path}.{key}", one.get(key, "<absent>"), other.get(key, "<absent>"))
+        return found
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        return [
+            item for index, pair in enumerate(zip(one, other, strict=True)) for item in _walk(f"{path}[{index}]", *pair)
+        ]
+    ones, others = _plain(json.dumps(one)), _plain(json.dumps(other))
+    return [] if ones == others else [(path, f"{path}: {ones[:160]} | {others[:160]}")]
+
+
+def report(run: Differential, shown: int) -> str:
+    """Shares of each class, then counts by kind and field with an example each."""
+    asked = run.asked.total()
+    lines = [f"{asked} requests"]
+    for name in CLASSES:
+        found = run.differences.get(name, [])
+        lines.append(f"  {len(found) / asked:7.2%} {len(found):5} {name}")
+    matter = sum(len(run.differences.get(name, [])) for name in CLASSES[:6])
+    lines.append(f"  {matter / asked:7.2%} {matter:5} in code, reason, causes or stored object")
+    for name in CLASSES:
+        groups: dict[tuple[str, str], list[tuple[Case, str]]] = defaultdict(list)
+        for case, text, _, _ in run.differences.get(name, []):
+            groups[case.sample["kind"], re.sub(r"try-\d+|d[0-9a-f]{8}", "_", text)[:90]].append((case, text))
+        lines.append(f"\n== {name}")
+        for (kind, _), cases in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))[:shown]:
+            case, text = cases[0]
+            lines.append(
+                f"{len(cases):4} {kind} #{case.number} {case.verb} {case.where}: {json.dumps(case.changes)[:200]}"
+            )
+            lines.append(f"      {text[:900]}")
+    return "\n".join(lines)
+
+
+def main(arguments: list[str]) -> int:
+    import argparse
+
+    parser = argparse.ArgumentParser(prog="python -m tests.conformance random", description=__doc__)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--kubeconfig", required=True, help="of a real kube-apiserver without controllers")
+    parser.add_argument("--kind", action="append", default=[], help="only these")
+    parser.add_argument("--shown", type=int, default=40, help="how many groups of each class are shown")
+    given = parser.parse_args(arguments)
+    run = Differential(given.seed, given.count, tuple(given.kind))
+    asyncio.run(run.run(given.kubeconfig))
+    print(report(run, given.shown))  # noqa: T201
+    return 0
