@@ -85,6 +85,6 @@ def _look_into(raw: bytes, verb: str, namespace: str, name: str) -> tuple[str, b
         name = meta.name
         if not name and meta.generate_name:
             return label_of(namespace, meta.generate_name, meta.generate_name), careful, ""
-        if meta.generate_name:
-            return label_of(namespace, name, meta.generate_name), careful, name
+    if meta.generate_name:
+        return label_of(namespace, name, meta.generate_name), careful, name
     return "", careful, name

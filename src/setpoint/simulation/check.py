@@ -12,6 +12,7 @@ from setpoint.crd import CustomResource
 from setpoint.meta import Object
 from setpoint.simulation.counterexample import Counterexample
 from setpoint.simulation.externals import External
+from setpoint.simulation.page import page_of
 from setpoint.simulation.plan import PREFIX, Plan
 from setpoint.simulation.predicates import Predicate
 from setpoint.simulation.report import Report
@@ -116,7 +117,8 @@ def write(found: Counterexample, directory: Path) -> list[Path]:
     """Writes the files of a finding; returns where they are."""
     directory.mkdir(parents=True, exist_ok=True)
     stem = f"counterexample-{found.findings[0].oracle.replace(' ', '-')}-{found.token[-8:].strip('-_')}"
-    file = directory / f"{stem}.yaml"
-    file.write_text(found.to_yaml())
-    found.files.append(file)
+    for ending, text in (("yaml", found.to_yaml()), ("html", page_of(found))):
+        file = directory / f"{stem}.{ending}"
+        file.write_text(text, "utf-8")
+        found.files.append(file)
     return found.files

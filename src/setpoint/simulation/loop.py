@@ -7,12 +7,15 @@ import heapq
 import selectors
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Executor, Future
 from contextvars import Context
-from typing import Any
+from typing import Any, TypeVar
 
 from setpoint.simulation.actor import ACTOR, Actor
+from setpoint.simulation.threads import Job, Turns
 from setpoint.testing.clock import VirtualTimeLoop
 
+T = TypeVar("T")
 NEVER_TURNS = 400_000
 """Turns without the clock moving that count as a hot loop: a run of a test takes a few thousand."""
 
@@ -34,6 +37,7 @@ class SimulationLoop(VirtualTimeLoop):
     def __init__(self, *, limit: float | None = None) -> None:
         super().__init__(limit=limit, max_turns=NEVER_TURNS)
         self._graveyard: list[Any] = []
+        self._turns_of_threads = Turns()
 
     def call_soon(  # type: ignore[override]
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
@@ -45,9 +49,32 @@ class SimulationLoop(VirtualTimeLoop):
         (actor.parked if actor.state == "paused" else self._graveyard).append(handle)
         return handle
 
+    def run_in_executor(  # type: ignore[override]
+        self, executor: Executor | None, func: Callable[..., T], *args: Any
+    ) -> asyncio.Future[T]:
+        """As asyncio's; the loop and its threads take turns, so that their order is the same each time."""
+        turns = self._turns_of_threads
+        job = Job(ACTOR.get())
+        result = super().run_in_executor(executor, turns.begin(job, func), *args)
+        result.add_done_callback(lambda _: turns.jobs.discard(job))
+        turns.stand_still()
+        return result
+
+    def _on_job_done(self, job: Future[Any]) -> None:
+        super()._on_job_done(job)
+        self._turns_of_threads.ended()
+
+    def call_soon_threadsafe(  # type: ignore[override]
+        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.Handle:
+        handle = super().call_soon_threadsafe(callback, *args, context=context)
+        self._turns_of_threads.waits(callback)
+        return handle
+
     def kill(self, actor: Actor) -> None:
         """Ends the actor as SIGKILL ends a process."""
         actor.state = "dead"
+        self._jobs -= self._turns_of_threads.abandon(actor)
         # Tasks that nobody refers to are closed by Python, and closing runs their finally blocks.
         self._graveyard.extend(asyncio.all_tasks(self))
         self._graveyard.extend(actor.parked)

@@ -124,9 +124,9 @@ class Search:
         findings = [each for each in baseline.findings if each.oracle not in self._setup.off]
         for other in others:
             known = {each.identity for each in findings}
-            findings += [each for each in other.findings if each.identity not in known | set(self._off())]
-        if not findings and "determinism" not in self._setup.off:
-            findings += first_difference(baseline, again)
+            findings += [each for each in other.findings if each.identity not in known]
+        if "determinism" not in self._setup.off:  # first: whatever else is found may come of it
+            findings = first_difference(baseline, again) + findings
         if not findings and "paths" not in self._setup.off:
             findings += path_findings(baseline, reference)
             if objects := direct_objects(baseline):
@@ -134,9 +134,6 @@ class Search:
                 findings += reference.compare_paths(direct)
         baseline.findings = [each for each in findings if each.oracle not in self._setup.off]
         return reference
-
-    def _off(self) -> set[tuple[str, str]]:
-        return {(name, "") for name in self._setup.off}
 
     def _reference(self, stop: int) -> Reference:
         if stop not in self._references:

@@ -46,6 +46,7 @@ class Reference:
         by_subject: dict[str, list[Difference]] = {}
         for each in differences(self.baseline.end, result.end, self.masks):
             by_subject.setdefault(each.subject, []).append(each)
+        outside_first = sorted(by_subject.items(), key=lambda item: not item[0].startswith("external "))
         return [
             Finding(
                 oracle,
@@ -54,7 +55,7 @@ class Reference:
                 {each.path: each.expected for each in several},
                 {each.path: each.found for each in several},
             )
-            for subject, several in by_subject.items()
+            for subject, several in outside_first
         ]
 
     def compare_paths(self, direct: Result) -> list[Finding]:

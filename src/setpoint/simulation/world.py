@@ -437,7 +437,8 @@ class World:
 
         async def arrive() -> None:
             AUTHOR.set(process.actor)
-            self.judge.excusing = fault.get("until") == "step"
+            # Whoever sent it can't have known of it any more.
+            self.judge.excusing = fault.get("until") == "step" or bool(fault.get("dies"))
             try:
                 answer = await self.server.handle(request)
             finally:

@@ -1,0 +1,87 @@
+"""Threads that take turns with the loop: while one of them computes the loop stands still, and the other way round."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+from setpoint.simulation.actor import Actor
+
+
+class Job:
+    """One function in a thread: a reconcile function that is no coroutine function."""
+
+    __slots__ = ("actor", "waits_for")
+
+    def __init__(self, actor: Actor | None) -> None:
+        self.actor = actor
+        self.waits_for: Future[Any] | None = None
+
+
+class Turns:
+    """Whose turn it is. Without it the order in which threads and the loop do things would be the system's."""
+
+    def __init__(self) -> None:
+        self.jobs: set[Job] = set()
+        self._changed = threading.Condition()
+        self._running = 0
+        self._local = threading.local()
+
+    def begin(self, job: Job, function: Callable[..., Any]) -> Callable[..., Any]:
+        """What to run in the thread instead of ``function``."""
+        self.jobs.add(job)
+        self._running += 1
+
+        def run(*args: Any) -> Any:
+            self._local.job = job
+            return function(*args)
+
+        return run
+
+    def waits(self, callback: Callable[..., Any]) -> None:
+        """Called in a thread that has asked the loop for something: it is the loop's turn, if the thread waits."""
+        job: Job | None = getattr(self._local, "job", None)
+        future = _awaited(callback)
+        if job is None or future is None:
+            return
+        job.waits_for = future
+        future.add_done_callback(lambda _: self._go_on(job))
+        self._leave()
+
+    def ended(self) -> None:
+        """Called in a thread whose job has ended."""
+        self._leave()
+
+    def stand_still(self) -> None:
+        """Called by the loop: returns when every thread waits for it, or has ended."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._running == 0)
+
+    def abandon(self, actor: Actor) -> int:
+        """The actor is dead; returns how many of its threads wait, and will for ever."""
+        dead = [job for job in self.jobs if job.actor is actor]
+        self.jobs.difference_update(dead)
+        return len(dead)
+
+    def _go_on(self, job: Job) -> None:
+        """The loop has done what the thread asked for: it is the thread's turn."""
+        job.waits_for = None
+        with self._changed:
+            self._running += 1
+        self.stand_still()
+
+    def _leave(self) -> None:
+        with self._changed:
+            self._running -= 1
+            self._changed.notify_all()
+
+
+def _awaited(callback: Callable[..., Any]) -> Future[Any] | None:
+    """What the thread waits for that has called ``asyncio.run_coroutine_threadsafe``."""
+    if not getattr(callback, "__qualname__", "").startswith("run_coroutine_threadsafe"):
+        return None
+    names = dict(zip(callback.__code__.co_freevars, callback.__closure__ or (), strict=True))
+    found = names["future"].cell_contents
+    return found if isinstance(found, Future) else None
