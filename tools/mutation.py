@@ -43,7 +43,7 @@ MODULES = {
     "apply": Module(["src/setpoint/patch/apply.py"], ["tests/patch/test_apply.py"]),
     "leader_election": Module(
         ["src/setpoint/manager/leader_election.py"],
-        ["tests/manager/test_leader_election.py", "tests/manager/test_leader_hand_over.py"],
+        ["tests/manager/test_lease_tries.py", "tests/manager/test_leader_election.py"],
     ),
 }
 

@@ -1,0 +1,291 @@
+"""What a candidate does with one lease when something comes in between, and what it says of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import pytest
+
+from setpoint.client import Client, Request, Response, Transport, TransportError
+from setpoint.manager import LeaderElection, LeadershipLost
+from setpoint.models.coordination_v1 import Lease
+from setpoint.testing import advance, virtual_time
+
+from .test_leader_election import Candidate, lease, lease_of, one
+
+
+def loop_time() -> float:
+    return asyncio.get_running_loop().time()
+
+
+class Meddled:
+    """A transport that lets somebody else act once, just before a request of some method is sent."""
+
+    def __init__(self, inner: Transport, method: str, act: Callable[[], Any]) -> None:
+        self.inner, self.method, self.act = inner, method, act
+        self.meddled = False
+
+    def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
+        @asynccontextmanager
+        async def sending() -> Any:
+            if request.method == self.method and not self.meddled:
+                self.meddled = True
+                await self.act()
+            async with self.inner.send(request) as response:
+                yield response
+
+        return sending()
+
+    async def close(self) -> None:
+        """The server goes on."""
+
+
+def meddle(candidate: Candidate, method: str, act: Callable[[Client], Any]) -> None:
+    """``act`` happens once, before the candidate's next request of that method."""
+    inner = candidate.cable.inner
+    candidate.cable.inner = Meddled(inner, method, lambda: act(Client(inner)))
+
+
+async def touch(client: Client, **changes: Any) -> None:
+    found = await client.get(Lease, "test", namespace="default")
+    assert found.spec is not None
+    for name, value in changes.items():
+        setattr(found.spec, name, value)
+    found.labels["touched"] = "yes"
+    await client.update(found)
+
+
+def test_times_are_client_go_s_unless_told_otherwise() -> None:
+    usual = LeaderElection(name="test", identity="a")
+    assert (usual.namespace, usual.labels, usual.release_on_cancel) == ("default", {}, True)
+    assert (usual.lease_duration, usual.renew_deadline, usual.retry_period) == (15, 10, 2)
+    assert usual.request_timeout == 5
+    assert LeaderElection(name="test", identity="a", renew_deadline=1.5, retry_period=0.5).request_timeout == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            {"lease_duration": 10.0},
+            "leader election: lease_duration (10 s) must be greater than renew_deadline (10 s), or two would lead at "
+            "once",
+        ),
+        (
+            {"renew_deadline": 2.4},
+            "leader election: renew_deadline (2.4 s) must be greater than retry_period (2 s) times 1.2, and both "
+            "greater than 0",
+        ),
+        (
+            {"identity": ""},
+            "leader election: identity must not be empty, and no two candidates may share one",
+        ),
+        (
+            {"lease_duration": 0.5, "renew_deadline": 0.4, "retry_period": 0.1},
+            "leader election: lease_duration must be at least 1 s, not 0.5",
+        ),
+    ],
+)
+def test_a_refused_election_says_which_numbers_do_not_fit(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match="leader election") as caught:
+        LeaderElection(**{"name": "test", "identity": "a", **options})
+    assert str(caught.value) == said
+
+
+def test_the_shortest_lease_is_a_second() -> None:
+    made = LeaderElection(name="test", identity="a", lease_duration=1, renew_deadline=0.9, retry_period=0.1)
+    assert made.lease_duration == 1
+
+
+@virtual_time
+async def test_who_creates_the_lease_second_does_not_lead() -> None:
+    async with one(None) as a:
+        meddle(a, "POST", lambda client: client.create(lease("b")))
+        assert not await a.elector._try()
+        assert not a.elector.is_leader
+        assert not a.elector.may_act()
+        assert not await a.elector._try()
+        assert a.elector.leader == "b"
+
+
+@virtual_time
+async def test_who_writes_the_lease_second_does_not_lead() -> None:
+    async with one(lease("")) as a:
+        meddle(a, "PATCH", lambda client: touch(client, holder_identity="b"))
+        assert not await a.elector._try()
+        assert not a.elector.is_leader
+        spec = (await lease_of(a)).spec
+        assert spec is not None
+        assert (spec.holder_identity, spec.lease_transitions) == ("b", 3)
+
+
+@virtual_time
+async def test_tries_come_a_little_before_each_period_is_over_and_when_the_lease_runs_out() -> None:
+    async with one(lease("b", lease_duration_seconds=60)) as a:
+        await a.elector._try()
+        pauses = [a.elector._pause() for _ in range(200)]
+        assert 1.4 <= min(pauses) < 1.42
+        assert 1.78 < max(pauses) <= 1.8
+        await advance(59.5)
+        pauses = [a.elector._pause() for _ in range(200)]
+        assert 0.5 <= min(pauses) < 0.51
+        assert 0.69 < max(pauses) <= 0.7
+        await advance(0.5)
+        assert min(a.elector._pause() for _ in range(200)) >= 1.4, "it has run out"
+
+
+@virtual_time
+async def test_a_free_lease_is_tried_for_as_any() -> None:
+    async with one(lease("", lease_duration_seconds=1)) as a:
+        a.elector._observe(await lease_of(a))
+        assert min(a.elector._pause() for _ in range(200)) >= 1.4
+
+
+@virtual_time
+async def test_a_lost_lease_says_why() -> None:
+    async with one(None) as a:
+        await a.elector.acquire()
+        a.cable.refuse = lambda request: True
+        with pytest.raises(LeadershipLost) as caught:
+            await a.elector.renew()
+        assert str(caught.value) == "the lease default/test was not renewed in 10 s: refused"
+        assert loop_time() == 10
+    async with one(None) as a:
+        await a.elector.acquire()
+        begun = loop_time()
+        a.cable.cut = True
+        with pytest.raises(LeadershipLost) as caught:
+            await a.elector.renew()
+        assert str(caught.value) == "the lease default/test was not renewed in 10 s: no answer in time"
+        assert loop_time() == begun + 10
+
+
+@virtual_time
+async def test_a_lease_that_somebody_emptied_was_taken_by_nobody() -> None:
+    async with one(None) as a:
+        await a.elector.acquire()
+        renewing = asyncio.ensure_future(a.elector.renew())
+        await advance(1)
+        await touch(Client(a.cable.inner), holder_identity="b")
+        with pytest.raises(LeadershipLost) as caught:
+            await renewing
+        assert str(caught.value) == "the lease default/test was taken by b"
+        assert loop_time() == 2
+
+
+@virtual_time
+async def test_the_lease_is_given_back_whole_and_once() -> None:
+    async with one(None) as a:
+        await a.elector.release()
+        assert a.cable.requests == [], "who does not lead has nothing to give back"
+        await a.elector.acquire()
+        await advance(7)
+        a.cable.requests.clear()
+        await a.elector.release()
+        assert a.cable.requests == ["GET test", "PATCH test"]
+        spec = (await lease_of(a)).spec
+        assert spec is not None
+        assert (spec.holder_identity, spec.lease_duration_seconds, spec.lease_transitions) == ("", 1, 0)
+        assert spec.renew_time == spec.acquire_time
+        assert spec.renew_time is not None
+        assert spec.renew_time.timestamp() == a.elector._now().timestamp()
+        assert not a.elector.may_act()
+        await a.elector.release()
+        assert a.cable.requests == ["GET test", "PATCH test"]
+
+
+@virtual_time
+async def test_a_lease_that_changed_while_it_was_given_back_is_given_back_at_once() -> None:
+    async with one(None) as a:
+        await a.elector.acquire()
+        meddle(a, "PATCH", lambda client: touch(client))
+        a.cable.requests.clear()
+        await a.elector.release()
+        assert a.cable.requests == ["GET test", "PATCH test", "GET test", "PATCH test"]
+        assert loop_time() == 0
+        assert (await lease_of(a)).labels == {"touched": "yes"}
+        assert not a.elector.is_leader
+
+
+@virtual_time
+async def test_a_lease_that_others_have_by_now_is_left_to_them() -> None:
+    async with one(None) as a:
+        await a.elector.acquire()
+        await touch(Client(a.cable.inner), holder_identity="b")
+        a.cable.requests.clear()
+        await a.elector.release()
+        assert a.cable.requests == ["GET test"]
+
+
+@virtual_time
+async def test_a_lease_that_is_gone_needs_no_release() -> None:
+    async with one(None) as a:
+        await a.elector.acquire()
+        await Client(a.cable.inner).delete(Lease, "test", namespace="default")
+        a.cable.requests.clear()
+        await a.elector.release()
+        assert a.cable.requests == ["GET test"]
+        assert loop_time() == 0
+
+
+@pytest.mark.parametrize("trouble", ["refused", "silence"])
+@virtual_time
+async def test_giving_back_is_tried_until_the_deadline_and_never_fails(trouble: str) -> None:
+    async with one(None) as a:
+        await a.elector.acquire()
+        a.cable.requests.clear()
+        a.cable.refuse = lambda request: trouble == "refused"
+        a.cable.cut = trouble == "silence"
+        await a.elector.release()
+        # Every two seconds; with silence, five seconds for a request and two until the next.
+        assert (loop_time(), len(a.cable.requests)) == ((10, 5) if trouble == "refused" else (14, 2))
+        a.cable.cut = False
+
+
+@virtual_time
+async def test_a_request_that_is_lost_is_tried_again_after_a_period() -> None:
+    async with one(None) as a:
+        await a.elector.acquire()
+        failed = False
+
+        def once(request: Request) -> bool:
+            nonlocal failed
+            failed, before = True, failed
+            return not before
+
+        a.cable.refuse = once
+        await a.elector.release()
+        assert loop_time() == 2
+        spec = (await lease_of(a)).spec
+        assert spec is not None
+        assert spec.holder_identity == ""
+
+
+@virtual_time
+async def test_what_work_raises_after_the_lease_was_lost_is_noted() -> None:
+    async with one(None) as a:
+
+        async def work() -> None:
+            a.cable.refuse = lambda request: True
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                raise TransportError("and the bucket leaks", sent=False) from None
+
+        with pytest.raises(LeadershipLost) as caught:
+            await a.elector.run(work)
+        assert caught.value.__notes__ == ["then also: TransportError: and the bucket leaks"]
+
+
+@virtual_time
+async def test_health_says_for_how_long_nothing_was_renewed() -> None:
+    async with one(None) as a:
+        await a.elector.acquire()
+        await advance(35)
+        assert a.elector.check(20) == ""
+        await advance(1)
+        assert a.elector.check(20) == "failed to renew the lease for 36 s"
+        assert not a.elector.may_act()
