@@ -54,11 +54,19 @@ class SimulationLoop(VirtualTimeLoop):
     ) -> asyncio.Future[T]:
         """As asyncio's; the loop and its threads take turns, so that their order is the same each time."""
         turns = self._turns_of_threads
-        job = Job(ACTOR.get())
+        job = Job()
         result = super().run_in_executor(executor, turns.begin(job, func), *args)
         result.add_done_callback(lambda _: turns.jobs.discard(job))
         turns.stand_still()
         return result
+
+    def _poll(self, timeout: float | None, really_wait: Callable[[float | None], Any]) -> Any:
+        # No thread computes now. Those that wait for the loop may wait for time to pass.
+        jobs, self._jobs = self._jobs, 0
+        try:
+            return super()._poll(timeout, really_wait)
+        finally:
+            self._jobs += jobs
 
     def _on_job_done(self, job: Future[Any]) -> None:
         super()._on_job_done(job)
@@ -71,10 +79,13 @@ class SimulationLoop(VirtualTimeLoop):
         self._turns_of_threads.waits(callback)
         return handle
 
+    def close(self) -> None:
+        self._turns_of_threads.end()
+        super().close()
+
     def kill(self, actor: Actor) -> None:
         """Ends the actor as SIGKILL ends a process."""
         actor.state = "dead"
-        self._jobs -= self._turns_of_threads.abandon(actor)
         # Tasks that nobody refers to are closed by Python, and closing runs their finally blocks.
         self._graveyard.extend(asyncio.all_tasks(self))
         self._graveyard.extend(actor.parked)

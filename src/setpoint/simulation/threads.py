@@ -7,16 +7,13 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-from setpoint.simulation.actor import Actor
-
 
 class Job:
     """One function in a thread: a reconcile function that is no coroutine function."""
 
-    __slots__ = ("actor", "waits_for")
+    __slots__ = ("waits_for",)
 
-    def __init__(self, actor: Actor | None) -> None:
-        self.actor = actor
+    def __init__(self) -> None:
         self.waits_for: Future[Any] | None = None
 
 
@@ -27,6 +24,7 @@ class Turns:
         self.jobs: set[Job] = set()
         self._changed = threading.Condition()
         self._running = 0
+        self._over = False
         self._local = threading.local()
 
     def begin(self, job: Job, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -59,14 +57,17 @@ class Turns:
         with self._changed:
             self._changed.wait_for(lambda: self._running == 0)
 
-    def abandon(self, actor: Actor) -> int:
-        """The actor is dead; returns how many of its threads wait, and will for ever."""
-        dead = [job for job in self.jobs if job.actor is actor]
-        self.jobs.difference_update(dead)
-        return len(dead)
+    def end(self) -> None:
+        """The world is over: threads that wait for it, the dead's too, end with what they are told then."""
+        self._over = True
+        for job in self.jobs:
+            if job.waits_for is not None:
+                job.waits_for.cancel()
 
     def _go_on(self, job: Job) -> None:
         """The loop has done what the thread asked for: it is the thread's turn."""
+        if self._over:
+            return
         job.waits_for = None
         with self._changed:
             self._running += 1
