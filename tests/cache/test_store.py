@@ -102,6 +102,131 @@ def test_what_is_not_newer_is_stale_but_versions_that_are_no_numbers_are_taken()
     assert version_number("18446744073709551616") == version_number("-1") == version_number("1e5") == 0
 
 
+def test_a_store_is_looked_into_by_key() -> None:
+    store = make_store()
+    put(store, pod("a", version=5, labels={"app": "x"}))
+    put(store, pod("b", version=7, namespace="other"))
+    put(store, {"metadata": {"name": "wide", "resourceVersion": "abc"}})
+    assert list(store) == list(store.keys()) == ["default/a", "other/b", "wide"]
+    head = store.head("default/a")
+    assert head is not None
+    assert (head.name, head.labels, head.resource_version) == ("a", {"app": "x"}, "5")
+    assert [store.resource_version(key) for key in (*store, "default/none")] == [5, 7, 0, None]
+    assert (store.head("default/none"), store.get("default/none"), store.record("default/none")) == (None, None, None)
+    assert (list(store.namespace("other")), list(store.namespace("none"))) == (["other/b"], [])
+    with pytest.raises(KeyError, match="nothing"):
+        store.indexed("nothing", "x")
+    store.remove("other/b")
+    assert list(store.namespace("other")) == []
+    assert store._namespaces.keys() == {"default"}
+    assert "wide" in store
+    assert store.remove("wide") is not None
+    assert list(store.keys()) == ["default/a"]
+
+
+def test_an_old_record_can_still_be_read() -> None:
+    store = make_store()
+    first = pod("a", version=1, phase="Pending")
+    del first["metadata"]["managedFields"]  # not kept
+    put(store, first)
+    old = put(store, pod("a", version=2))
+    assert json.loads(store.document(old)) == first
+    assert store.head_of(old).resource_version == "1"
+    assert json.loads(store.document(store.remove("default/a")))["status"]["phase"] == "Running"
+
+
+def test_records_are_the_same_by_their_versions_and_without_by_what_they_say() -> None:
+    store = make_store()
+
+    def record(version: str, phase: str = "Running") -> Any:
+        document = pod("a", version=0, phase=phase)
+        document["metadata"]["resourceVersion"] = version
+        return store.seal(store.intake.read(to_bytes(document)), version_number(version))[0]
+
+    one = record("7")
+    assert store.same(one, one)
+    assert store.same(one, record("7", "Failed"))
+    assert not store.same(one, record("8"))
+    assert not store.same(one, record("abc"))
+    assert not store.same(record("abc"), one)
+    assert store.same(record("abc"), record("abc"))
+    assert not store.same(record("abc"), record("abc", "Failed"))
+
+
+def test_what_is_stored_is_counted_to_the_byte() -> None:
+    store = make_store()
+    documents = {f"default/p{number}": pod(f"p{number}", version=1 + number) for number in range(300)}
+    for document in documents.values():
+        del document["metadata"]["managedFields"]  # not kept
+    for round in range(2):
+        for number, document in enumerate(documents.values()):
+            document["metadata"]["resourceVersion"] = str(1 + number + 1000 * round)
+            document["status"]["message"] = "x" * (number + 7 * round)
+            put(store, document)
+        while store.maintain():
+            pass
+    for number in range(0, 300, 3):
+        assert store.remove(f"default/p{number}") is not None
+        del documents[f"default/p{number}"]
+    held = [(store.get(key) or b"", store.record(key) or b"") for key in documents]
+    assert store.raw_bytes == sum(len(document) for document, _ in held)
+    assert store.stored_bytes == sum(len(record) for _, record in held)
+    assert {key: json.loads(store.get(key) or b"") for key in store} == documents
+
+
+def test_a_replacement_tells_first_what_went_and_then_what_came() -> None:
+    store = make_store()
+    store.add_index("phase", lambda head: (head.labels.get("app", ""),))
+    for number, name in enumerate(("gone", "same", "newer")):
+        put(store, pod(name, version=1 + number, labels={"app": "x"}))
+    replacement = store.replacement()
+    for document in (
+        pod("new", version=9, namespace="other", labels={"app": "y"}),
+        pod("newer", version=8, labels={"app": "y"}),
+        pod("same", version=2, labels={"app": "x"}),
+    ):
+        key = f"{document['metadata']['namespace']}/{document['metadata']['name']}"
+        replacement.add(key, store.intake.read(to_bytes(document)))
+    held = store.record("default/same")
+    changes = list(replacement.finish())
+    assert [change.key for change in changes] == ["default/gone", "other/new", "default/newer", "default/same"]
+    assert [(change.old is None, change.new is None, change.same) for change in changes] == [
+        (False, True, False),
+        (True, False, False),
+        (False, False, False),
+        (False, False, True),
+    ]
+    assert changes[3].old is changes[3].new is held
+    assert store.record("default/same") is held
+    assert list(store.namespace("other")) == ["other/new"]
+    assert sorted(store.indexed("phase", "y")) == ["default/newer", "other/new"]
+    assert list(store.indexed("phase", "x")) == ["default/same"]
+    assert store.raw_bytes == sum(len(store.get(key) or b"") for key in store)
+
+
+def test_a_new_dictionary_is_given_to_some_objects_at_a_time() -> None:
+    store = make_store()
+    assert not store.maintain(), "nothing was trained"
+    for number in range(128):
+        put(store, pod(f"p{number}", version=1 + number, metadata={"annotations": {"note": "always the same " * 60}}))
+
+    def plain() -> list[str]:
+        newest = store._compressor.scheme
+        return [key for key in store if scheme_of(store.record(key) or b"") != newest]
+
+    assert len(plain()) == 128
+    assert store.maintain(50)
+    assert len(plain()) == 78
+    store.remove(plain()[-1])
+    put(store, pod("p0", version=1000, metadata={"annotations": {"note": "always the same " * 60}}))
+    assert store.maintain(50)
+    assert len(plain()) == 27
+    assert not store.maintain(), "the rest of them, 64 at most"
+    assert plain() == []
+    assert not store.maintain()
+    assert [lister(store).get(key).metadata.resource_version for key in ("default/p0", "default/p9")] == ["1000", "10"]
+
+
 # -- indexes ---------------------------------------------------------------------------------------------------------
 
 
