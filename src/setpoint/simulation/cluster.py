@@ -6,11 +6,12 @@ import inspect
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client
 from setpoint.manager import Manager
+from setpoint.meta import Object
 from setpoint.testing.clusters import PATIENCE, Cluster
 from setpoint.testing.trouble import NotSettled, restless_keys
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from setpoint.simulation.world import World
 
 
+K = TypeVar("K", bound=Object)
 FOREVER: Final = 1e9
 """Seconds. Bookmarks, and ends of watches for no other reason than time, come by faults only: they would make every
 virtual hour cost as much as the whole scenario."""
@@ -68,6 +70,16 @@ class SimulatedCluster(Cluster):
     ) -> None:
         """As `until`."""
         await self._world.wait_until(lambda: _held(condition), within, why)
+
+    async def apply(self, obj: K) -> K:
+        """As in a test; what is on its way out is waited for, as users do who make the same anew."""
+        await self._world.gone(obj)
+        return await super().apply(obj)
+
+    async def create(self, obj: K) -> K:
+        """As `apply`."""
+        await self._world.gone(obj)
+        return await super().create(obj)
 
 
 async def _held(condition: Callable[[], bool | Awaitable[bool]]) -> bool:

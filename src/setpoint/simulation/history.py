@@ -87,6 +87,8 @@ class History(MemoryStorage):
         self.clock = clock
         self.step = 0
         self.recording = False
+        self.untold = UNTOLD
+        """Collections that are no part of any story."""
         self.alive: dict[str, tuple[str, str]] = {}
         """The uid of everything that is there now, and what it is called."""
         self.called: dict[str, str] = {}
@@ -108,7 +110,7 @@ class History(MemoryStorage):
         else:
             self.alive[meta.uid] = (resource, label)
             self.called.setdefault(meta.uid, f"{resource} {label}")
-        if not self.recording or resource in UNTOLD:
+        if not self.recording or resource in self.untold:
             return
         stem = f"{change.type} {resource} {label}"
         self._counts[stem] += 1
@@ -145,7 +147,7 @@ class History(MemoryStorage):
         """Everything that is there now, by collection and key."""
         found: dict[tuple[str, str], dict[str, Any]] = {}
         for name, collection in self._collections.items():
-            if name in UNTOLD:
+            if name in self.untold:
                 continue
             for record in collection.records(None):
                 key = f"{record.namespace}/{record.name}" if record.namespace else record.name

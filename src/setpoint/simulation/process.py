@@ -106,8 +106,8 @@ class Process:
         )
 
     def leads(self) -> bool:
-        """Whether its controllers work, or may begin to at any time."""
-        return self.alive and (self.manager is None or self.manager.elected.is_set())
+        """Whether its controllers work: it is the elected leader, or there are no elections."""
+        return self.alive and self.manager is not None and self.manager.elected.is_set()
 
     def retries(self) -> list[float]:
         """The loop times at which keys that failed are tried again."""

@@ -50,10 +50,10 @@ ABSENT: Final = "<absent>"
 
 
 def snapshot(
-    documents: Mapping[tuple[str, str], dict[str, JSON]], called: Mapping[str, str], *, since: int, but: frozenset[str]
+    documents: Mapping[tuple[str, str], dict[str, JSON]], called: Mapping[str, str], *, since: int
 ) -> Snapshot:
     """What was written after the revision ``since``, without what differs in any two runs: uids become names, names
-    that the server made up become their beginnings, times ``<time>``; ``but`` are collections that don't count."""
+    that the server made up become their beginnings, times ``<time>``."""
     names: dict[str, str] = {}
     for (_, _), document in documents.items():
         meta = document.get("metadata", {})
@@ -64,7 +64,7 @@ def snapshot(
     found: Snapshot = {}
     for (collection, _), document in sorted(documents.items(), key=lambda item: item[0]):
         meta = document.get("metadata", {})
-        if collection in but or int(meta.get("resourceVersion", 0)) <= since:
+        if int(meta.get("resourceVersion", 0)) <= since:
             continue
         label = label_of(meta.get("namespace", ""), meta.get("name", ""), meta.get("generateName", ""))
         found.setdefault(f"{collection} {label}", []).append(_plain(document, stand_ins))

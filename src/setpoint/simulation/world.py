@@ -17,13 +17,16 @@ import msgspec
 from setpoint.client import Client
 from setpoint.client.transport import Request
 from setpoint.cluster import ControlPlane, GarbageCollector, with_conversions
+from setpoint.controller import watched_kinds
+from setpoint.controller.cause import Cause
 from setpoint.manager import Manager
+from setpoint.meta import Object, resource_of
 from setpoint.simulation.actor import AUTHOR, Actor
 from setpoint.simulation.asked import Asked
 from setpoint.simulation.cluster import SimulatedCluster
 from setpoint.simulation.determinism import audited
 from setpoint.simulation.externals import using
-from setpoint.simulation.history import History
+from setpoint.simulation.history import History, sketch
 from setpoint.simulation.judge import Judge
 from setpoint.simulation.loop import SimulationLoop
 from setpoint.simulation.memory import Memory
@@ -61,6 +64,8 @@ class World:
         self.options = Options()
         self.seed = 0
         self.history = History(loop.time)
+        if setup.leader_election:
+            self.history.untold |= {"leases.coordination.k8s.io"}
         self.tape = Tape(loop.time)
         self.server_actor = Actor("server", "server")
         self.harness = Actor("world", "world")
@@ -296,12 +301,10 @@ class World:
     def called(self, who: str) -> list[Actor]:
         """Actors by what plans call them."""
         found = {"garbage collector": [self.gc_actor], "control plane": [self.plane_actor]}
-        return found.get(who) or [process.actor for process in self.processes if process.alive]
+        return found.get(who) or [process.actor for process in self.processes if process.leads()]
 
     def resync(self) -> None:
         """Has every process look at every object again."""
-        from setpoint.controller.cause import Cause
-
         for process in self.processes:
             if process.alive and process.manager is not None:
                 for running in process.manager.controllers.values():
@@ -311,16 +314,17 @@ class World:
 
     def collections(self) -> list[str]:
         """The kinds that the controllers under test watch."""
-        from setpoint.controller import watched_kinds
-        from setpoint.meta import resource_of
-
         return [str(resource_of(kind).group_resource) for kind in watched_kinds(self.setup.controllers())]
 
     # -- what the parts ask for ----------------------------------------------------------------------------------------
 
     def busy(self) -> bool:
         """Whether anybody can do anything now."""
-        return any(process.busy() for process in self.processes) or self._plane_busy()
+        if any(process.busy() for process in self.processes) or self._plane_busy():
+            return True
+        # Somebody is about to be elected.
+        candidates = [process for process in self.processes if process.alive and process.actor.state == "running"]
+        return bool(candidates) and not any(process.leads() for process in candidates)
 
     def _plane_busy(self) -> bool:
         plane = self.cluster.control_plane
@@ -358,6 +362,19 @@ class World:
         await self.steps.wait_until(condition, within, why)
         self._cut_off()
 
+    async def gone(self, obj: Object) -> None:
+        """Waits for the end of an object of that name which is being deleted: it can't be made anew before. That ends
+        the faults, which may be all that keeps it."""
+        resource = resource_of(type(obj))
+        space = (obj.namespace or self.setup.namespace) if resource.namespaced else ""
+        if self.plan.faults and self._is_deleting(str(resource.group_resource), space, obj.name):
+            self.steps.end_faults()
+            await self.steps.quiesce(CONVERGE)
+
+    def _is_deleting(self, collection: str, namespace: str, name: str) -> bool:
+        record = self.history.get(collection, namespace, name)
+        return record is not None and sketch(record.value).metadata.deletion_timestamp is not None
+
     def _cut_off(self) -> None:
         if 0 < self.plan.stop < self.steps.number:
             raise _CutOff
@@ -385,8 +402,7 @@ class World:
             self._wishes[key] = document
 
     def snapshot(self) -> Snapshot:
-        but = frozenset({"leases.coordination.k8s.io"} if self.setup.leader_election else ())
-        found = snapshot(self.history.documents(), self.history.called, since=self._warm_at, but=but)
+        found = snapshot(self.history.documents(), self.history.called, since=self._warm_at)
         for external in self.setup.externals:
             found[f"external {external.name}"] = [plain_values(external.state())]
         return found
@@ -402,8 +418,6 @@ class World:
         record = self.history.get(asked.collection, asked.namespace, asked.name) if asked.name else None
         if record is None:
             return None
-        from setpoint.simulation.history import sketch
-
         return sketch(record.value).metadata.uid
 
     def wrote(
