@@ -84,6 +84,17 @@ async def test_a_report_becomes_an_event_beside_its_object() -> None:
 
 
 @virtual_time
+async def test_a_report_that_is_not_unicode_is_sent_with_escapes_and_ends_nothing() -> None:
+    async with recording() as (made, about):
+        made.recorder.event(about, "Warning", "Failed", "no such file: caf\udce9", action="Read\udce9", related=about)
+        made.recorder.event(about, "Normal", "Fine", "all is well")
+        await advance(1)
+        first, second = sorted(await made.events(), key=lambda event: event.reason or "")
+        assert (first.note, first.action) == ("no such file: caf\\udce9", "Read\\udce9")
+        assert second.note == "all is well"
+
+
+@virtual_time
 async def test_events_about_cluster_scoped_objects_are_in_the_default_namespace() -> None:
     async with recording(Namespace.named("about")) as (made, about):
         made.recorder.event(about, "Normal", "Seen", "hello")

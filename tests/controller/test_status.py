@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from typing import Any
 
 import msgspec
@@ -165,6 +166,19 @@ async def test_a_status_that_the_server_refuses_reaches_the_object_as_the_reason
         await advance(1)
         healed = await world.get(Widget, "a")
         assert (healed.status.ready, healed.status.conditions) == (4, [])
+
+
+@virtual_time
+async def test_a_failure_whose_message_is_not_unicode_reaches_the_object_with_escapes() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        raise FileNotFoundError(2, "No such file", os.fsdecode(b"caf\xe9"))
+
+    async with bare(sp.Controller(Widget, reconcile)) as world:
+        await world.create(widget())
+        await world.settle(failing=True)
+        condition = find_condition((await world.get(Widget, "a")).status.conditions, "Reconciled")
+        assert condition is not None
+        assert "caf\\udce9" in condition.message
 
 
 @virtual_time

@@ -340,6 +340,37 @@ def test_a_bad_field_is_an_error_where_the_class_is_defined() -> None:
         )
 
 
+def half(kind: str) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "default": {"size": str, "default": "a\ud800"},
+        "enum": {"size": Literal["a\ud800"]},
+        "description": {"size": Annotated[str, Field(description="a\ud800")]},
+        "inside": {"size": dict[str, list[Literal["a\ud800"]]]},
+    }
+    return found[kind]
+
+
+@pytest.mark.parametrize("kind", ["default", "enum", "description", "inside"])
+def test_text_that_is_not_unicode_is_an_error_where_the_class_is_defined(kind: str) -> None:
+    words = half(kind)
+    body = {"__annotations__": {"size": words["size"]}}
+    if "default" in words:
+        body["size"] = words["default"]
+    inner = type(Model)("Inner", (Model,), body)
+    with pytest.raises(DefinitionError, match=r"Bad\.spec\.size.*half of a surrogate pair"):
+        type(CustomResource)(
+            "Bad", (CustomResource,), {"__annotations__": {"spec": inner}}, group="example.com", version="v1"
+        )
+
+
+def test_text_of_a_declaration_that_is_not_unicode_is_told_when_the_definition_is_made() -> None:
+    class Deprecated(CustomResource, group="example.com", version="v1", deprecated="gone\ud800"):
+        spec: Spec
+
+    with pytest.raises(DefinitionError, match="half of a surrogate pair"):
+        crd_for(Deprecated)
+
+
 def test_a_type_that_comes_later_is_looked_at_when_the_definition_is_made() -> None:
     class Late(CustomResource, group="example.com", version="v1"):
         spec: Missing  # type: ignore[name-defined]  # noqa: F821

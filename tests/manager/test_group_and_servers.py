@@ -269,6 +269,14 @@ def test_records_carry_the_fields_of_their_logger() -> None:
     assert "INFO    test.bound: hello controller=widget key=default/a what='two words'" in stream.getvalue()
 
 
+@pytest.mark.parametrize("formatter", [JsonFormatter(), TextFormatter()])
+def test_a_record_that_holds_what_is_not_unicode_is_written_all_the_same(formatter: logging.Formatter) -> None:
+    record = logging.makeLogRecord({"msg": "caf\udce9", "fields": {"files": ["caf\udce9"], "key": "a"}})
+    line = formatter.format(record)
+    assert "caf" in line
+    assert "\\udce9" in line
+
+
 def test_logging_is_configured_only_when_asked() -> None:
     with pytest.raises(ValueError, match="neither text nor json"):
         configure("xml")  # type: ignore[arg-type]

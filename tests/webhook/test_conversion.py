@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import builtins
 import json
 from typing import Any
 
@@ -72,7 +73,7 @@ async def test_every_object_is_converted_in_order() -> None:
 @pytest.mark.parametrize(
     ("bad", "version", "says"),
     [
-        (mykind("m", fail="oops"), "v1alpha2", "Mykind default/m: grp.example.com/v1alpha1 to grp.example.com/v1alpha2: KeyError: 'oops'"),  # noqa: E501
+        (mykind("m", fail="oops"), "v1alpha2", "Mykind default/m: its conversion from grp.example.com/v1alpha1 to grp.example.com/v1alpha2 failed; the webhook's log says why"),  # noqa: E501
         (mykind("m", "v9"), "v1alpha2", "Mykind default/m: there is no version v9 of Mykind.grp.example.com, only v1alpha1, v1alpha2"),  # noqa: E501
         (mykind("m"), "v9", "Mykind default/m: there is no version v9 of Mykind.grp.example.com"),
         ({**mykind("m"), "kind": "Other"}, "v1alpha2", "Other default/m: no conversion for Other of grp.example.com/v1alpha1 is served here, only Mykind.grp.example.com"),  # noqa: E501
@@ -80,7 +81,7 @@ async def test_every_object_is_converted_in_order() -> None:
         (mykind("m", metadata={"name": "n"}), "v1alpha2", "Mykind default/m: its conversion to grp.example.com/v1alpha2 changed metadata.name; only labels"),  # noqa: E501
         (mykind("m", metadata={"finalizers": ["x"]}), "v1alpha2", "changed metadata.finalizers"),
         (mykind("m", gives="v1"), "v1alpha2", "its conversion gave 'grp.example.com/v1' where 'grp.example.com/v1alpha2' was asked for"),  # noqa: E501
-        ("text", "v1alpha2", "object 1 of the request is no object but str"),
+        ("text", "v1alpha2", "object 1 of the request is not an object but str"),
         ({"kind": "Mykind"}, "v1alpha2", "object 1 of the request lacks apiVersion, kind or metadata"),
     ],
 )  # fmt: skip
@@ -89,6 +90,39 @@ async def test_one_that_fails_fails_all_by_name(bad: Any, version: str, says: st
     assert response["convertedObjects"] == []
     assert response["result"]["status"] == "Failure"
     assert says in response["result"]["message"]
+
+
+class Secretive(Renames):
+    """Fails with what nobody else is to read, or makes what can't be sent."""
+
+    def convert(self, document: dict[str, Any], to_version: str) -> dict[str, Any]:
+        match document["spec"]:
+            case {"raises": name}:
+                raise getattr(builtins, name)("password=hunter2")
+            case {"refuses": _}:
+                try:
+                    raise ValueError("password=hunter2")
+                except ValueError as problem:
+                    raise ConversionError(f"spec.token: {problem}") from problem
+            case {"half": _}:
+                return {**document, "apiVersion": f"{GROUP}/{to_version}", "spec": {"password=hunter2": "\udc80"}}
+        return {**document, "apiVersion": f"{GROUP}/{to_version}", "spec": {"password=hunter2": object()}}
+
+
+@pytest.mark.parametrize(
+    "spec", [{"raises": "RuntimeError"}, {"raises": "SystemExit"}, {"refuses": True}, {"half": True}, {"object": True}]
+)
+async def test_what_a_conversion_raises_is_for_the_log_alone(
+    spec: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    webhooks = Webhooks(Secretive())
+    reply = await webhooks.handle_review("/convert?timeout=30s", asking([mykind("m", **spec)]))
+    assert b"hunter2" not in reply.body
+    assert b"log says why" in reply.body
+    (record,) = caplog.records
+    assert record.exc_info
+    assert reply.status == (500 if spec.get("raises") == "SystemExit" else 200)
+    assert webhooks.metrics.conversion_panics + webhooks.metrics.panics == 1
 
 
 async def test_labels_and_annotations_may_change() -> None:

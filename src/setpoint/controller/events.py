@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 
 from setpoint.client import ApiError, Client, NotFound, PatchType, TransportError
 from setpoint.meta import MicroTime, Object, format_micro_time, resource_of
+from setpoint.meta.text import unicode_text
 from setpoint.models.core_v1 import ObjectReference
 from setpoint.models.events_v1 import Event
 
@@ -118,9 +119,9 @@ class EventRecorder:
             _reference(obj),
             _reference(related) if related is not None else None,
             type,
-            reason,
-            note[:MAX_NOTE],
-            (action or reason)[:128],
+            unicode_text(reason),
+            unicode_text(note)[:MAX_NOTE],
+            unicode_text(action or reason)[:128],
             by,
             self._now(),
         )

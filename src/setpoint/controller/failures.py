@@ -10,6 +10,7 @@ from setpoint.client import ApiError, Conflict, Forbidden, Invalid, TooManyReque
 from setpoint.controller.outcome import TerminalError
 from setpoint.controller.owner import AdoptionError
 from setpoint.meta import DecodeError
+from setpoint.meta.text import unicode_text
 
 BUGS: Final = (
     TypeError, AttributeError, NameError, LookupError, AssertionError, ArithmeticError, RecursionError,
@@ -111,6 +112,6 @@ def maybe_done(problem: BaseException) -> bool:
 
 
 def describe(problem: BaseException) -> str:
-    """One line."""
-    text = str(problem).strip().partition("\n")[0]
+    """One line, in Unicode: it goes into statuses, logs and answers."""
+    text = unicode_text(str(problem).strip().partition("\n")[0])
     return f"{type(problem).__name__}: {text}" if text else type(problem).__name__

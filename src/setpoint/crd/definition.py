@@ -9,6 +9,7 @@ from setpoint.crd.conversion import Conversion
 from setpoint.crd.custom_resource import Column, CustomResource, Definition
 from setpoint.crd.errors import DefinitionError
 from setpoint.crd.schema import schema_of
+from setpoint.crd.soundness import text_problem
 from setpoint.crd.versions import Versions, agree, covered
 from setpoint.meta import DecodeError, decode, resource_of
 
@@ -66,12 +67,15 @@ def crd_for(
     if conversion_client_config is not None and any(Versions.of(kind).need_webhook for kind in kinds):
         webhook = {"clientConfig": dict(conversion_client_config), "conversionReviewVersions": ["v1"]}
         spec["conversion"] = {"strategy": "Webhook", "webhook": webhook}
-    return {
+    definition = {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": metadata,
         "spec": spec,
     }
+    if problem := text_problem(definition):
+        raise DefinitionError(f"{first}: {problem}")
+    return definition
 
 
 def _check_unconverted(kinds: Sequence[type[CustomResource]]) -> None:

@@ -26,7 +26,7 @@ from setpoint.crd.errors import DefinitionError
 from setpoint.crd.keywords import JSONSchema, apply, metas_of, options_of
 from setpoint.crd.paths import path_problems
 from setpoint.crd.rule import document_of, rules_of
-from setpoint.crd.soundness import default_problem, schema_problems
+from setpoint.crd.soundness import default_problem, schema_problems, text_problem
 from setpoint.meta import Duration, MicroTime, Object, ObjectMeta, Quantity, to_wire
 from setpoint.meta.fields import alternatives, bare, fields_of, is_record
 from setpoint.schema import copy_json
@@ -158,7 +158,10 @@ def _record(annotation: Any, walk: _Walk) -> JSONSchema:
         elif item.encode_name in properties:
             raise walk.error(f"two fields of {kind.__name__} have this name on the wire; rename one of them")
         else:
-            properties[item.encode_name] = _field(item, described.get(item.name, ""), walk)
+            made = _field(item, described.get(item.name, ""), walk)
+            if problem := text_problem([item.encode_name, made]):
+                raise walk.error(problem)
+            properties[item.encode_name] = made
             if item.required:
                 required.append(item.encode_name)
         walk.path.pop()

@@ -7,9 +7,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
+from setpoint.meta.text import unicode_text
 from setpoint.schema import FieldError, Schemas, structural, to_aggregate_message, unknown_fields, validate
 
-__all__ = ["default_problem", "place_of", "schema_problems"]
+__all__ = ["default_problem", "place_of", "schema_problems", "text_problem"]
 
 _STEP = re.compile(r"\.?properties\[([^\]]+)\]|\.?(items)\b|\.?(additionalProperties)\b|\.?([^.\[]+(?:\[\d+\])?)")
 
@@ -32,6 +35,24 @@ def _broken_rules(schema: dict[str, Any]) -> list[FieldError]:
     from setpoint.cel.rules import RuleValidator
 
     return RuleValidator(schema, root=False).validate(schema["default"], path="default")[0]
+
+
+def text_problem(document: Any) -> str:
+    """Which text of these JSON values is not Unicode, ``""`` if all are: neither JSON nor YAML has a form for it."""
+    try:
+        msgspec.json.encode(document)
+        return ""
+    except UnicodeEncodeError:
+        parts = [document]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, dict):
+            parts += [*part, *part.values()]
+        elif isinstance(part, list):
+            parts += part
+        elif isinstance(part, str) and unicode_text(part) != part:
+            break
+    return f"{part!r} holds half of a surrogate pair, so it is not Unicode and can't be sent; write it otherwise"
 
 
 def schema_problems(schema: dict[str, Any], *, has_status: bool) -> Iterator[str]:

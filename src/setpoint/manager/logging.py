@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 from collections.abc import Mapping
@@ -46,7 +47,7 @@ class TextFormatter(logging.Formatter):
         for name, value in _fields(record).items():
             if value is None or value == "":
                 continue
-            text = value if isinstance(value, str) else _encode(value).decode()
+            text = value if isinstance(value, str) else _json(value)
             line += f" {name}={text!r}" if " " in text and isinstance(value, str) else f" {name}={text}"
         if record.exc_info:
             line += "\n" + self.formatException(record.exc_info)
@@ -68,4 +69,12 @@ class JsonFormatter(logging.Formatter):
                 document[name if name not in document else f"{name}_"] = value
         if record.exc_info:
             document["stacktrace"] = self.formatException(record.exc_info)
-        return _encode(document).decode()
+        return _json(document)
+
+
+def _json(value: Any) -> str:
+    """As JSON, whatever a record holds: a text that is not Unicode is no reason to lose it."""
+    try:
+        return _encode(value).decode()
+    except UnicodeEncodeError:
+        return json.dumps(value, default=str)  # escapes what is not ASCII

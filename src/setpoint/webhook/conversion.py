@@ -22,6 +22,7 @@ _FIXED = ("name", "namespace", "uid", "generateName", "creationTimestamp", "dele
           "generation", "finalizers", "ownerReferences", "managedFields")  # fmt: skip
 
 
+_ELSEWHERE: Final = "; the webhook's log says why"
 _decode: Final = msgspec.json.Decoder().decode
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -52,7 +53,11 @@ class Converter(Protocol):
 
 
 class ConversionFailed(Exception):
-    """An object can't be converted; the message names it and says why. ``defect`` if the converter raised."""
+    """An object can't be converted; the message names it and says why. ``defect`` if the converter is at fault.
+
+    The message is for whoever asked. What a user's function raised is the ``__cause__``, and for the log: there may be
+    secrets in it.
+    """
 
     def __init__(self, message: str, *, defect: bool = False) -> None:
         super().__init__(message)
@@ -90,20 +95,23 @@ class Conversions:
                 await asyncio.sleep(0)
             try:
                 document = _decode(raw)
-                made = self._convert(document, index, desired)
+            except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+                raise ConversionFailed(f"object {index} of the request can't be read: {problem}") from None
+            except RecursionError:
+                raise ConversionFailed(f"object {index} of the request is nested too deeply") from None
+            made = self._convert(document, index, desired)
+            try:
                 converted.append(msgspec.Raw(_encode(made)))
             except RecursionError:
                 raise ConversionFailed(f"object {index} of the request is nested too deeply") from None
-            except TypeError as problem:
-                why = f"its conversion gave what is no JSON: {problem}"
+            except (TypeError, ValueError) as problem:
+                why = f"its conversion to {desired} gave what is not JSON{_ELSEWHERE}"
                 raise ConversionFailed(f"object {index} of the request: {why}", defect=True) from problem
-            except msgspec.DecodeError as problem:
-                raise ConversionFailed(f"object {index} of the request can't be read: {problem}") from None
         return converted
 
     def _convert(self, document: Any, index: int, desired: str) -> dict[str, Any]:
         if not isinstance(document, dict):
-            raise ConversionFailed(f"object {index} of the request is no object but {type(document).__name__}")
+            raise ConversionFailed(f"object {index} of the request is not an object but {type(document).__name__}")
         metadata = document.get("metadata")
         api_version, kind = document.get("apiVersion"), document.get("kind")
         if not isinstance(api_version, str) or not isinstance(kind, str) or not isinstance(metadata, dict):
@@ -128,12 +136,11 @@ class Conversions:
             result = converter.convert(document, desired_version)
         except RecursionError:
             raise ConversionFailed(f"{where}: nested too deeply") from None
-        except ConversionError as problem:
-            raise ConversionFailed(f"{where}: {problem}", defect=problem.__cause__ is not None) from problem.__cause__
         except Exception as problem:  # whatever it is, it is about this object, and the answer must name it
-            raise ConversionFailed(
-                f"{where}: {api_version} to {desired}: {type(problem).__name__}: {problem}", defect=True
-            ) from problem
+            if isinstance(problem, ConversionError) and problem.__cause__ is None:
+                raise ConversionFailed(f"{where}: {problem}") from None  # setpoint's own words
+            why = f"its conversion from {api_version} to {desired} failed{_ELSEWHERE}"
+            raise ConversionFailed(f"{where}: {why}", defect=True) from problem
         _verify(result, where, desired, fixed)
         return result
 
