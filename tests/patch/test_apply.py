@@ -322,6 +322,42 @@ def test_subresources_have_entries_of_their_own_and_ignored_fields_have_none() -
     assert owned(applied.object, "m") == set()
 
 
+def test_an_update_is_noted_with_its_time_its_endpoint_and_a_name() -> None:
+    live = update(None, {**thing({}), "status": {"phase": "A"}}, "", subresource="status")
+    live = update(live, {**live, "status": {"phase": "B"}}, "", subresource="status", now=LATER)
+    (entry,) = live["metadata"]["managedFields"]
+    assert {name: item for name, item in entry.items() if name != "fieldsV1"} == {
+        "manager": "unknown",
+        "operation": "Update",
+        "apiVersion": "t/v1",
+        "time": LATER,
+        "fieldsType": "FieldsV1",
+        "subresource": "status",
+    }
+    (first,) = update(None, thing({"replicas": 3}))["metadata"]["managedFields"]
+    assert (first["manager"], first["time"]) == ("m", NOW)
+
+
+def test_fields_that_an_endpoint_can_not_set_are_no_conflict() -> None:
+    live = update(None, {**thing({"replicas": 3}), "status": {"phase": "Running"}}, "kubelet")
+    applied = {**thing({"paused": True}), "status": {"phase": "Gone"}}
+    with pytest.raises(ApplyConflict, match="kubelet"):
+        apply(live, applied)
+    result = apply(live, applied, ignored=FieldSet.of(("f:status",))).object
+    assert ".status.phase" in owned(result, "kubelet")
+    assert {path for path in owned(result, "m") if path.startswith(".status")} == set()
+    assert ".spec.paused" in owned(result, "m")
+
+
+def test_an_object_that_nobody_owns_a_field_of_has_no_entries() -> None:
+    live = apply(None, thing({"replicas": 3}), "one").object
+    result = apply(live, NOTHING, "one")
+    assert (result.managed_fields, result.object["metadata"]) == ([], {"name": "x"})
+    empty = {**NOTHING, "metadata": {"name": "x", "managedFields": None}}
+    result = apply(live, empty, "one")
+    assert (result.managed_fields, result.object["metadata"]) == ([], {"name": "x"})
+
+
 def test_identity_and_bookkeeping_are_owned_by_nobody() -> None:
     value = {**thing({}), "metadata": {"name": "x", "uid": "u", "resourceVersion": "1", "labels": {"a": "b"}}}
     assert owned(update(None, value), "m") == {".metadata.labels", ".metadata.labels.a", ".spec"}
@@ -432,6 +468,27 @@ def test_fields_that_a_request_can_not_set_stay_with_their_owners_in_every_versi
         live, "kubelet"
     )
     assert owned(changed, "new") == {".spec.count"}
+
+
+def test_an_applier_shares_what_others_apply_in_its_own_version_too() -> None:
+    live = apply(None, thing({"replicas": 3, "paused": True}), "one").object
+    live = apply_at("t/v1", live, {"replicas": 3}, "three").object
+    live = apply_at("t/v2", live, {"paused": True}, "two").object
+    result = apply_at("t/v1", live, {}, "one").object
+    assert plain(result)["spec"] == {"replicas": 3, "paused": True}
+    gone = apply_at("t/v1", result, {}, "three").object
+    assert plain(gone)["spec"] == {"paused": True}
+
+
+def test_an_entry_of_no_version_keeps_no_other_from_losing_what_changed() -> None:
+    live = apply(None, thing({"paused": True}), "a").object
+    live = apply(live, thing({"replicas": 3}), "b").object
+    (first, second) = live["metadata"]["managedFields"]
+    left = with_entries(live, [{**first, "apiVersion": "t/v0"}, second])
+    with pytest.raises(ApplyConflict, match='conflict with "b"'):
+        apply_at("t/v2", left, {"count": 5}, "new")
+    result = apply_at("t/v2", left, {"count": 5}, "new", force=True).object
+    assert ".spec.replicas" not in owned(result, "b")
 
 
 def test_entries_of_a_version_that_is_not_served_any_more_are_dropped() -> None:
