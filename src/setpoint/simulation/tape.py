@@ -30,7 +30,7 @@ class Tape:
     def tell(self, lane: str, who: str, what: str, text: str, *, point: str = "", content: str = "") -> None:
         """One line. In a reconcile it also says what that had seen."""
         saw, place = "", ""
-        if lane == "controller":
+        if what in ("writes", "reads", "calls"):
             context = current.get()
             if context is not None:
                 seen = context.object
@@ -63,6 +63,8 @@ def user_line() -> str:
     while frame is not None:
         if is_users(frame):
             return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        if frame.f_code.co_name == "_run_once":  # below the loop there is nobody who does this
+            return ""
         frame = frame.f_back
     return ""
 

@@ -1,0 +1,109 @@
+"""What a finding looks like: files, a page, a replay, and the command line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from tests.simulation.kinds import App
+
+import setpoint as sp
+from setpoint.models.core_v1 import Secret
+from setpoint.simulation import SWITCHES, Budget, Counterexample, check
+
+ONLY_CRASHES = {name: "this is about crashes" for name in SWITCHES if name != "crash"}
+
+
+async def create_one(cluster: sp.testing.Cluster) -> None:
+    await cluster.apply(App.named("one", "default"))
+    await cluster.settle()
+
+
+async def guarded(app: App, ctx: sp.Context) -> None:
+    if await ctx.get(Secret, f"{app.name}-a") is None:
+        await ctx.create(Secret.named(f"{app.name}-a"))
+        await ctx.create(Secret.named(f"{app.name}-b"))
+
+
+async def repeated(app: App, ctx: sp.Context) -> None:
+    await ctx.keep(Secret, [Secret.named(f"{app.name}-{letter}") for letter in "ab"])
+
+
+def test_a_finding_is_replayed_from_its_file_and_its_token(tmp_path: Path) -> None:
+    def broken() -> list[sp.Controller[App]]:
+        return [sp.Controller(App, guarded).owns(Secret)]
+
+    with pytest.raises(Counterexample) as caught:
+        check(create_one, broken, budget=Budget(runs=60), off=ONLY_CRASHES, directory=tmp_path)
+    problem = caught.value
+    recorded, page = sorted(problem.files, key=lambda file: file.suffix, reverse=True)
+    document = yaml.safe_load(recorded.read_text())
+    assert document["plan"]["faults"][0]["kind"] == problem.plan.faults[0].kind
+    assert document["token"] == problem.token
+    text = page.read_text()
+    assert "secrets default/one-b" in text
+    assert "The same without the fault" in text
+    assert "http" not in text.replace("https://", "http://").split("<style>")[0], "a page needs nothing else"
+    for source in (problem.token, recorded):
+        with pytest.raises(Counterexample) as again:
+            check(create_one, broken, replay=source)
+        assert again.value.findings == problem.findings
+        assert again.value.trace == problem.trace
+
+    def mended() -> list[sp.Controller[App]]:
+        return [sp.Controller(App, repeated).owns(Secret)]
+
+    check(create_one, mended, replay=problem.token)
+
+
+def test_what_is_switched_off_says_why_in_the_report() -> None:
+    def mended() -> list[sp.Controller[App]]:
+        return [sp.Controller(App, repeated).owns(Secret)]
+
+    report = str(check(create_one, mended, budget=Budget(runs=12), off={"lag": "we have no caches"}))
+    assert "off: lag (we have no caches)" in report
+    with pytest.raises(ValueError, match="there is no fault and no oracle named 'lags'"):
+        check(create_one, mended, off={"lags": ""})
+
+
+PROGRAM = """
+import setpoint as sp
+from setpoint.models.core_v1 import Secret
+
+class Thing(sp.CustomResource, group="test.example.com", version="v1"):
+    pass
+
+async def reconcile(thing: Thing, ctx: sp.Context) -> None:
+    if await ctx.get(Secret, f"{thing.name}-a") is None:
+        await ctx.create(Secret.named(f"{thing.name}-a"))
+        await ctx.create(Secret.named(f"{thing.name}-b"))
+
+async def scenario(cluster: sp.testing.Cluster) -> None:
+    await cluster.apply(Thing.named("sample", "default"))
+    await cluster.settle()
+
+if __name__ == "__main__":
+    sp.main(sp.Controller(Thing, reconcile).owns(Secret))
+"""
+
+
+def test_the_command_line_ends_with_1_on_a_finding_and_replays_it(tmp_path: Path) -> None:
+    program = tmp_path / "thing.py"
+    program.write_text(PROGRAM)
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, str(program), "simulate", "--scenario", "thing.py:scenario", *arguments]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    found = run("--faults", "crash", "--budget", "100runs")
+    assert found.returncode == 1, found.stdout + found.stderr
+    assert "[end state]" in found.stdout
+    (file,) = (tmp_path / "counterexamples").glob("*.yaml")
+    again = run("--replay", str(file))
+    assert again.returncode == 1, again.stdout + again.stderr
+    wrong = run("--faults", "crush")
+    assert wrong.returncode == 1
+    assert "there is no fault 'crush'" in wrong.stderr
