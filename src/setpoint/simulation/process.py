@@ -55,7 +55,7 @@ class Process:
     async def _run(self) -> None:
         world = self.world
         setup = world.setup
-        using(world)
+        using(world.telephone)
         try:
             client = Client(self.wire, namespace=setup.namespace, random=Random(f"{world.seed} {self.number}"))
             controllers = setup.controllers()

@@ -82,7 +82,7 @@ class Wire:
         """An event has come up to the gate."""
         entry = self.world.history.by_revision.get(revision)
         if entry is not None:
-            self.world.event_point(self, gate, entry)
+            self.world.strikes.change(self, gate, entry)
 
     def saw(self, raw: bytes) -> None:
         self.process.seen |= uids_in(raw)
@@ -106,24 +106,24 @@ class Wire:
             request = self._from_cache(request, asked)
             await asyncio.sleep(LATENCY)
             return self._reordered(await self._plain(request))
-        point, faults = world.request_point(process, asked)
+        point, faults = world.strikes.request(process, asked)
         before = {each.kind: each for each in faults}
         if "crash-before" in before:
             await process.die(before["crash-before"])
         if "slow-request" in before:
             await self._linger(before["slow-request"])
         if (refusal := _refusal(faults)) is not None:
-            world.told(process, point, f"{refusal.status} injected")
+            world.traffic.told(process, point, f"{refusal.status} injected")
             return refusal
         if "lost-request" in before:
             raise TransportError("connection reset by peer before the request got through", sent=True, reset=False)
         if "late-write" in before:
-            world.arrive_late(process, request, before["late-write"])
+            world.traffic.arrive_late(process, request, before["late-write"])
             if before["late-write"].get("dies"):
                 await process.die(fault("crash-before", point))
             raise TransportError("no answer in time", sent=True, timed_out=True)
         if "conflict" in before:
-            await world.touch(request, asked)
+            await world.traffic.touch(request, asked)
         await asyncio.sleep(LATENCY)
         answer = await self._do(request, asked, point)
         if "crash-after" in before:
@@ -139,14 +139,14 @@ class Wire:
     async def _do(self, request: Request, asked: Asked, point: str) -> Answer:
         world, process = self.world, self.process
         reading = asked.is_read
-        target = None if reading else world.target(asked)
+        target = None if reading else world.traffic.target(asked)
         revision = world.history.revision
         answer = await self._plain(request)
         raw = answer._body
         if reading:
             self.saw(raw)
         else:
-            world.wrote(process, asked, point, request, answer.status, revision, target)
+            world.traffic.wrote(process, asked, point, request, answer.status, revision, target)
             self.saw(raw)
         return answer
 
@@ -158,7 +158,7 @@ class Wire:
         return Answer(answer.status, answer.headers, body)
 
     async def _linger(self, fault: Fault) -> None:
-        await self.world.pass_by(self.process.actor, fault)
+        await self.world.steps.pass_by(fault)
 
     # -- caches --------------------------------------------------------------------------------------------------------
 

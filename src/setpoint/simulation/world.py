@@ -8,21 +8,18 @@ import time
 import traceback
 from contextlib import AsyncExitStack, nullcontext
 from datetime import datetime, timedelta
-from hashlib import blake2b
 from random import Random
 from typing import Any, Final
 
 import msgspec
 
 from setpoint.client import Client
-from setpoint.client.transport import Request
 from setpoint.cluster import ControlPlane, GarbageCollector, with_conversions
 from setpoint.controller import watched_kinds
 from setpoint.controller.cause import Cause
 from setpoint.manager import Manager
 from setpoint.meta import Object, resource_of
-from setpoint.simulation.actor import AUTHOR, Actor
-from setpoint.simulation.asked import Asked
+from setpoint.simulation.actor import Actor
 from setpoint.simulation.cluster import SimulatedCluster
 from setpoint.simulation.determinism import audited
 from setpoint.simulation.externals import using
@@ -37,10 +34,10 @@ from setpoint.simulation.result import Options, Point, Result
 from setpoint.simulation.setup import Setup
 from setpoint.simulation.state import Snapshot, plain_values, snapshot
 from setpoint.simulation.steps import Steps
-from setpoint.simulation.stream import Gate
 from setpoint.simulation.strikes import Strikes
 from setpoint.simulation.tape import Tape
-from setpoint.simulation.wire import Wire
+from setpoint.simulation.telephone import Telephone
+from setpoint.simulation.traffic import Traffic
 from setpoint.testing.clock import EPOCH
 
 CONVERGE: Final = 2400.0
@@ -80,6 +77,8 @@ class World:
             self, objects=setup.objects, crds=setup.crds, nodes=setup.nodes, namespace=setup.namespace
         )
         self.server = self.cluster.server
+        self.traffic = Traffic(self)
+        self.telephone = Telephone(self)
         self.port = Port(self)
         self._memory = Memory(setup.controllers())
         self._stack = AsyncExitStack()
@@ -154,7 +153,7 @@ class World:
         self.history.watchers.append(self.judge.changed)
         saved = [copy.deepcopy(vars(external)) for external in self.setup.externals]
         self.loop.set_exception_handler(self._unhandled)
-        using(self)
+        using(self.telephone)
         start = self.loop.time()
         try:
             with audited(self._result.environment) if options.audit else nullcontext():
@@ -200,7 +199,7 @@ class World:
     async def _create_directly(self) -> None:
         for document in self.options.direct:
             group = document["apiVersion"]
-            path = self.resource_path(group, document["kind"], document["metadata"].get("namespace", ""))
+            path = self.traffic.resource_path(group, document["kind"], document["metadata"].get("namespace", ""))
             await self.cluster.client.request("POST", path, body=msgspec.json.encode(document))
 
     async def _conclude(self) -> None:
@@ -345,12 +344,6 @@ class World:
                         due.append(at)
         return due
 
-    def request_point(self, process: Process, asked: Asked) -> tuple[str, list[Fault]]:
-        return self.strikes.request(process, asked)
-
-    def event_point(self, wire: Wire, gate: Gate, entry: Any) -> None:
-        self.strikes.change(wire, gate, entry)
-
     async def end_step(self, patience: float) -> None:
         await self.steps.end(patience)
         if self.options.stretch:
@@ -406,107 +399,6 @@ class World:
         for external in self.setup.externals:
             found[f"external {external.name}"] = [plain_values(external.state())]
         return found
-
-    async def pass_by(self, actor: Actor, fault: Fault) -> None:
-        await self.steps.pass_by(fault)
-
-    def told(self, process: Process, point: str, text: str) -> None:
-        self.tape.tell("server", "server", "answers", text, point=point)
-
-    def target(self, asked: Asked) -> str | None:
-        """The uid of what a write is about, None if there is nothing."""
-        record = self.history.get(asked.collection, asked.namespace, asked.name) if asked.name else None
-        if record is None:
-            return None
-        return sketch(record.value).metadata.uid
-
-    def wrote(
-        self, process: Process, asked: Asked, point: str, request: Request, status: int, revision: int,
-        target: str | None,
-    ) -> None:  # fmt: skip
-        """A write of a process has been carried out."""
-        changed = self.history.revision != revision and status < 300
-        self.tape.mark(
-            Point(
-                point,
-                "write",
-                self.steps.number,
-                asked.collection,
-                asked.verb,
-                changed,
-                self.history.revision,
-                process.number,
-                careful=asked.careful,
-            )
-        )
-        what = asked.stem() + ("" if changed else " (no change)" if status < 300 else f" ({status})")
-        content = ""
-        if changed and (entry := self.history.by_revision.get(self.history.revision)) is not None:
-            content = blake2b(entry.value, digest_size=6).hexdigest()
-        self.tape.tell("controller", process.actor.name, "writes", what, point=point, content=content)
-        self.judge.wrote(process, asked, point, target, changed=changed)
-
-    def arrive_late(self, process: Process, request: Request, fault: Fault) -> None:
-        """A write that is under way arrives when the fault is over."""
-
-        async def arrive() -> None:
-            AUTHOR.set(process.actor)
-            # Whoever sent it can't have known of it any more.
-            self.judge.excusing = fault.get("until") == "step" or bool(fault.get("dies"))
-            try:
-                answer = await self.server.handle(request)
-            finally:
-                self.judge.excusing = False
-            self.tape.tell("server", "server", "late", f"a late {request.method} {request.path}: {answer.status}")
-
-        self.steps.begin(fault, lambda: self.harness.start(arrive(), name="late write"))
-
-    async def touch(self, request: Request, asked: Asked) -> None:
-        """Somebody else writes the object, and takes it back: it has another version, and is the same."""
-        path = request.path.removesuffix(f"/{asked.subresource}") if asked.subresource else request.path
-        other = Actor("another program", "others")
-        headers = {"content-type": "application/merge-patch+json", "user-agent": "another-program"}
-        for value in ("yes", None):
-            body = msgspec.json.encode({"metadata": {"annotations": {"example.com/touched": value}}})
-            touching = Request("PATCH", path, (("fieldManager", "another-program"),), headers, body)
-            AUTHOR.set(other)
-            try:
-                await self.server.handle(touching)
-            finally:
-                AUTHOR.set(None)
-        self.tape.tell("others", "another program", "writes", f"touches {asked.collection} {asked.label}")
-
-    def resource_path(self, api_version: str, kind: str, namespace: str) -> str:
-        group, _, version = api_version.rpartition("/")
-        served = self.server.registry.find_kind(group, version, kind)
-        assert served is not None, f"{kind} of {api_version} is not served"
-        return served.resource.path(namespace=namespace)
-
-    # -- external systems: see `externals.Calls` ----------------------------------------------------------------------
-
-    def external_point(self, name: str, actor: Actor) -> tuple[str, list[Fault]]:
-        return self.strikes.external(name, actor)
-
-    async def external_gate(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None:
-        if before:
-            await asyncio.sleep(0.001)
-        fault = self.strikes.external_trouble(faults, point, before=before)
-        if fault is None:
-            return
-        if fault.kind.startswith("crash"):
-            process = next(each for each in self.processes if each.actor is actor)
-            await process.die(fault)
-        await self.steps.pass_by(fault)
-
-    def external_gate_now(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None:
-        fault = self.strikes.external_trouble(faults, point, before=before)
-        if fault is not None and fault.kind.startswith("crash"):
-            self.strikes.die_now(actor, fault)
-
-    def external_done(self, point: str, told: str, *, changed: bool) -> None:
-        self.tape.mark(Point(point, "external", self.steps.number, changed=changed, empty="nothing" in told))
-        self.tape.tell("external", "external", "answers", told, point=point)
-        self.judge.check_predicates()
 
     # -- the end -------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,53 @@
+"""Telephone: the calls of controllers to external systems, and what goes wrong with them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from setpoint.simulation.actor import Actor
+from setpoint.simulation.plan import Fault
+from setpoint.simulation.result import Point
+
+if TYPE_CHECKING:
+    from setpoint.simulation.world import World
+
+LATENCY = 0.001
+
+
+class Telephone:
+    """What `externals.call` asks about every call."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def external_point(self, name: str, actor: Actor) -> tuple[str, list[Fault]]:
+        """The point of a call, and the faults that hit it."""
+        return self._world.strikes.external(name, actor)
+
+    async def external_gate(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None:
+        """Returns when the call, or its answer, gets through. Raises what the call raises."""
+        world = self._world
+        if before:
+            await asyncio.sleep(LATENCY)
+        fault = world.strikes.external_trouble(faults, point, before=before)
+        if fault is None:
+            return
+        if fault.kind.startswith("crash"):
+            process = next(each for each in world.processes if each.actor is actor)
+            await process.die(fault)
+        await world.steps.pass_by(fault)
+
+    def external_gate_now(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None:
+        """The same for a call that can't wait. Raises `Killed` where the process dies."""
+        world = self._world
+        fault = world.strikes.external_trouble(faults, point, before=before)
+        if fault is not None and fault.kind.startswith("crash"):
+            world.strikes.die_now(actor, fault)
+
+    def external_done(self, point: str, told: str, *, changed: bool) -> None:
+        """The call was carried out."""
+        world = self._world
+        world.tape.mark(Point(point, "external", world.steps.number, changed=changed))
+        world.tape.tell("external", "external", "answers", told, point=point)
+        world.judge.check_predicates()

@@ -1,0 +1,100 @@
+"""Traffic: the writes of processes: what they hit, what they change, and those that come late."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from setpoint.client.transport import Request
+from setpoint.simulation.actor import AUTHOR, Actor
+from setpoint.simulation.asked import Asked
+from setpoint.simulation.history import sketch
+from setpoint.simulation.plan import Fault
+from setpoint.simulation.process import Process
+from setpoint.simulation.result import Point
+
+if TYPE_CHECKING:
+    from setpoint.simulation.world import World
+
+
+class Traffic:
+    """What a world knows of its processes' writes."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def told(self, process: Process, point: str, text: str) -> None:
+        self._world.tape.tell("server", "server", "answers", text, point=point)
+
+    def target(self, asked: Asked) -> str | None:
+        """The uid of what a write is about, None if there is nothing."""
+        record = self._world.history.get(asked.collection, asked.namespace, asked.name) if asked.name else None
+        if record is None:
+            return None
+        return sketch(record.value).metadata.uid
+
+    def wrote(
+        self, process: Process, asked: Asked, point: str, request: Request, status: int, revision: int,
+        target: str | None,
+    ) -> None:  # fmt: skip
+        """A write of a process has been carried out."""
+        changed = self._world.history.revision != revision and status < 300
+        self._world.tape.mark(
+            Point(
+                point,
+                "write",
+                self._world.steps.number,
+                asked.collection,
+                asked.verb,
+                changed,
+                self._world.history.revision,
+                process.number,
+                careful=asked.careful,
+            )
+        )
+        what = asked.stem() + ("" if changed else " (no change)" if status < 300 else f" ({status})")
+        content = ""
+        if changed and (entry := self._world.history.by_revision.get(self._world.history.revision)) is not None:
+            content = blake2b(entry.value, digest_size=6).hexdigest()
+        self._world.tape.tell("controller", process.actor.name, "writes", what, point=point, content=content)
+        self._world.judge.wrote(process, asked, point, target, changed=changed)
+
+    def arrive_late(self, process: Process, request: Request, fault: Fault) -> None:
+        """A write that is under way arrives when the fault is over."""
+
+        async def arrive() -> None:
+            AUTHOR.set(process.actor)
+            # Whoever sent it can't have known of it any more.
+            self._world.judge.excusing = fault.get("until") == "step" or bool(fault.get("dies"))
+            try:
+                answer = await self._world.server.handle(request)
+            finally:
+                self._world.judge.excusing = False
+            self._world.tape.tell(
+                "server", "server", "late", f"a late {request.method} {request.path}: {answer.status}"
+            )
+
+        self._world.steps.begin(fault, lambda: self._world.harness.start(arrive(), name="late write"))
+
+    async def touch(self, request: Request, asked: Asked) -> None:
+        """Somebody else writes the object, and takes it back: it has another version, and is the same."""
+        path = request.path.removesuffix(f"/{asked.subresource}") if asked.subresource else request.path
+        other = Actor("another program", "others")
+        headers = {"content-type": "application/merge-patch+json", "user-agent": "another-program"}
+        for value in ("yes", None):
+            body = msgspec.json.encode({"metadata": {"annotations": {"example.com/touched": value}}})
+            touching = Request("PATCH", path, (("fieldManager", "another-program"),), headers, body)
+            AUTHOR.set(other)
+            try:
+                await self._world.server.handle(touching)
+            finally:
+                AUTHOR.set(None)
+        self._world.tape.tell("others", "another program", "writes", f"touches {asked.collection} {asked.label}")
+
+    def resource_path(self, api_version: str, kind: str, namespace: str) -> str:
+        group, _, version = api_version.rpartition("/")
+        served = self._world.server.registry.find_kind(group, version, kind)
+        assert served is not None, f"{kind} of {api_version} is not served"
+        return served.resource.path(namespace=namespace)
