@@ -1,0 +1,30 @@
+"""Controllers with bugs that were seen in production, and correct twins: what the simulation is measured with."""
+
+from __future__ import annotations
+
+from tests.simulation.corpus import (
+    f1_identity,
+    f2_old_views,
+    f3_between_steps,
+    f4_edges,
+    f5_own_writes,
+    f6_several_writers,
+    f7_hot_loops,
+    f8_specs,
+    f9_deletion,
+)
+from tests.simulation.corpus.known import KNOWN
+from tests.simulation.corpus.pair import Pair
+
+_FAMILIES = (
+    f1_identity,
+    f2_old_views,
+    f3_between_steps,
+    f4_edges,
+    f5_own_writes,
+    f6_several_writers,
+    f7_hot_loops,
+    f8_specs,
+    f9_deletion,
+)
+PAIRS: list[Pair] = [pair for family in _FAMILIES for pair in family.PAIRS if pair.name in KNOWN]
