@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-lowest test-newest test-strange fuzz mutation lint types models models-check bench-queue bench-client bench-informer bench-controller bench-webhook check clean
+.PHONY: help demo test test-lowest test-newest test-strange fuzz mutation lint types models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-simulation check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -88,6 +88,9 @@ bench-controller: $(VENV)/.dev ## controllers beside controller-runtime's and ko
 
 bench-webhook: $(VENV)/.dev ## webhook servers beside controller-runtime's and kopf's
 	$(BIN)/python benchmarks/webhook.py $(ARGS)
+
+bench-simulation: $(VENV)/.dev ## what it costs to prove a controller against every fault
+	$(BIN)/python benchmarks/simulation.py
 
 check: lint types models-check test test-strange test-lowest test-newest demo ## all that CI runs
 

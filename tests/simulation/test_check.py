@@ -15,7 +15,10 @@ from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.simulation import Budget, Counterexample, Report, check
 
 Reconcile = Callable[[App, sp.Context], Any]
-SINGLES = Budget(seconds=200.0)
+UNTIL_FOUND = Budget()
+"""A finding comes within some tens of runs."""
+SOME = Budget(runs=150)
+"""Of every family of faults some: a run costs some tens of milliseconds."""
 
 
 async def create_and_resize(cluster: sp.testing.Cluster) -> None:
@@ -35,7 +38,7 @@ def controllers(reconcile: Reconcile, *, finalize: Reconcile | None = None) -> C
 
 def found(reconcile: Reconcile, scenario: Any = create_and_resize, **options: Any) -> Counterexample:
     with pytest.raises(Counterexample) as caught:
-        check(scenario, controllers(reconcile), budget=SINGLES, **options)
+        check(scenario, controllers(reconcile), budget=UNTIL_FOUND, **options)
     return caught.value
 
 
@@ -61,7 +64,7 @@ def test_each_secret_with_a_guard_of_its_own_is_not_accused() -> None:
                     return sp.retry("the cache is behind")
         return None
 
-    report = check(create_and_resize, controllers(reconcile), budget=SINGLES)
+    report = check(create_and_resize, controllers(reconcile), budget=SOME)
     assert isinstance(report, Report)
     assert report.singles > 50
 
@@ -77,7 +80,7 @@ def test_what_only_memory_knows_is_lost_by_a_restart() -> None:
         return [sp.Controller(App, reconcile).owns(ConfigMap)]
 
     with pytest.raises(Counterexample) as caught:
-        check(create_and_resize, factory, budget=SINGLES)
+        check(create_and_resize, factory, budget=UNTIL_FOUND)
     assert caught.value.findings[0].subject == "configmaps default/one"
 
 
@@ -122,7 +125,7 @@ def test_deleting_on_an_old_view_is_found_by_time_travel() -> None:
         elif held is not None:
             await ctx.delete(held)
 
-    check(turn_off_and_on, controllers(reconcile), budget=Budget(runs=150))  # first lists are consistent reads
+    check(turn_off_and_on, controllers(reconcile), budget=SOME)  # first lists are consistent reads
     problem = found(reconcile, turn_off_and_on, first_list="any")
     assert problem.findings[0].oracle == "destroyed"
     assert problem.plan.faults[0].get("behind")
@@ -138,7 +141,7 @@ def test_a_live_look_before_deleting_is_not_accused() -> None:
             if not live.spec.feature:
                 await ctx.delete(held)
 
-    check(turn_off_and_on, controllers(reconcile), budget=SINGLES, first_list="any")
+    check(turn_off_and_on, controllers(reconcile), budget=SOME, first_list="any")
 
 
 def test_a_time_in_the_status_that_is_always_new_is_a_hot_loop() -> None:
@@ -184,5 +187,5 @@ def test_going_on_after_the_finalizer_is_gone_leaves_what_nobody_owns() -> None:
         assert await cluster.find(ConfigMap, "one") is None, "something is left behind"
 
     with pytest.raises(Counterexample) as caught:
-        check(with_clean_up, factory, budget=SINGLES)
+        check(with_clean_up, factory, budget=UNTIL_FOUND)
     assert "something is left behind" in caught.value.findings[0].message

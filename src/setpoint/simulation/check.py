@@ -71,7 +71,8 @@ def check(
         ignore: fields that don't count, such as ``{"pods status.podIP": "drawn from a pool"}``, with the reason.
         budget: seconds of real time, or a `Budget`; 60 s by default. After the single faults combinations are drawn.
         seed: of everything that is drawn by chance.
-        workers: processes at once; by default as many as there are cores.
+        workers: processes at once; by default as many as there are cores. With 0 everything runs in this process, one
+            after the other: slower, but a debugger stops in it.
         replay: a token or a counter-example's file: only that plan is run. So is what the environment variable
             ``SETPOINT_REPLAY`` has.
         directory: where to write files about what is found; none are written by default.

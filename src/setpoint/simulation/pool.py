@@ -36,15 +36,15 @@ class SetupFailed(Exception):
 class Pool:
     """So many workers, each of which warms a world up and then forks one process for every run.
 
-    A forked process is the same in every byte each time, so that a run depends on its plan alone. Without ``os.fork``
-    runs are made one after the other in this process.
+    A forked process is the same in every byte each time, so that a run depends on its plan alone. With no workers, or
+    without ``os.fork``, runs are made one after the other in this process, where a debugger can follow them.
     """
 
     def __init__(self, setup: Setup, workers: int | None = None) -> None:
         self._setup = setup
         self._workers: list[_Worker] = []
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        self._size = max(1, workers if workers is not None else cores)
+        self._size = cores if workers is None else workers
         self.runs = 0
 
     def __enter__(self) -> Pool:

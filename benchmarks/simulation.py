@@ -1,0 +1,86 @@
+"""What a simulation costs: every single fault of two scenarios, on all cores.
+
+    python benchmarks/simulation.py [--workers N]
+
+*Mykind* is the example of the documentation: three pods, then one. *Five* is a controller with five kinds of children
+and about 60 writes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import setpoint as sp
+from setpoint.models.core_v1 import ConfigMap, Container, Pod, PodSpec, Secret, Service, ServiceAccount, ServicePort
+from setpoint.models.core_v1 import ServiceSpec as PortsSpec
+from setpoint.simulation import Budget, Report, Search, Setup
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
+from mykind import Mykind, MykindSpec, controller
+
+
+async def mykind(cluster: sp.testing.Cluster) -> None:
+    for number in (3, 1):
+        await cluster.apply(Mykind.named("sample", "default", spec=MykindSpec(numpods=number)))
+        await cluster.settle()
+
+
+async def reconcile(owner: Mykind, ctx: sp.Context) -> None:
+    number = owner.spec.numpods
+    ports = PortsSpec(ports=[ServicePort(port=80)])
+    pod = PodSpec(containers=[Container(name="main", image="busybox")])
+    names = [f"{owner.name}-{place}" for place in range(number)]
+    await ctx.keep(ServiceAccount, [ServiceAccount.named(owner.name)])
+    await ctx.keep(ConfigMap, [ConfigMap.named(name, data={"number": str(number)}) for name in names])
+    await ctx.keep(Secret, [Secret.named(name, string_data={"number": str(number)}) for name in names])
+    await ctx.keep(Service, [Service.named(name, spec=ports) for name in names])
+    pods = await ctx.keep(Pod, [Pod.named(name, spec=pod) for name in names])
+    owner.status.ready = sum(pod.is_ready for pod in pods)
+
+
+def five() -> list[sp.Controller[Mykind]]:
+    made = sp.Controller(Mykind, reconcile)
+    return [made.owns(ServiceAccount).owns(ConfigMap).owns(Secret).owns(Service).owns(Pod)]
+
+
+async def life(cluster: sp.testing.Cluster) -> None:
+    for number in (2, 4, 1):
+        await cluster.apply(Mykind.named("sample", "default", spec=MykindSpec(numpods=number)))
+        await cluster.settle()
+
+
+class Done(Exception):
+    """All single faults have been tried."""
+
+
+def stop(report: Report, _what: str) -> None:
+    if report.of_singles and report.complete:
+        raise Done
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--workers", type=int, default=None)
+    workers = parser.parse_args().workers
+    for name, setup in (
+        ("Mykind", Setup(scenario=mykind, factory=lambda: [controller])),
+        ("Five", Setup(scenario=life, factory=five)),
+    ):
+        search = Search(setup, budget=Budget(), workers=workers, progress=stop)
+        began = time.perf_counter()
+        try:
+            for problem in search.findings():
+                print(problem.findings[0])
+        except Done:
+            pass
+        report, seconds = search.report, time.perf_counter() - began
+        each = 1000 * report.cpu / max(report.runs, 1)
+        print(f"{name}: {report.points['writes']} writes, {report.singles} single faults in {seconds:.1f} s")
+        print(f"  {each:.0f} ms of processor time a run")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+"""The repository's own example survives what it promises to survive."""
+
+from __future__ import annotations
+
+import mykind
+
+import setpoint as sp
+from setpoint.simulation import Budget, check
+from setpoint.simulation.generate import scenario_for
+
+
+async def scale_and_delete(cluster: sp.testing.Cluster) -> None:
+    for number in (3, 1):
+        sample = mykind.Mykind.named("sample", "default", spec=mykind.MykindSpec(numpods=number))
+        await cluster.apply(sample)
+        await cluster.settle()
+    await cluster.delete(await cluster.get(mykind.Mykind, "sample"))
+    await cluster.settle()
+
+
+def test_mykind_survives() -> None:
+    report = check(scale_and_delete, lambda: [mykind.controller], budget=Budget(runs=150))
+    assert report.points["writes"] >= 7
+    assert len(report.faults) > 12, "every family of faults has its turn"
+
+
+def test_a_scenario_is_made_from_a_schema() -> None:
+    scenario = scenario_for([mykind.controller], most=1)
+    report = check(scenario, lambda: [mykind.controller], budget=Budget(runs=20))
+    assert report.points["steps"] >= 7
