@@ -29,6 +29,22 @@ def stored(intake: Intake, document: Any) -> Any:
     return json.loads(item.document)
 
 
+def test_what_follows_managed_fields_in_the_metadata_is_kept_and_so_is_the_rest() -> None:
+    document = {
+        "metadata": {
+            "name": "a",
+            "managedFields": [{"manager": "m", "fieldsV1": {"f:spec": {}}}],
+            "resourceVersion": "5",
+        },
+        "spec": {"tolerations": [{"key": "x"}]},
+        "status": {"phase": "Pending"},
+    }
+    item = Intake(Pod.resource).read(to_bytes(document))
+    assert item.head.resource_version == "5"
+    kept = json.loads(item.document)
+    assert (kept["spec"], kept["status"]) == (document["spec"], document["status"])
+
+
 @given(
     fields=FIELDS,
     annotations=st.dictionaries(TEXT, TEXT, max_size=3),

@@ -7,8 +7,9 @@ once. Both give the same result.
 
 Why the cut is exact: the fast way is taken only when the document starts with the expected prefix, and when what stands
 between it and ``,"managedFields":[{`` is a complete JSON object once a ``}`` is added, so the cut begins inside the
-object's own metadata. It ends at the first ``}]},"``, if a letter follows. A quote before a letter opens a string in
-valid JSON and never closes one, so the cut's end is outside any string, and field sets hold no arrays of their own.
+object's own metadata. It ends at the first ``}]},"``, if a letter follows and no ``}],"`` comes before it: then
+managedFields is not the last of the metadata. A quote before a letter opens a string in valid JSON and never closes
+one, so the cut's end is outside any string, and field sets hold no arrays of their own.
 """
 
 from __future__ import annotations
@@ -189,6 +190,8 @@ def _members(raw: bytes) -> tuple[_Members, str]:
 def _end_of_managed(raw: bytes, start: int) -> int:
     """Behind the brace that ends the metadata, 0 if it can't be told."""
     end = raw.find(b'}]},"', start)
+    if raw.find(b'}],"', start, end if end >= 0 else len(raw)) >= 0:
+        return 0  # no string holds this, as its quote would be escaped: here managedFields ends, and more follows
     if end < 0:
         return len(raw) - 1 if raw.endswith(b"}]}}") else 0
     return end + 3 if raw[end + 5 : end + 6].isalpha() else 0
