@@ -14,25 +14,30 @@ from setpoint.cluster.deployments import Deployments
 from setpoint.cluster.garbage_collector import GarbageCollector
 from setpoint.cluster.namespaces import NamespaceDefaults, NamespaceLifecycle
 from setpoint.cluster.nodes import HollowNodes
+from setpoint.cluster.on_demand import OnDemand
 from setpoint.cluster.pods import HollowKubelet
 from setpoint.cluster.replicasets import ReplicaSets
 from setpoint.cluster.resources import ServedResources
+from setpoint.cluster.statefulsets import StatefulSets
 from setpoint.controller import Controller
 from setpoint.manager import Manager
+from setpoint.meta import Object
+from setpoint.models.apps_v1 import Deployment, ReplicaSet, StatefulSet
 
 WATCH_SECONDS: Final = 12 * 3600.0
 """How long a watch of the control plane lasts at least."""
 
 
 class ControlPlane:
-    """Garbage collection, namespace lifecycle, Deployments, ReplicaSets and hollow nodes, against one API server.
+    """Garbage collection, namespace lifecycle, workloads and hollow nodes, against one API server.
 
     ```python
     async with ControlPlane(client):
         ...
     ```
 
-    It is one `Manager` with ordinary controllers, and shares one set of caches among them. While nothing changes it
+    It is one `Manager` with ordinary controllers, and shares one set of caches among them. Those of workloads begin to
+    run when there is the first object of theirs (`OnDemand`). While nothing changes it
     does nothing: the server is in this process, so a silent watch is a quiet collection and never a dead connection.
     That is why its watches are long, without bookmarks and without a limit to silence.
 
@@ -41,7 +46,7 @@ class ControlPlane:
         nodes: how many hollow nodes there are; 0 for none, so that pods stay pending.
         pod_start_seconds, pod_stop_seconds: how long hollow pods take to become ready and to end, by the loop's clock.
         garbage_collection: whether what has lost its owners goes.
-        workloads: whether Deployments and ReplicaSets make pods.
+        workloads: whether Deployments, ReplicaSets and StatefulSets make pods.
         ca: the certificate (PEM) in every namespace's ``kube-root-ca.crt``.
     """
 
@@ -63,8 +68,13 @@ class ControlPlane:
             NamespaceLifecycle(self.resources).controller,
             NamespaceDefaults(ca=ca).controller,
         ]
+        sleepers: dict[type[Object], list[Controller[Any]]] = {}
         if workloads:
-            controllers += [Deployments().controller, ReplicaSets().controller]
+            sleepers |= {
+                Deployment: [Deployments().controller],
+                ReplicaSet: [ReplicaSets().controller],
+                StatefulSet: [StatefulSets().controller],
+            }
         self.nodes: HollowNodes | None = None
         if nodes:
             self.nodes = HollowNodes(client, nodes, now=now)
@@ -87,6 +97,7 @@ class ControlPlane:
             random=random,
             instance="control-plane",
         )
+        self.manager.add(OnDemand(self.manager.factory, sleepers, self.manager.add))
         self.garbage_collector: GarbageCollector | None = None
         if garbage_collection:
             self.garbage_collector = GarbageCollector(client, self.manager.factory, self.resources)

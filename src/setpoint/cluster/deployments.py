@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import copy
-from hashlib import blake2b
-from typing import Any, Final
-
-import msgspec
+from typing import Final
 
 from setpoint.client import AlreadyExists
 from setpoint.cluster.claims import Claims
 from setpoint.cluster.rollout import desired_of, is_complete, report, seconds_left
+from setpoint.cluster.templates import HASH_LABEL, plain, share, template_hash
 from setpoint.controller import Context, Controller, Outcome, after, done
-from setpoint.meta import ObjectMeta, to_wire
+from setpoint.meta import ObjectMeta
 from setpoint.meta.numbers import NumberError, parse_uint
 from setpoint.models.apps_v1 import Deployment, ReplicaSet, ReplicaSetSpec
 from setpoint.models.core_v1 import PodTemplateSpec
 
-HASH_LABEL: Final = "pod-template-hash"
 REVISION: Final = "deployment.kubernetes.io/revision"
 DESIRED: Final = "deployment.kubernetes.io/desired-replicas"
-_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 
 
 class Deployments:
@@ -165,46 +161,16 @@ def limits(deployment: Deployment) -> tuple[int, int]:
     """``maxSurge`` (rounded up) and ``maxUnavailable`` (rounded down) in pods; at least one of them is not 0."""
     rolling = deployment.spec.strategy.rolling_update if deployment.spec.strategy else None
     desired = desired_of(deployment)
-    surge = _part(rolling.max_surge if rolling and rolling.max_surge is not None else "25%", desired, up=True)
-    unavailable = _part(
-        rolling.max_unavailable if rolling and rolling.max_unavailable is not None else "25%", desired, up=False
-    )
+    surge = share(rolling.max_surge if rolling else None, desired, up=True, default="25%")
+    unavailable = share(rolling.max_unavailable if rolling else None, desired, up=False, default="25%")
     return (surge, unavailable) if surge or unavailable else (0, 1)
-
-
-def template_hash(template: PodTemplateSpec, collisions: int = 0) -> str:
-    """A short name for a template: the same for the same content."""
-    content = msgspec.json.encode(_plain(template), order="deterministic") + str(collisions).encode()
-    number = int.from_bytes(blake2b(content, digest_size=8).digest(), "big")
-    word = ""
-    for _ in range(10):
-        number, place = divmod(number, len(_ALPHABET))
-        word += _ALPHABET[place]
-    return word
 
 
 def _find(replica_sets: list[ReplicaSet], template: PodTemplateSpec) -> ReplicaSet | None:
     """The oldest ReplicaSet of this template."""
-    plain = _plain(template)
-    same = [each for each in replica_sets if each.spec.template is not None and _plain(each.spec.template) == plain]
+    wanted = plain(template)
+    same = [each for each in replica_sets if each.spec.template is not None and plain(each.spec.template) == wanted]
     return min(same, key=_revision, default=None)
-
-
-def _plain(template: PodTemplateSpec) -> Any:
-    """A template without what is added for each ReplicaSet."""
-    document = to_wire(template)
-    metadata = dict(document.get("metadata") or {})
-    labels = {name: value for name, value in metadata.get("labels", {}).items() if name != HASH_LABEL}
-    metadata["labels"] = labels
-    metadata.pop("creationTimestamp", None)
-    return {**document, "metadata": metadata}
-
-
-def _part(value: int | str, whole: int, *, up: bool) -> int:
-    if isinstance(value, int):
-        return value
-    percent = int(value.rstrip("%"))
-    return -(-whole * percent // 100) if up else whole * percent // 100
 
 
 def _wanted(replica_set: ReplicaSet) -> int:

@@ -10,34 +10,27 @@ from typing import Final
 
 import msgspec
 
+from setpoint.cluster.behaviour import PodBehaviour, container_status, crashed
 from setpoint.cluster.nodes import host_ip
 from setpoint.controller import Context, Controller, Outcome, after, done
 from setpoint.meta import resource_of
-from setpoint.models.core_v1 import (
-    Container,
-    ContainerState,
-    ContainerStateRunning,
-    ContainerStateTerminated,
-    ContainerStatus,
-    HostIP,
-    Pod,
-    PodCondition,
-    PodIP,
-)
+from setpoint.models.core_v1 import HostIP, Pod, PodCondition, PodIP
 
-EXIT_CODE: Final = "hollow.setpoint.io/exit-code"
-_EXIT_CODES: Final = frozenset(map(str, range(256)))
-"""Annotation: the pod's containers end with this code as soon as they have started, instead of running for ever."""
+RESTART: Final = 10.0
+MAX_RESTART: Final = 300.0
+KILLED: Final = 143
+"""The exit code of containers that are asked to end (SIGTERM)."""
 
 
 class HollowKubelet:
     """Scheduler and kubelet of hollow nodes in one controller.
 
-    A pod without a node is bound to one (spread by name), then runs and is Ready after ``start_seconds``; a pod whose
-    deletion was asked for is gone after ``stop_seconds``, or its grace period if that is shorter. Pods that are bound
-    to other nodes, or want another scheduler, are left alone.
+    A pod without a node is bound to one (spread by name), then runs after ``start_seconds`` and is Ready when its
+    `PodBehaviour` says; its containers end when that says, and begin again by the restart policy, with a back-off from
+    10 s to 5 min. A pod whose deletion was asked for is gone after ``stop_seconds``, or its grace period if that is
+    shorter. Pods that are bound to other nodes, or want another scheduler, are left alone.
 
-    *Caveats*: no resources are counted, no taints, affinities, volumes or probes are looked at; nothing is executed.
+    *Caveats*: no resources are counted, no taints, affinities or volumes are looked at; nothing is executed.
     """
 
     def __init__(self, nodes: Sequence[str], *, start_seconds: float = 0.0, stop_seconds: float = 0.0) -> None:
@@ -57,13 +50,37 @@ class HollowKubelet:
             return await self._end(pod, ctx)
         if not pod.spec.node_name:
             return await self._bind(pod, ctx)
-        if pod.spec.node_name not in self._nodes or pod.is_finished or pod.is_ready:
+        if pod.spec.node_name not in self._nodes or pod.is_finished:
             return done()
-        wait = self._wait(f"start {pod.uid}", self._start_seconds)
-        if wait:
-            return after(wait, "the containers are starting")
-        self._start(pod, ctx)
-        return done()
+        if not pod.status.container_statuses:
+            wait = self._wait(f"start {pod.uid}", self._start_seconds)
+            if wait:
+                return after(wait, "the containers are starting")
+            self._place(pod)
+            return self._start(pod, 0, ctx.now())
+        return self._go_on(pod, ctx.now())
+
+    def _go_on(self, pod: Pod, now: datetime) -> Outcome:
+        """A pod whose containers have been started once."""
+        behaviour = PodBehaviour.of(pod)
+        first = pod.status.container_statuses[0]
+        run = f"{pod.uid} {first.restart_count}"
+        if first.state is not None and first.state.waiting is not None:
+            wait = self._wait(f"restart {run}", min(RESTART * 2**first.restart_count, MAX_RESTART))
+            return after(wait, "the containers crash") if wait else self._start(pod, first.restart_count + 1, now)
+        waits = []
+        if behaviour.runs is not None:
+            wait = self._wait(f"run {run}", behaviour.runs)
+            if not wait:
+                return self._ended(pod, behaviour.exit_code, now)
+            waits.append(wait)
+        if behaviour.ready is not None and not pod.is_ready:
+            wait = self._wait(f"ready {run}", behaviour.ready)
+            if wait:
+                waits.append(wait)
+            else:
+                self._say(pod, "Running", ready=True)
+        return after(min(waits), "the containers run") if waits else done()
 
     async def _bind(self, pod: Pod, ctx: Context) -> Outcome:
         if pod.spec.scheduler_name not in (None, "", "default-scheduler") or pod.spec.scheduling_gates:
@@ -81,30 +98,58 @@ class HollowKubelet:
         )
         return done()
 
-    def _start(self, pod: Pod, ctx: Context) -> None:
-        """Everything that a kubelet says of a pod that runs."""
-        now = ctx.now().replace(microsecond=0)
+    def _place(self, pod: Pod) -> None:
+        """What a kubelet says of a pod that has come to it."""
         status = pod.status
         node_ip = self._nodes[pod.spec.node_name or ""]
-        code = pod.annotations.get(EXIT_CODE)
         pod_ip = node_ip if pod.spec.host_network else _pod_ip(pod.uid)
-        status.start_time = status.start_time or now
         status.host_ip, status.host_ips = node_ip, [HostIP(ip=node_ip)]
         status.pod_ip, status.pod_ips = pod_ip, [PodIP(ip=pod_ip)]
-        status.init_container_statuses = [_status(container, pod.uid, now, 0) for container in pod.spec.init_containers]
-        ended = int(code) if code is not None and code in _EXIT_CODES else None
-        status.container_statuses = [_status(container, pod.uid, now, ended) for container in pod.spec.containers]
-        status.phase = "Running" if ended is None else "Failed" if ended else "Succeeded"
-        ready = "True" if ended is None else "False"
-        reason = None if ended is None else "PodFailed" if ended else "PodCompleted"
+
+    def _start(self, pod: Pod, restarts: int, now: datetime) -> Outcome:
+        """The containers run, and have ended already if they run for no time at all."""
+        behaviour = PodBehaviour.of(pod)
+        now = now.replace(microsecond=0)
+        status, spec = pod.status, pod.spec
+        status.start_time = status.start_time or now
+        status.init_container_statuses = [container_status(each, pod.uid, now, 0, 0) for each in spec.init_containers]
+        status.container_statuses = [container_status(each, pod.uid, now, restarts, None) for each in spec.containers]
+        if behaviour.runs == 0:
+            return self._ended(pod, behaviour.exit_code, now)
+        self._say(pod, "Running", ready=behaviour.ready == 0)
+        return self._go_on(pod, now)
+
+    def _ended(self, pod: Pod, code: int, now: datetime) -> Outcome:
+        """The containers have ended with ``code``: the pod is finished, or they begin again."""
+        status, policy = pod.status, pod.spec.restart_policy or "Always"
+        restarts = status.container_statuses[0].restart_count
+        now = now.replace(microsecond=0)
+        ended = [container_status(each, pod.uid, now, restarts, code) for each in pod.spec.containers]
+        if policy == "Never" or (policy == "OnFailure" and not code):
+            status.container_statuses = ended
+            self._say(pod, "Failed" if code else "Succeeded", ready=False)
+            return done()
+        status.container_statuses = [crashed(each) for each in ended]
+        self._say(pod, "Running", ready=False)
+        wait = self._wait(f"restart {pod.uid} {restarts}", min(RESTART * 2**restarts, MAX_RESTART))
+        return after(wait, "the containers crash")
+
+    def _say(self, pod: Pod, phase: str, *, ready: bool) -> None:
+        status = pod.status
+        status.phase = phase
+        reason = {"Failed": "PodFailed", "Succeeded": "PodCompleted"}.get(phase, "ContainersNotReady")
+        if phase == "Running":
+            for each in status.container_statuses:
+                each.ready = ready
         for type, holds in (
-            ("PodReadyToStartContainers", ready),
-            ("Initialized", "True"),
+            ("PodReadyToStartContainers", phase == "Running"),
+            ("Initialized", True),
             ("Ready", ready),
             ("ContainersReady", ready),
-            ("PodScheduled", "True"),
+            ("PodScheduled", True),
         ):
-            _set(status.conditions, PodCondition(type=type, status=holds, reason=reason if holds == "False" else None))
+            condition = PodCondition(type=type, status="True" if holds else "False", reason=None if holds else reason)
+            _set(status.conditions, condition)
         if pod.metadata.generation:
             status.observed_generation = pod.metadata.generation
 
@@ -117,6 +162,13 @@ class HollowKubelet:
         wait = self._wait(f"stop {pod.uid}", min(self._stop_seconds, float(grace)))
         if wait:
             return after(wait, "the containers are stopping")
+        if pod.metadata.finalizers and pod.status.container_statuses and not pod.is_finished:
+            # It will stay for a while: whoever holds it wants to know how it ended.
+            now, spec = ctx.now().replace(microsecond=0), pod.spec
+            pod.status.container_statuses = [
+                container_status(each, pod.uid, now, 0, KILLED) for each in spec.containers
+            ]
+            self._say(pod, "Failed", ready=False)
         await ctx.delete(pod, grace_period_seconds=0)
         return done()
 
@@ -130,34 +182,6 @@ class HollowKubelet:
             return left
         del self._since[what]
         return 0.0
-
-
-def _status(container: Container, uid: str, now: datetime, ended: int | None) -> ContainerStatus:
-    image = container.image or "scratch"
-    digest = blake2b(f"{uid}/{container.name}".encode(), digest_size=32).hexdigest()
-    container_id = f"hollow://{digest}"
-    if ended is None:
-        state = ContainerState(running=ContainerStateRunning(started_at=now))
-    else:
-        state = ContainerState(
-            terminated=ContainerStateTerminated(
-                exit_code=ended,
-                reason="Error" if ended else "Completed",
-                started_at=now,
-                finished_at=now,
-                container_id=container_id,
-            )
-        )
-    return ContainerStatus(
-        name=container.name,
-        image=image,
-        image_id=f"hollow/{image}@sha256:{blake2b(image.encode(), digest_size=32).hexdigest()}",
-        container_id=container_id,
-        ready=ended is None or ended == 0,
-        started=ended is None,
-        restart_count=0,
-        state=state,
-    )
 
 
 def _set(conditions: list[PodCondition], new: PodCondition) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import copy
-from datetime import datetime
 from typing import Final
 
-from setpoint.client import AlreadyExists
 from setpoint.cluster.claims import Claims
+from setpoint.cluster.templates import create_pod, delete_pod, pod_of, until_available
 from setpoint.controller import Context, Controller, Outcome, after, done
-from setpoint.meta import ObjectMeta, Selector
+from setpoint.meta import Selector
 from setpoint.models.apps_v1 import ReplicaSet
-from setpoint.models.core_v1 import Pod, PodTemplateSpec
+from setpoint.models.core_v1 import Pod
 
 BURST: Final = 500
 """Pods that are made or deleted in one reconcile at most."""
@@ -43,29 +41,22 @@ class ReplicaSets:
         wanted = replica_set.spec.replicas if replica_set.spec.replicas is not None else 1
         owned = await self._claims.claim(replica_set, ctx, lambda pod: not pod.is_finished)
         active = [pod for pod in owned if not pod.is_deleting and not pod.is_finished]
-        for _ in range(min(wanted - len(active), BURST)):
-            await self._create(replica_set, ctx)
+        template = replica_set.spec.template
+        if template is not None:
+            for _ in range(min(wanted - len(active), BURST)):
+                await create_pod(pod_of(template, prefix=f"{replica_set.name}-"), ctx)
         if len(active) > wanted:
             active.sort(key=_usefulness)
             for pod in active[: min(len(active) - wanted, BURST)]:
-                await ctx.delete(pod)
+                await delete_pod(pod, ctx)
         return self._count(replica_set, active, owned, ctx)
-
-    async def _create(self, replica_set: ReplicaSet, ctx: Context) -> None:
-        template = replica_set.spec.template
-        if template is None:
-            return
-        try:
-            await ctx.create(pod_of(template, f"{replica_set.name}-"))
-        except AlreadyExists:
-            return  # the server drew a name that is taken; another try follows, since one is still missing
 
     def _count(self, replica_set: ReplicaSet, active: list[Pod], owned: list[Pod], ctx: Context) -> Outcome:
         status = replica_set.status
         template = replica_set.spec.template
         labels = Selector.of(template.metadata.labels if template is not None else None)
-        min_ready = replica_set.spec.min_ready_seconds or 0
-        waits = [wait for pod in active if pod.is_ready for wait in [_until_available(pod, min_ready, ctx.now())]]
+        min_ready = replica_set.spec.min_ready_seconds
+        waits = [wait for pod in active if (wait := until_available(pod, min_ready, ctx.now())) is not None]
         status.replicas = len(active)
         status.fully_labeled_replicas = sum(labels.matches(pod.labels) for pod in active)
         status.ready_replicas = len(waits)
@@ -75,26 +66,7 @@ class ReplicaSets:
         return after(min(pending), "pods are not available for long enough") if pending else done()
 
 
-def pod_of(template: PodTemplateSpec, prefix: str) -> Pod:
-    """A new pod of a template, to be named by the server."""
-    metadata = ObjectMeta(
-        generate_name=prefix,
-        labels=dict(template.metadata.labels),
-        annotations=dict(template.metadata.annotations),
-        finalizers=list(template.metadata.finalizers),
-    )
-    return Pod(metadata=metadata, spec=copy.deepcopy(template.spec))
-
-
 def _usefulness(pod: Pod) -> tuple[bool, bool, bool, float]:
     """Who goes first: not bound, not running, not ready, youngest."""
     created = pod.metadata.creation_timestamp
     return bool(pod.spec.node_name), pod.is_running, pod.is_ready, -created.timestamp() if created else 0.0
-
-
-def _until_available(pod: Pod, min_ready: int, now: datetime) -> float:
-    """Seconds until a pod that is ready has been so for long enough."""
-    if not min_ready:
-        return 0.0
-    since = next((found.last_transition_time for found in pod.status.conditions if found.type == "Ready"), None)
-    return 0.0 if since is None else min_ready - (now - since).total_seconds()

@@ -1,0 +1,60 @@
+"""Controllers on demand: each begins to run when there is the first object that concerns it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from setpoint.cache import Head, Informer, InformerFactory
+from setpoint.controller import Controller
+from setpoint.meta import Object, resource_of
+
+Sleepers = Mapping[type[Object], Sequence[Controller[Any]]]
+_NAME: Final = "on-demand"
+
+
+class OnDemand:
+    """Starts controllers when the first object of a kind appears, so that a cluster begins with next to nothing.
+
+    It follows the metadata of those kinds, by caches that it shares with the garbage collector, and lets go of each
+    when its controllers run. A controller that was started once runs to the end.
+
+    Args:
+        factory: of the caches.
+        sleepers: the controllers, by the kind that wakes them.
+        start: is called with each controller once.
+    """
+
+    leader_only = False
+
+    def __init__(self, factory: InformerFactory, sleepers: Sleepers, start: Callable[[Controller[Any]], None]) -> None:
+        self.name = _NAME
+        self._factory = factory
+        self._sleepers = {kind: list(controllers) for kind, controllers in sleepers.items()}
+        self._start = start
+        self._started: set[str] = set()
+        self._woken: asyncio.Queue[type[Object]] = asyncio.Queue()
+
+    async def run(self) -> None:
+        """Waits for first objects until it is cancelled."""
+        informers: dict[type[Object], Informer[Any]] = {}
+        try:
+            for kind in self._sleepers:
+                # As the garbage collector follows them, so that both have one cache.
+                informer = informers[kind] = self._factory.informer(kind, namespace="", metadata_only=True)
+                informer.add_event_handler(on_add=self._waking(kind), name=f"{self.name} {resource_of(kind)}")
+            while True:
+                kind = await self._woken.get()
+                for controller in self._sleepers.pop(kind, ()):
+                    if controller.name not in self._started:
+                        self._started.add(controller.name)
+                        self._start(controller)
+                if kind in informers:
+                    await informers.pop(kind).close()
+        finally:
+            for informer in informers.values():
+                await informer.close()
+
+    def _waking(self, kind: type[Object]) -> Callable[[Head, bool], None]:
+        return lambda _head, _initial: self._woken.put_nowait(kind)

@@ -1,0 +1,112 @@
+"""Revisions: a workload's templates of the past, each in a ControllerRevision, as ``kubectl rollout`` reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+
+from setpoint.cache import Head
+from setpoint.client import AlreadyExists, NotFound
+from setpoint.cluster.claims import Claims
+from setpoint.cluster.templates import REVISION_LABEL, plain, template_hash
+from setpoint.controller import Context, Controller
+from setpoint.meta import LabelSelector, Object, ObjectKey, ObjectMeta
+from setpoint.models.apps_v1 import ControllerRevision
+from setpoint.models.core_v1 import PodTemplateSpec
+
+P = TypeVar("P", bound=Object)
+LIMIT: Final = 10
+
+
+class Revisions(Generic[P]):
+    """The ControllerRevisions of StatefulSets or DaemonSets: the newest is what the spec says, older ones are history.
+
+    A template that is taken again (a roll-back) gets its old revision with the highest number.
+    """
+
+    def __init__(self, parent: type[P], selector_of: Callable[[P], LabelSelector | None]) -> None:
+        self._claims: Claims[P, ControllerRevision] = Claims(parent, ControllerRevision, selector_of)
+
+    def declare(self, controller: Controller[P]) -> Controller[P]:
+        """Has ``controller`` follow revisions."""
+        return controller.owns(ControllerRevision).watches(ControllerRevision, self.of_orphan)
+
+    def of_orphan(self, head: Head) -> Iterable[ObjectKey]:
+        return self._claims.of_orphan(head)
+
+    def forget_deleted(self, old: Head | None, new: Head | None) -> bool:
+        """A predicate that lets everything through; see `Claims.forget_deleted`."""
+        return self._claims.forget_deleted(old, new)
+
+    async def of(self, owner: P, template: PodTemplateSpec, ctx: Context) -> list[ControllerRevision]:
+        """The owner's revisions, oldest first; the last one is that of ``template``, created if there was none.
+
+        ``status.collisionCount`` of the owner counts names that were taken by other templates.
+        """
+        claimed = await self._claims.claim(owner, ctx)
+        revisions = sorted((each for each in claimed if not each.is_deleting), key=_age)
+        data = data_of(template)
+        same = [each for each in revisions if each.data == data]
+        if not same:
+            return [*revisions, await self._create(owner, template, number_after(revisions), ctx)]
+        newest = same[-1]
+        if newest is not revisions[-1]:
+            number = number_after(revisions)
+            newest = await ctx.patch(newest, {"revision": number})
+        return [*(each for each in revisions if each.uid != newest.uid), newest]
+
+    async def forget(
+        self, revisions: Sequence[ControllerRevision], used: Collection[str], limit: int | None, ctx: Context
+    ) -> None:
+        """Deletes the oldest of those that are not ``used`` (by name), down to ``limit``."""
+        idle = [each for each in revisions if each.name not in used]
+        for revision in idle[: max(len(idle) - (LIMIT if limit is None else limit), 0)]:
+            await ctx.delete(revision)
+
+    async def _create(self, owner: Any, template: PodTemplateSpec, number: int, ctx: Context) -> ControllerRevision:
+        while True:
+            digest = template_hash(template, owner.status.collision_count or 0)
+            fresh = ControllerRevision(
+                metadata=ObjectMeta(
+                    name=f"{owner.name}-{digest}", labels={**template.metadata.labels, REVISION_LABEL: digest}
+                ),
+                data=data_of(template),
+                revision=number,
+            )
+            try:
+                return await ctx.create(fresh)
+            except AlreadyExists:
+                try:
+                    found = await ctx.client.get(ControllerRevision, fresh.name, namespace=owner.namespace)
+                except NotFound:
+                    continue
+                controller = found.metadata.controller
+                if controller is not None and controller.uid == owner.uid and found.data == fresh.data:
+                    return found
+                owner.status.collision_count = (owner.status.collision_count or 0) + 1
+
+
+def data_of(template: PodTemplateSpec) -> dict[str, Any]:
+    """What a revision holds: a strategic merge patch that brings the template back."""
+    return {"spec": {"template": {**msgspec.to_builtins(plain(template)), "$patch": "replace"}}}
+
+
+def template_of(revision: ControllerRevision) -> PodTemplateSpec:
+    """The template that a revision holds.
+
+    Raises:
+        msgspec.ValidationError: it holds something else.
+    """
+    document = msgspec.convert(revision.data, dict[str, dict[str, Any]])["spec"]["template"]
+    return msgspec.convert({key: value for key, value in document.items() if key != "$patch"}, PodTemplateSpec)
+
+
+def number_after(revisions: Sequence[ControllerRevision]) -> int:
+    return max((each.revision or 0 for each in revisions), default=0) + 1
+
+
+def _age(revision: ControllerRevision) -> tuple[int, float, str]:
+    created = revision.metadata.creation_timestamp
+    return revision.revision or 0, created.timestamp() if created else 0.0, revision.name

@@ -1,0 +1,142 @@
+"""A control plane that can be ended after any of its writes, and what the cluster looks like in the end."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+from tests.tasks import stop
+
+from setpoint.client import Client, InProcessTransport, Request, Response, Transport
+from setpoint.cluster import ControlPlane
+from setpoint.meta import Object, raw_of
+from setpoint.testing import Cluster, cluster
+
+Scenario = Callable[["Restartable"], Awaitable[None]]
+_IDENTITY = "uid resourceVersion creationTimestamp managedFields generation observedGeneration deletionTimestamp"
+_TIMES = (
+    "lastTransitionTime lastUpdateTime startTime completionTime startedAt finishedAt lastScheduleTime lastProbeTime"
+)
+_PLACES = "podIP podIPs hostIP hostIPs nodeName containerID imageID addresses"
+_DRAWN = "batch.kubernetes.io/controller-uid controller-uid collisionCount"
+_VOLATILE = frozenset(f"{_IDENTITY} {_TIMES} lastSuccessfulTime {_PLACES} {_DRAWN}".split())
+
+
+class _Counting:
+    """Lets ``left`` writes of controllers through; what is asked after the last of them is never answered."""
+
+    def __init__(self, inner: Transport, left: int | None) -> None:
+        self._inner = inner
+        self._left = left
+        self.writes: list[str] = []
+        self.crashed = asyncio.Event()
+
+    @asynccontextmanager
+    async def send(self, request: Request) -> AsyncIterator[Response]:
+        if self.crashed.is_set():
+            await asyncio.Event().wait()
+        async with self._inner.send(request) as answer:
+            if counts(request):
+                self.writes.append(f"{request.method} {request.path}")
+                if self._left is not None and len(self.writes) >= self._left:
+                    self.crashed.set()
+                    await asyncio.Event().wait()
+            yield answer
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+def counts(request: Request) -> bool:
+    """Whether it is a write of a controller: not an event, not a kubelet's."""
+    return (
+        request.method != "GET"
+        and "/events" not in request.path
+        and "/binding" not in request.path
+        and ("fieldManager", "hollow-kubelet") not in request.query
+        and b'"gracePeriodSeconds":0' not in (request.body or b"")
+    )
+
+
+class Restartable:
+    """A cluster whose control plane ends after its write number ``crash`` and is replaced by another one."""
+
+    def __init__(self, world: Cluster, crash: int | None) -> None:
+        self.world = world
+        self.crash = crash
+        self.writes: list[str] = []
+        self._transport: _Counting
+        self._running: asyncio.Task[None]
+
+    async def start(self) -> None:
+        self._transport = _Counting(InProcessTransport(self.world.server.handle), self.crash)
+        client = Client(self._transport, namespace="default", random=self.world.random)
+        plane = ControlPlane(client, now=self.world.now, random=self.world.random)
+        self.world.control_plane = plane
+        self._running = asyncio.ensure_future(plane.run())
+        await asyncio.sleep(0)
+
+    async def end(self) -> None:
+        self.writes += self._transport.writes
+        await stop(self._running)
+
+    async def restart(self) -> None:
+        """Another control plane takes over, which does not crash."""
+        await self.end()
+        self.crash = None
+        await self.start()
+
+    def writes_of_all(self) -> list[str]:
+        """Every write of a controller so far."""
+        return [*self.writes, *self._transport.writes]
+
+    async def settle(self) -> None:
+        """Until nothing is left to do, whatever crashes meanwhile."""
+        settling = asyncio.ensure_future(self.world.settle())
+        crashed = asyncio.ensure_future(self._transport.crashed.wait())
+        await asyncio.wait((settling, crashed), return_when=asyncio.FIRST_COMPLETED)
+        if crashed.done():
+            await stop(settling)
+            await self.restart()
+            await self.world.settle()
+        else:
+            await stop(crashed)
+            settling.result()
+
+    async def picture(self, *kinds: type[Object]) -> list[str]:
+        """What there is, without times and what is drawn by chance."""
+        pictures, drawn = [], []
+        for kind in kinds:
+            for obj in await self.world.list(kind):
+                raw = raw_of(obj)
+                assert raw is not None
+                if obj.metadata.generate_name:
+                    drawn.append((obj.name, f"{obj.metadata.generate_name}*"))
+                pictures.append(msgspec.json.encode(_plain(msgspec.json.decode(raw)), order="sorted").decode())
+        for name, instead in drawn:
+            pictures = [re.sub(rf"\b{re.escape(name)}\b", instead, picture) for picture in pictures]
+        return sorted(pictures)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items() if name not in _VOLATILE}
+    return [_plain(each) for each in value] if isinstance(value, list) else value
+
+
+async def played(scenario: Scenario, kinds: tuple[type[Object], ...], crash: int | None = None) -> tuple[Any, Any]:
+    """The end of a scenario, and the writes that led to it."""
+    async with cluster(control_plane=False) as world:
+        plane = Restartable(world, crash)
+        await plane.start()
+        await plane.settle()
+        await scenario(plane)
+        await plane.settle()
+        picture = await plane.picture(*kinds)
+        await plane.end()
+        world.control_plane = None
+        return picture, plane.writes

@@ -1,0 +1,75 @@
+"""What holds for every controller of the control plane: crashes change nothing, rest is rest, chance is seeded."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+from tests.cluster.crashes import Restartable, played
+from tests.cluster.workloads import claim, stateful_set, template
+
+from setpoint.meta import Object
+from setpoint.models.apps_v1 import (
+    ControllerRevision,
+    StatefulSet,
+    StatefulSetPersistentVolumeClaimRetentionPolicy,
+)
+from setpoint.models.core_v1 import PersistentVolumeClaim, Pod
+from setpoint.testing import advance, run
+
+Scenario = Callable[[Restartable], Awaitable[None]]
+
+
+async def stateful_sets(plane: Restartable) -> None:
+    """Rolled out, updated, scaled down, with claims that go."""
+    policy = StatefulSetPersistentVolumeClaimRetentionPolicy(when_deleted="Delete", when_scaled="Delete")
+    world = plane.world
+    await world.create(
+        stateful_set(2, volume_claim_templates=[claim()], persistent_volume_claim_retention_policy=policy)
+    )
+    await plane.settle()
+    made = await world.get(StatefulSet, "web")
+    made.spec.template = template("web:2")
+    await world.update(made)
+    await plane.settle()
+    made = await world.get(StatefulSet, "web")
+    made.spec.replicas = 1
+    await world.update(made)
+
+
+SCENARIOS: dict[str, tuple[Scenario, tuple[type[Object], ...]]] = {
+    "stateful sets": (stateful_sets, (StatefulSet, ControllerRevision, PersistentVolumeClaim, Pod)),
+}
+NAMES = sorted(SCENARIOS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_crash_after_any_write_leads_to_the_same_end(name: str) -> None:
+    scenario, kinds = SCENARIOS[name]
+    expected, writes = run(played(scenario, kinds))
+    assert len(writes) > 2
+    for crash in range(1, len(writes) + 1):
+        found, _ = run(played(scenario, kinds, crash))
+        assert found == expected, f"after write {crash}: {writes[crash - 1]}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_has_converged_is_not_written_to_also_by_a_control_plane_that_begins(name: str) -> None:
+    async def rest(plane: Restartable) -> None:
+        await SCENARIOS[name][0](plane)
+        await plane.settle()
+        before = len(plane.writes_of_all())
+        await advance(3600)
+        assert plane.writes_of_all()[before:] == []
+        await plane.restart()
+        await plane.settle()
+        await advance(3600)
+        assert plane.writes_of_all()[before:] == []
+
+    run(played(rest, SCENARIOS[name][1]))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_same_seed_gives_the_same_sequence_of_writes(name: str) -> None:
+    first, second = (run(played(*SCENARIOS[name])) for _ in range(2))
+    assert first == second

@@ -1,0 +1,267 @@
+"""StatefulSets, as kubectl's users know them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.cluster.workloads import claim, stateful_set, template
+
+from setpoint.cluster.revisions import template_of
+from setpoint.cluster.templates import REVISION_LABEL
+from setpoint.meta import ObjectMeta
+from setpoint.models.apps_v1 import (
+    ControllerRevision,
+    RollingUpdateStatefulSetStrategy,
+    StatefulSet,
+    StatefulSetOrdinals,
+    StatefulSetPersistentVolumeClaimRetentionPolicy,
+    StatefulSetUpdateStrategy,
+)
+from setpoint.models.core_v1 import PersistentVolumeClaim, Pod
+from setpoint.models.events_v1 import Event
+from setpoint.testing import advance, cluster, virtual_time
+
+
+def rolling(**spec: Any) -> StatefulSetUpdateStrategy:
+    return StatefulSetUpdateStrategy(
+        type="RollingUpdate", rolling_update=RollingUpdateStatefulSetStrategy(**spec) if spec else None
+    )
+
+
+async def images(world: Any) -> dict[str, str]:
+    return {pod.name: pod.spec.containers[0].image for pod in await world.list(Pod)}
+
+
+async def changed(world: Any, **spec: Any) -> None:
+    made = await world.get(StatefulSet, "web")
+    for name, value in spec.items():
+        setattr(made.spec, name, value)
+    await world.update(made)
+    await world.settle()
+
+
+@virtual_time
+async def test_pods_have_names_places_and_labels_of_their_own() -> None:
+    async with cluster() as world:
+        await world.create(stateful_set(3))
+        await world.settle()
+        pods = await world.list(Pod)
+        assert [pod.name for pod in pods] == ["web-0", "web-1", "web-2"]
+        assert [(pod.spec.hostname, pod.spec.subdomain) for pod in pods] == [(f"web-{n}", "web") for n in range(3)]
+        made = await world.get(StatefulSet, "web")
+        (revision,) = await world.list(ControllerRevision)
+        assert pods[1].labels == {
+            "app": "web",
+            "apps.kubernetes.io/pod-index": "1",
+            "controller-revision-hash": revision.name,
+            "statefulset.kubernetes.io/pod-name": "web-1",
+        }
+        status = made.status
+        assert (status.replicas, status.ready_replicas, status.available_replicas) == (3, 3, 3)
+        assert (status.current_replicas, status.updated_replicas) == (3, 3)
+        assert status.current_revision == status.update_revision == revision.name
+        assert status.observed_generation == made.metadata.generation
+        assert revision.data["spec"]["template"]["$patch"] == "replace", "as kubectl rollout undo applies it"
+        assert template_of(revision).spec.containers[0].image == "web:1"
+        notes = [event.note for event in await world.list(Event) if event.regarding.kind == "StatefulSet"]
+        assert sorted(notes) == [f"create Pod web-{n} in StatefulSet web successful" for n in range(3)]
+
+
+@virtual_time
+async def test_in_order_each_pod_waits_for_the_one_before_and_in_parallel_none_does() -> None:
+    for policy, first, least in (("OrderedReady", ["web-0"], 9.0), ("Parallel", ["web-0", "web-1", "web-2"], 3.0)):
+        async with cluster() as world:
+            annotated = template(annotations={"hollow.setpoint.io/ready-seconds": "3"})
+            made = stateful_set(3, pod_management_policy=policy)
+            made.spec.template = annotated
+            await world.create(made)
+            await advance(1)
+            assert sorted(await images(world)) == first
+            await advance(least + 1)
+            assert sorted(await images(world)) == ["web-0", "web-1", "web-2"]
+            assert (await world.get(StatefulSet, "web")).status.ready_replicas == 3
+
+
+@virtual_time
+async def test_pods_are_available_after_min_ready_seconds_and_the_next_one_waits_for_that() -> None:
+    async with cluster() as world:
+        await world.create(stateful_set(2, min_ready_seconds=60))
+        await advance(30)
+        assert sorted(await images(world)) == ["web-0"]
+        status = (await world.get(StatefulSet, "web")).status
+        assert (status.ready_replicas, status.available_replicas) == (1, 0)
+        await advance(40)
+        assert sorted(await images(world)) == ["web-0", "web-1"]
+        await advance(70)
+        assert (await world.get(StatefulSet, "web")).status.available_replicas == 2
+
+
+@virtual_time
+async def test_a_pod_that_is_deleted_or_has_ended_comes_back_under_its_name() -> None:
+    async with cluster() as world:
+        await world.create(stateful_set(2))
+        await world.settle()
+        before = {pod.name: pod.uid for pod in await world.list(Pod)}
+        await world.delete(await world.get(Pod, "web-0"))
+        await world.client.patch(
+            Pod, "web-1", {"status": {"phase": "Failed"}}, namespace="default", subresource="status"
+        )
+        await world.settle()
+        after = {pod.name: pod.uid for pod in await world.list(Pod)}
+        assert sorted(after) == ["web-0", "web-1"]
+        assert not set(before.values()) & set(after.values())
+
+
+@virtual_time
+async def test_an_update_goes_from_the_last_pod_to_the_partition_and_waits_for_each() -> None:
+    async with cluster() as world:
+        await world.create(stateful_set(4, update_strategy=rolling(partition=2)))
+        await world.settle()
+        await changed(world, template=template("web:2"))
+        assert await images(world) == {"web-0": "web:1", "web-1": "web:1", "web-2": "web:2", "web-3": "web:2"}
+        status = (await world.get(StatefulSet, "web")).status
+        assert (status.current_replicas, status.updated_replicas) == (2, 2)
+        assert status.current_revision != status.update_revision
+        await world.delete(await world.get(Pod, "web-0"))
+        await world.settle()
+        assert (await images(world))["web-0"] == "web:1", "below the partition the old revision comes back"
+        await changed(world, update_strategy=rolling(partition=0))
+        assert set((await images(world)).values()) == {"web:2"}
+        status = (await world.get(StatefulSet, "web")).status
+        assert status.current_revision == status.update_revision
+        assert status.current_replicas == 4
+
+
+@virtual_time
+async def test_an_update_that_does_not_become_ready_stops_at_its_first_pod() -> None:
+    async with cluster() as world:
+        await world.create(stateful_set(3))
+        await world.settle()
+        await changed(world, template=template("web:2", annotations={"hollow.setpoint.io/ready-seconds": "never"}))
+        assert await images(world) == {"web-0": "web:1", "web-1": "web:1", "web-2": "web:2"}
+
+
+@virtual_time
+async def test_on_delete_leaves_pods_until_somebody_deletes_them() -> None:
+    async with cluster() as world:
+        await world.create(stateful_set(2, update_strategy=StatefulSetUpdateStrategy(type="OnDelete")))
+        await world.settle()
+        await changed(world, template=template("web:2"))
+        assert set((await images(world)).values()) == {"web:1"}
+        await world.delete(await world.get(Pod, "web-0"))
+        await world.settle()
+        assert await images(world) == {"web-0": "web:2", "web-1": "web:1"}
+
+
+@virtual_time
+async def test_scaling_down_takes_the_last_pods_and_leaves_their_claims() -> None:
+    async with cluster() as world:
+        await world.create(stateful_set(3, volume_claim_templates=[claim()]))
+        await world.settle()
+        claims = {found.name: found.uid for found in await world.list(PersistentVolumeClaim)}
+        assert sorted(claims) == ["data-web-0", "data-web-1", "data-web-2"]
+        pod = await world.get(Pod, "web-2")
+        volume = pod.spec.volumes[0]
+        assert volume.persistent_volume_claim is not None
+        assert (volume.name, volume.persistent_volume_claim.claim_name) == ("data", "data-web-2")
+        await changed(world, replicas=1)
+        assert sorted(await images(world)) == ["web-0"]
+        await changed(world, replicas=3)
+        assert {found.name: found.uid for found in await world.list(PersistentVolumeClaim)} == claims
+        await world.delete(await world.get(StatefulSet, "web"))
+        await world.settle()
+        assert await world.list(Pod) == []
+        assert len(await world.list(PersistentVolumeClaim)) == 3
+
+
+@pytest.mark.parametrize(("scaled", "deleted"), [("Delete", "Retain"), ("Retain", "Delete"), ("Delete", "Delete")])
+@virtual_time
+async def test_claims_go_with_their_pod_or_set_as_the_policy_says(scaled: str, deleted: str) -> None:
+    policy = StatefulSetPersistentVolumeClaimRetentionPolicy(when_scaled=scaled, when_deleted=deleted)
+    async with cluster() as world:
+        await world.create(
+            stateful_set(3, volume_claim_templates=[claim()], persistent_volume_claim_retention_policy=policy)
+        )
+        await world.settle()
+        await changed(world, replicas=1)
+        assert len(await world.list(PersistentVolumeClaim)) == (1 if scaled == "Delete" else 3)
+        await changed(world, replicas=2)
+        assert sorted(await images(world)) == ["web-0", "web-1"]
+        await world.delete(await world.get(Pod, "web-0"))
+        await world.settle()
+        assert len(await world.list(PersistentVolumeClaim)) >= 2, "a pod that is replaced keeps its claim"
+        kept = len(await world.list(PersistentVolumeClaim))
+        await world.delete(await world.get(StatefulSet, "web"))
+        await world.settle()
+        assert len(await world.list(PersistentVolumeClaim)) == (0 if deleted == "Delete" else kept)
+
+
+@virtual_time
+async def test_ordinals_begin_where_they_are_told_to() -> None:
+    async with cluster() as world:
+        await world.create(stateful_set(2, ordinals=StatefulSetOrdinals(start=5)))
+        await world.settle()
+        assert sorted(await images(world)) == ["web-5", "web-6"]
+        await changed(world, ordinals=StatefulSetOrdinals(start=6))
+        assert sorted(await images(world)) == ["web-6", "web-7"]
+
+
+@virtual_time
+async def test_going_back_takes_the_old_revision_with_the_highest_number_and_history_has_a_limit() -> None:
+    async with cluster() as world:
+        await world.create(stateful_set(1, revision_history_limit=1))
+        await world.settle()
+        first = (await world.get(Pod, "web-0")).labels[REVISION_LABEL]
+        for image in ("web:2", "web:1"):
+            await changed(world, template=template(image))
+        revisions = {found.name: found.revision for found in await world.list(ControllerRevision)}
+        assert revisions[first] == 3
+        assert (await world.get(Pod, "web-0")).labels[REVISION_LABEL] == first
+        for image in ("web:3", "web:4", "web:5"):
+            await changed(world, template=template(image))
+        assert len(await world.list(ControllerRevision)) == 2
+
+
+@virtual_time
+async def test_up_to_max_unavailable_pods_are_replaced_at_once() -> None:
+    async with cluster() as world:
+        slow = {"hollow.setpoint.io/ready-seconds": "5"}
+        made = stateful_set(4, pod_management_policy="Parallel", update_strategy=rolling(max_unavailable=2))
+        await world.create(made)
+        await world.settle()
+        made = await world.get(StatefulSet, "web")
+        made.spec.template = template("web:2", annotations=slow)
+        await world.update(made)
+        await advance(2)
+        assert await images(world) == {"web-0": "web:1", "web-1": "web:1", "web-2": "web:2", "web-3": "web:2"}
+        await advance(20)
+        assert set((await images(world)).values()) == {"web:2"}
+
+
+@virtual_time
+async def test_a_pod_of_another_owner_under_a_wanted_name_is_left_alone_and_told_of() -> None:
+    async with cluster() as world:
+        stranger = Pod.named("web-0", "default", spec=template().spec)
+        await world.create(stranger)
+        await world.create(stateful_set(1))
+        await world.settle()
+        assert (await world.get(Pod, "web-0")).metadata.owner_references == []
+        await world.delete(await world.get(Pod, "web-0"))
+        await advance(2000)
+        assert (await world.get(Pod, "web-0")).metadata.controller is not None
+
+
+@virtual_time
+async def test_strange_names_and_broken_revisions_keep_nobody_from_working() -> None:
+    async with cluster() as world:
+        await world.create(stateful_set(1))
+        await world.settle()
+        for name in ("web-x", "web-007", "web"):
+            pod = Pod(metadata=ObjectMeta(name=name, labels={"app": "web"}), spec=template().spec)
+            await world.create(pod)
+        broken = ControllerRevision(metadata=ObjectMeta(name="odd", labels={"app": "web"}), data={"x": 1}, revision=9)
+        await world.create(broken)
+        await world.settle()
+        await changed(world, replicas=2)
+        assert {"web-0", "web-1", "web-x", "web-007", "web"} == set(await images(world))

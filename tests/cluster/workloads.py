@@ -1,0 +1,46 @@
+"""Short forms for the objects in tests of workloads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from setpoint.meta import LabelSelector, ObjectMeta
+from setpoint.models.apps_v1 import StatefulSet, StatefulSetSpec
+from setpoint.models.core_v1 import (
+    Container,
+    PersistentVolumeClaim,
+    PersistentVolumeClaimSpec,
+    PodSpec,
+    PodTemplateSpec,
+    VolumeResourceRequirements,
+)
+
+
+def template(image: str = "web:1", *, app: str = "web", annotations: dict[str, str] | None = None, **spec: Any) -> Any:
+    return PodTemplateSpec(
+        metadata=ObjectMeta(labels={"app": app}, annotations=annotations or {}),
+        spec=PodSpec(containers=[Container(name="web", image=image)], **spec),
+    )
+
+
+def selector(app: str = "web") -> LabelSelector:
+    return LabelSelector(match_labels={"app": app})
+
+
+def claim(name: str = "data") -> PersistentVolumeClaim:
+    return PersistentVolumeClaim.named(
+        name,
+        spec=PersistentVolumeClaimSpec(
+            access_modes=["ReadWriteOnce"], resources=VolumeResourceRequirements(requests={"storage": "1Gi"})
+        ),
+    )
+
+
+def stateful_set(replicas: int = 3, image: str = "web:1", **spec: Any) -> StatefulSet:
+    return StatefulSet.named(
+        "web",
+        "default",
+        spec=StatefulSetSpec(
+            replicas=replicas, selector=selector(), service_name="web", template=template(image), **spec
+        ),
+    )
