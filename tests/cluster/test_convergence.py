@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 from tests.cluster.crashes import Restartable, played
-from tests.cluster.workloads import claim, stateful_set, template
+from tests.cluster.workloads import claim, job, stateful_set, template
 
 from setpoint.meta import Object
 from setpoint.models.apps_v1 import (
@@ -14,6 +14,7 @@ from setpoint.models.apps_v1 import (
     StatefulSet,
     StatefulSetPersistentVolumeClaimRetentionPolicy,
 )
+from setpoint.models.batch_v1 import CronJob, CronJobSpec, Job, JobTemplateSpec
 from setpoint.models.core_v1 import PersistentVolumeClaim, Pod
 from setpoint.testing import advance, run
 
@@ -37,9 +38,39 @@ async def stateful_sets(plane: Restartable) -> None:
     await world.update(made)
 
 
+async def jobs(plane: Restartable) -> None:
+    """By number and by index, with failures, and one that is deleted."""
+    fails = {"hollow.setpoint.io/exit-code": "1"}
+    await plane.world.create(job("good", completions=2, parallelism=1))
+    await plane.world.create(job("bad", backoff_limit=1, annotations=fails))
+    await plane.world.create(job("many", completions=2, parallelism=2, completion_mode="Indexed"))
+    await plane.settle()
+    await plane.world.delete(await plane.world.get(Job, "good"), propagation="Background")
+
+
+async def cron_jobs(plane: Restartable) -> None:
+    """Two times, of which one is kept."""
+    spec = CronJobSpec(
+        schedule="*/5 * * * *",
+        successful_jobs_history_limit=1,
+        job_template=JobTemplateSpec(spec=job().spec),
+    )
+    made = await plane.world.create(CronJob.named("tick", "default", spec=spec))
+    for _ in range(2):
+        await advance(300)
+        await plane.settle()
+    made = await plane.world.get(CronJob, "tick")
+    made.spec.suspend = True
+    await plane.world.update(made)
+
+
 SCENARIOS: dict[str, tuple[Scenario, tuple[type[Object], ...]]] = {
+    "cron jobs": (cron_jobs, (CronJob, Job, Pod)),
+    "jobs": (jobs, (Job, Pod)),
     "stateful sets": (stateful_sets, (StatefulSet, ControllerRevision, PersistentVolumeClaim, Pod)),
 }
+SETTING_UP = 8
+"""Writes before the scenario: what each of four namespaces has."""
 NAMES = sorted(SCENARIOS)
 
 
@@ -48,7 +79,7 @@ def test_a_crash_after_any_write_leads_to_the_same_end(name: str) -> None:
     scenario, kinds = SCENARIOS[name]
     expected, writes = run(played(scenario, kinds))
     assert len(writes) > 2
-    for crash in range(1, len(writes) + 1):
+    for crash in range(SETTING_UP + 1, len(writes) + 1):
         found, _ = run(played(scenario, kinds, crash))
         assert found == expected, f"after write {crash}: {writes[crash - 1]}"
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from setpoint.meta import LabelSelector, ObjectMeta
 from setpoint.models.apps_v1 import StatefulSet, StatefulSetSpec
+from setpoint.models.batch_v1 import Job, JobSpec
 from setpoint.models.core_v1 import (
     Container,
     PersistentVolumeClaim,
@@ -44,3 +45,9 @@ def stateful_set(replicas: int = 3, image: str = "web:1", **spec: Any) -> Statef
             replicas=replicas, selector=selector(), service_name="web", template=template(image), **spec
         ),
     )
+
+
+def job(name: str = "work", *, annotations: dict[str, str] | None = None, policy: str = "Never", **spec: Any) -> Job:
+    made = template("work:1", annotations=annotations, restart_policy=policy)
+    made.metadata.labels = {}
+    return Job.named(name, "default", spec=JobSpec(template=made, **spec))

@@ -10,8 +10,12 @@ from typing import Any, Final, Self
 
 from setpoint.cache import InformerFactory
 from setpoint.client import Client
+from setpoint.cluster.cronjobs import CronJobs
 from setpoint.cluster.deployments import Deployments
+from setpoint.cluster.finished_jobs import FinishedJobs
 from setpoint.cluster.garbage_collector import GarbageCollector
+from setpoint.cluster.job_pods import JobOrphans
+from setpoint.cluster.jobs import Jobs
 from setpoint.cluster.namespaces import NamespaceDefaults, NamespaceLifecycle
 from setpoint.cluster.nodes import HollowNodes
 from setpoint.cluster.on_demand import OnDemand
@@ -23,6 +27,7 @@ from setpoint.controller import Controller
 from setpoint.manager import Manager
 from setpoint.meta import Object
 from setpoint.models.apps_v1 import Deployment, ReplicaSet, StatefulSet
+from setpoint.models.batch_v1 import CronJob, Job
 
 WATCH_SECONDS: Final = 12 * 3600.0
 """How long a watch of the control plane lasts at least."""
@@ -46,7 +51,7 @@ class ControlPlane:
         nodes: how many hollow nodes there are; 0 for none, so that pods stay pending.
         pod_start_seconds, pod_stop_seconds: how long hollow pods take to become ready and to end, by the loop's clock.
         garbage_collection: whether what has lost its owners goes.
-        workloads: whether Deployments, ReplicaSets and StatefulSets make pods.
+        workloads: whether Deployments, StatefulSets, Jobs and the like make pods.
         ca: the certificate (PEM) in every namespace's ``kube-root-ca.crt``.
     """
 
@@ -74,6 +79,8 @@ class ControlPlane:
                 Deployment: [Deployments().controller],
                 ReplicaSet: [ReplicaSets().controller],
                 StatefulSet: [StatefulSets().controller],
+                Job: [Jobs().controller, JobOrphans().controller, FinishedJobs().controller],
+                CronJob: [CronJobs().controller],
             }
         self.nodes: HollowNodes | None = None
         if nodes:

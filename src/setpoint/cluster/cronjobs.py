@@ -1,0 +1,194 @@
+"""CronJobs: Jobs that begin by the clock."""
+
+from __future__ import annotations
+
+import copy
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from setpoint.client import AlreadyExists, ApiError
+from setpoint.cluster.cron import Cron, CronError
+from setpoint.controller import Context, Controller, Outcome, after, done
+from setpoint.meta import ObjectMeta
+from setpoint.models.batch_v1 import CronJob, Job
+from setpoint.models.core_v1 import ObjectReference
+
+SCHEDULED: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
+MANY: Final = 100
+
+
+class CronJobs:
+    """Makes a Job at each time of a schedule, and deletes the oldest of those that have finished.
+
+    A Job's name tells its time, so that it is made once, whatever crashes. Of times that were missed the latest is made
+    up for, unless it is longer ago than ``startingDeadlineSeconds``.
+    """
+
+    def __init__(self) -> None:
+        self.controller = Controller(CronJob, self._reconcile, name="cronjob", leader_only=False).owns(Job)
+
+    async def _reconcile(self, cron_job: CronJob, ctx: Context) -> Outcome:
+        jobs = [
+            job
+            for job in ctx.owned(Job)
+            if (controller := job.metadata.controller) is not None and controller.uid == cron_job.uid
+        ]
+        self._look_back(cron_job, jobs, ctx)
+        await self._clean_up(cron_job, jobs, ctx)
+        if cron_job.spec.suspend:
+            return done()
+        try:
+            zone = zone_of(cron_job)
+            schedule = Cron.parse(cron_job.spec.schedule)
+        except ZoneInfoNotFoundError as problem:
+            ctx.event("Warning", "UnknownTimeZone", f"invalid timeZone: {problem}")
+            return done()
+        except CronError as problem:
+            ctx.event("Warning", "UnparseableSchedule", f"unparseable schedule: {cron_job.spec.schedule!r}: {problem}")
+            return done()
+        now = ctx.now()
+        due = self._due(cron_job, schedule, zone, now, ctx)
+        if due is not None:
+            await self._begin(cron_job, jobs, due, zone, ctx)
+        following = schedule.after(now, zone)
+        if following is None:
+            return done()
+        return after(max((following - ctx.now()).total_seconds(), 0.0), f"scheduled for {following:%Y-%m-%dT%H:%M:%SZ}")
+
+    # -- what there is -------------------------------------------------------------------------------------------------
+
+    def _look_back(self, cron_job: CronJob, jobs: list[Job], ctx: Context) -> None:
+        """Jobs that have finished or gone are active no more."""
+        by_uid = {job.uid: job for job in jobs}
+        status = cron_job.status
+        active = []
+        for reference in status.active:
+            job = by_uid.get(reference.uid or "")
+            if job is None:
+                ctx.event("Normal", "MissingJob", f"Active job went missing: {reference.name}")
+            elif not job.is_finished:
+                active.append(reference)
+            else:
+                how = "Complete" if job.is_complete else "Failed"
+                ctx.event("Normal", "SawCompletedJob", f"Saw completed job: {job.name}, condition: {how}")
+        known = {reference.uid for reference in active}
+        active += [_reference(job) for job in jobs if not job.is_finished and job.uid not in known]
+        if [each.uid for each in active] != [each.uid for each in status.active]:
+            status.active = active
+        ends = [job.status.completion_time for job in jobs if job.is_complete and job.status.completion_time]
+        latest = max(ends, default=None)
+        if latest is not None and (status.last_successful_time is None or latest > status.last_successful_time):
+            status.last_successful_time = latest
+
+    async def _clean_up(self, cron_job: CronJob, jobs: list[Job], ctx: Context) -> None:
+        spec = cron_job.spec
+        for finished, limit in (
+            ([job for job in jobs if job.is_complete], spec.successful_jobs_history_limit),
+            ([job for job in jobs if job.is_failed], spec.failed_jobs_history_limit),
+        ):
+            if limit is None:
+                continue
+            finished.sort(key=_began)
+            for job in finished[: max(len(finished) - limit, 0)]:
+                await self._delete(job, ctx)
+
+    # -- what is to be -------------------------------------------------------------------------------------------------
+
+    def _due(self, cron_job: CronJob, schedule: Cron, zone: tzinfo, now: datetime, ctx: Context) -> datetime | None:
+        """The time for which a Job is to be made now."""
+        since = cron_job.status.last_schedule_time or cron_job.metadata.creation_timestamp or now
+        deadline = cron_job.spec.starting_deadline_seconds
+        if deadline is not None:
+            since = max(since, now - timedelta(seconds=deadline))
+        due = schedule.last(since, now, zone)
+        if due is None:
+            return None
+        if schedule.missed(since, now, zone, most=MANY + 1) > MANY:
+            said = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
+            ctx.event("Warning", "TooManyMissedTimes", said)
+        return due
+
+    async def _begin(self, cron_job: CronJob, jobs: list[Job], due: datetime, zone: tzinfo, ctx: Context) -> None:
+        status, policy = cron_job.status, cron_job.spec.concurrency_policy
+        active = {reference.uid for reference in status.active}
+        job = job_of(cron_job, due, zone)
+        there = next((each for each in jobs if each.name == job.name), None)
+        if there is None:
+            if policy == "Forbid" and active:
+                said = "Not starting job because prior execution is running and concurrency policy is Forbid"
+                ctx.event("Normal", "JobAlreadyActive", said)
+                return
+            if policy == "Replace":
+                for each in jobs:
+                    if each.uid in active:
+                        await self._delete(each, ctx)
+                status.active = []
+            there = await self._create(cron_job, job, ctx)
+            status.active = [*status.active, _reference(there)]
+        status.last_schedule_time = due
+
+    async def _create(self, cron_job: CronJob, job: Job, ctx: Context) -> Job:
+        try:
+            made = await ctx.create(job)
+        except AlreadyExists:
+            found = await ctx.client.get(Job, job.name, namespace=cron_job.namespace)
+            controller = found.metadata.controller
+            if controller is not None and controller.uid == cron_job.uid:
+                return found
+            raise
+        except ApiError as problem:
+            ctx.event("Warning", "FailedCreate", f"Error creating job: {problem.message}")
+            raise
+        ctx.event("Normal", "SuccessfulCreate", f"Created job {made.name}")
+        return made
+
+    async def _delete(self, job: Job, ctx: Context) -> None:
+        if not job.is_deleting:
+            await ctx.delete(job, propagation="Background")
+            ctx.event("Normal", "SuccessfulDelete", f"Deleted job {job.name}")
+
+
+def zone_of(cron_job: CronJob) -> tzinfo:
+    """The time zone of the schedule, UTC by default.
+
+    Raises:
+        ZoneInfoNotFoundError: there is none of that name.
+    """
+    name = cron_job.spec.time_zone
+    if name is None:
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (ValueError, OSError) as problem:
+        raise ZoneInfoNotFoundError(f"unknown time zone {name}") from problem
+
+
+def job_of(cron_job: CronJob, due: datetime, zone: tzinfo) -> Job:
+    """The Job for one time."""
+    template = cron_job.spec.job_template
+    moment = due.astimezone(zone).isoformat().replace("+00:00", "Z")
+    return Job(
+        metadata=ObjectMeta(
+            name=f"{cron_job.name}-{int(due.timestamp()) // 60}",
+            labels=dict(template.metadata.labels),
+            annotations={**template.metadata.annotations, SCHEDULED: moment},
+        ),
+        spec=copy.deepcopy(template.spec),
+    )
+
+
+def _reference(job: Job) -> ObjectReference:
+    return ObjectReference(
+        api_version="batch/v1",
+        kind="Job",
+        namespace=job.namespace,
+        name=job.name,
+        uid=job.uid,
+        resource_version=job.metadata.resource_version,
+    )
+
+
+def _began(job: Job) -> tuple[float, str]:
+    began = job.status.start_time or job.metadata.creation_timestamp
+    return (began.timestamp() if began is not None else 0.0), job.name

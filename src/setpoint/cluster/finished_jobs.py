@@ -1,0 +1,28 @@
+"""Finished Jobs: they go when their ``ttlSecondsAfterFinished`` is over."""
+
+from __future__ import annotations
+
+from setpoint.controller import Context, Controller, Outcome, after, done
+from setpoint.models.batch_v1 import Job
+
+
+class FinishedJobs:
+    """Deletes Jobs some time after their end, with their pods; those without that setting stay."""
+
+    def __init__(self) -> None:
+        self.controller = Controller(Job, self._reconcile, name="ttl-after-finished", leader_only=False)
+
+    async def _reconcile(self, job: Job, ctx: Context) -> Outcome:
+        ttl = job.spec.ttl_seconds_after_finished
+        ends = [
+            each.last_transition_time
+            for each in job.status.conditions
+            if each.type in ("Complete", "Failed") and each.status == "True" and each.last_transition_time is not None
+        ]
+        if ttl is None or not ends:
+            return done()
+        left = ttl - (ctx.now() - min(ends)).total_seconds()
+        if left > 0:
+            return after(left, "the Job has finished and stays for a while")
+        await ctx.delete(job, propagation="Foreground")
+        return done()
