@@ -6,11 +6,13 @@ import asyncio
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from random import Random
-from typing import TYPE_CHECKING, Never
+from typing import TYPE_CHECKING, Any, Never
 
 from setpoint.cache import InformerFactory
 from setpoint.client import Client
+from setpoint.controller import RunningController
 from setpoint.manager import LeaderElection, Manager
+from setpoint.meta import ObjectKey
 from setpoint.simulation.actor import Actor
 from setpoint.simulation.externals import using
 from setpoint.simulation.plan import Fault
@@ -73,11 +75,23 @@ class Process:
                 random=rolls,
                 instance=f"simulated-{self.number}",
             )
+            for running in self.manager.controllers.values():
+                self._listen(running)
             await self.manager.run()
         except Exception as problem:  # noqa: BLE001 - a process that fails is an event of the simulated world
             self.failed = problem
             self.wire.cut()
             world.ended(self, problem)
+
+    def _listen(self, running: RunningController[Any]) -> None:
+        """Has the world told of everything that reconciles raise."""
+        failed = running.loop._failed
+
+        def heard(key: ObjectKey, problem: Exception) -> tuple[str, str, float | None]:
+            self.world.judge.raised(f"{running.controller.resource.kind} {key}", problem)
+            return failed(key, problem)
+
+        running.loop._failed = heard  # type: ignore[method-assign]
 
     def now(self) -> datetime:
         return self.world.now() + timedelta(seconds=self.offset)

@@ -1,0 +1,52 @@
+"""Mistakes of the program are findings; what the world refuses, and what a program raises on purpose, are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.simulation.kinds import App
+
+import setpoint as sp
+from setpoint.simulation import Setup
+from setpoint.simulation.plan import Plan
+from setpoint.simulation.result import Finding, Options
+from setpoint.simulation.single import run_here
+
+
+async def create_one(cluster: sp.testing.Cluster) -> None:
+    await cluster.apply(App.named("one", "default"))
+    await cluster.settle(failing=True)
+
+
+def findings(reconcile: Any) -> list[Finding]:
+    setup = Setup(scenario=create_one, factory=lambda: [sp.Controller(App, reconcile)])
+    found = run_here(setup, Plan(), Options(quiet=False)).findings
+    return [each for each in found if each.oracle == "error"]
+
+
+async def attribute_of_none(app: App, ctx: sp.Context) -> None:
+    nothing: Any = None
+    if not ctx.failures:
+        nothing.data.clear()
+
+
+async def on_purpose(app: App, ctx: sp.Context) -> None:
+    if not ctx.failures:
+        raise LookupError("the settings are not there yet")
+
+
+async def refused(app: App, ctx: sp.Context) -> None:
+    if not ctx.failures:
+        await ctx.client.get(App, "another", namespace="default")
+
+
+def test_a_mistake_is_found_though_the_next_try_succeeds() -> None:
+    (found,) = findings(attribute_of_none)
+    assert "AttributeError" in found.message
+    assert "test_errors.py:" in found.message
+
+
+@pytest.mark.parametrize("reconcile", [on_purpose, refused])
+def test_what_is_raised_on_purpose_is_no_mistake(reconcile: Any) -> None:
+    assert findings(reconcile) == []
