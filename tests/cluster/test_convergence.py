@@ -6,11 +6,12 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 from tests.cluster.crashes import Restartable, played
-from tests.cluster.workloads import claim, job, stateful_set, template
+from tests.cluster.workloads import claim, daemon_set, job, stateful_set, template
 
 from setpoint.meta import Object
 from setpoint.models.apps_v1 import (
     ControllerRevision,
+    DaemonSet,
     StatefulSet,
     StatefulSetPersistentVolumeClaimRetentionPolicy,
 )
@@ -64,8 +65,18 @@ async def cron_jobs(plane: Restartable) -> None:
     await plane.world.update(made)
 
 
+async def daemon_sets(plane: Restartable) -> None:
+    """Rolled out and updated."""
+    await plane.world.create(daemon_set())
+    await plane.settle()
+    made = await plane.world.get(DaemonSet, "web")
+    made.spec.template = template("web:2")
+    await plane.world.update(made)
+
+
 SCENARIOS: dict[str, tuple[Scenario, tuple[type[Object], ...]]] = {
     "cron jobs": (cron_jobs, (CronJob, Job, Pod)),
+    "daemon sets": (daemon_sets, (DaemonSet, ControllerRevision, Pod)),
     "jobs": (jobs, (Job, Pod)),
     "stateful sets": (stateful_sets, (StatefulSet, ControllerRevision, PersistentVolumeClaim, Pod)),
 }

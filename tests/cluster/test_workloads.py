@@ -20,7 +20,15 @@ from setpoint.models.apps_v1 import (
     ReplicaSetSpec,
     RollingUpdateDeployment,
 )
-from setpoint.models.core_v1 import Container, Pod, PodSpec, PodTemplateSpec
+from setpoint.models.core_v1 import (
+    Container,
+    Pod,
+    PodSpec,
+    PodTemplateSpec,
+    ReplicationController,
+    ReplicationControllerSpec,
+)
+from setpoint.models.events_v1 import Event
 from setpoint.testing import advance, cluster, virtual_time
 
 
@@ -403,3 +411,38 @@ async def test_a_pause_does_not_count_and_without_a_deadline_nothing_is_said() -
         await advance(5)
         conditions = (await world.get(Deployment, "web")).status.conditions
         assert [each.type for each in conditions] == ["Available"]
+
+
+@virtual_time
+async def test_a_replication_controller_has_as_many_pods_as_it_says() -> None:
+    async with cluster() as world:
+        spec = ReplicationControllerSpec(replicas=3, selector={"app": "web"}, template=template())
+        await world.create(ReplicationController.named("web", "default", spec=spec))
+        await world.settle()
+        made = await world.get(ReplicationController, "web")
+        assert len(await world.list(Pod)) == 3
+        assert (made.status.replicas, made.status.ready_replicas, made.status.available_replicas) == (3, 3, 3)
+        made.spec.replicas = 1
+        await world.update(made)
+        await world.settle()
+        assert len(await world.list(Pod)) == 1
+        await world.delete(made, propagation="Background")  # by default its pods would stay
+        await world.settle()
+        assert await world.list(Pod) == []
+
+
+@virtual_time
+async def test_what_is_done_with_pods_is_told_in_events() -> None:
+    async with cluster() as world:
+        await world.create(replica_set(1))
+        await world.settle()
+        (pod,) = await world.list(Pod)
+        made = await world.get(ReplicaSet, "web")
+        made.spec.replicas = 0
+        await world.update(made)
+        await world.settle()
+        events = await world.list(Event)
+        assert [(event.reason, event.note) for event in sorted(events, key=lambda each: str(each.reason))] == [
+            ("SuccessfulCreate", f"Created pod: {pod.name}"),
+            ("SuccessfulDelete", f"Deleted pod: {pod.name}"),
+        ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from setpoint.meta import LabelSelector, ObjectMeta
-from setpoint.models.apps_v1 import StatefulSet, StatefulSetSpec
+from setpoint.models.apps_v1 import DaemonSet, DaemonSetSpec, StatefulSet, StatefulSetSpec
 from setpoint.models.batch_v1 import Job, JobSpec
 from setpoint.models.core_v1 import (
     Container,
@@ -51,3 +51,7 @@ def job(name: str = "work", *, annotations: dict[str, str] | None = None, policy
     made = template("work:1", annotations=annotations, restart_policy=policy)
     made.metadata.labels = {}
     return Job.named(name, "default", spec=JobSpec(template=made, **spec))
+
+
+def daemon_set(image: str = "web:1", **spec: Any) -> DaemonSet:
+    return DaemonSet.named("web", "default", spec=DaemonSetSpec(selector=selector(), template=template(image), **spec))

@@ -43,6 +43,10 @@ class Claims(Generic[P, C]):
             if key.namespace == head.namespace and selector.matches(head.labels)
         ]
 
+    def owners(self) -> list[ObjectKey]:
+        """The keys of all owners that have been looked at."""
+        return list(self._selectors)
+
     def forget_deleted(self, old: Head | None, new: Head | None) -> bool:
         """A predicate that lets everything through, and forgets the selectors of owners that have gone."""
         if new is None and old is not None:

@@ -11,6 +11,7 @@ from typing import Any, Final, Self
 from setpoint.cache import InformerFactory
 from setpoint.client import Client
 from setpoint.cluster.cronjobs import CronJobs
+from setpoint.cluster.daemonsets import DaemonSets
 from setpoint.cluster.deployments import Deployments
 from setpoint.cluster.finished_jobs import FinishedJobs
 from setpoint.cluster.garbage_collector import GarbageCollector
@@ -20,14 +21,15 @@ from setpoint.cluster.namespaces import NamespaceDefaults, NamespaceLifecycle
 from setpoint.cluster.nodes import HollowNodes
 from setpoint.cluster.on_demand import OnDemand
 from setpoint.cluster.pods import HollowKubelet
-from setpoint.cluster.replicasets import ReplicaSets
+from setpoint.cluster.replicasets import ReplicaSets, ReplicationControllers
 from setpoint.cluster.resources import ServedResources
 from setpoint.cluster.statefulsets import StatefulSets
 from setpoint.controller import Controller
 from setpoint.manager import Manager
 from setpoint.meta import Object
-from setpoint.models.apps_v1 import Deployment, ReplicaSet, StatefulSet
+from setpoint.models.apps_v1 import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from setpoint.models.batch_v1 import CronJob, Job
+from setpoint.models.core_v1 import ReplicationController
 
 WATCH_SECONDS: Final = 12 * 3600.0
 """How long a watch of the control plane lasts at least."""
@@ -78,8 +80,10 @@ class ControlPlane:
             sleepers |= {
                 Deployment: [Deployments().controller],
                 ReplicaSet: [ReplicaSets().controller],
+                ReplicationController: [ReplicationControllers().controller],
                 StatefulSet: [StatefulSets().controller],
                 Job: [Jobs().controller, JobOrphans().controller, FinishedJobs().controller],
+                DaemonSet: [DaemonSets().controller],
                 CronJob: [CronJobs().controller],
             }
         self.nodes: HollowNodes | None = None

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from setpoint.cluster.behaviour import PodBehaviour, container_status, crashed
+from setpoint.cluster.node_matching import pinned
 from setpoint.cluster.nodes import host_ip
 from setpoint.controller import Context, Controller, Outcome, after, done
 from setpoint.meta import resource_of
@@ -85,7 +86,10 @@ class HollowKubelet:
     async def _bind(self, pod: Pod, ctx: Context) -> Outcome:
         if pod.spec.scheduler_name not in (None, "", "default-scheduler") or pod.spec.scheduling_gates:
             return done()
-        chosen = self._names[_number(pod.key) % len(self._names)]
+        only = pinned(pod.spec)
+        if only is not None and only not in self._nodes:
+            return done()
+        chosen = only or self._names[_number(pod.key) % len(self._names)]
         binding = {
             "apiVersion": "v1",
             "kind": "Binding",

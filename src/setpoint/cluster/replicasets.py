@@ -1,34 +1,36 @@
-"""ReplicaSets: as many pods of one template as were asked for."""
+"""ReplicaSets and ReplicationControllers: as many pods of one template as were asked for."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Final, Generic, TypeVar
 
 from setpoint.cluster.claims import Claims
 from setpoint.cluster.templates import create_pod, delete_pod, pod_of, until_available
 from setpoint.controller import Context, Controller, Outcome, after, done
-from setpoint.meta import Selector
-from setpoint.models.apps_v1 import ReplicaSet
-from setpoint.models.core_v1 import Pod
+from setpoint.meta import LabelSelector, Selector
+from setpoint.models.apps_v1 import ReplicaSet, ReplicaSetStatus
+from setpoint.models.core_v1 import Pod, ReplicationController
+
+K = TypeVar("K", ReplicaSet, ReplicationController)
 
 BURST: Final = 500
 """Pods that are made or deleted in one reconcile at most."""
 
 
-class ReplicaSets:
+class Replicas(Generic[K]):
     """Creates and deletes pods until there are as many as the spec says, and counts them in the status.
 
-    Pods under generated names are never made twice: the next look at the same ReplicaSet sees what the last one made.
+    Pods under generated names are never made twice: the next look at the same object sees what the last one made.
     Pods that match its selector and belong to nobody become its own, those that don't match any more are let go.
     """
 
-    def __init__(self) -> None:
-        self._claims = Claims(ReplicaSet, Pod, lambda replica_set: replica_set.spec.selector)
-        self.controller = (
+    def __init__(self, kind: type[K], selector_of: Callable[[K], LabelSelector | None]) -> None:
+        self._claims: Claims[K, Pod] = Claims(kind, Pod, selector_of)
+        self.controller: Controller[K] = (
             Controller(
-                ReplicaSet,
+                kind,
                 self._reconcile,
-                name="replicaset",
                 owns_status=True,
                 leader_only=False,
                 predicates=[self._claims.forget_deleted],
@@ -37,7 +39,7 @@ class ReplicaSets:
             .watches(Pod, self._claims.of_orphan)
         )
 
-    async def _reconcile(self, replica_set: ReplicaSet, ctx: Context) -> Outcome:
+    async def _reconcile(self, replica_set: K, ctx: Context) -> Outcome:
         wanted = replica_set.spec.replicas if replica_set.spec.replicas is not None else 1
         owned = await self._claims.claim(replica_set, ctx, lambda pod: not pod.is_finished)
         active = [pod for pod in owned if not pod.is_deleting and not pod.is_finished]
@@ -51,7 +53,7 @@ class ReplicaSets:
                 await delete_pod(pod, ctx)
         return self._count(replica_set, active, owned, ctx)
 
-    def _count(self, replica_set: ReplicaSet, active: list[Pod], owned: list[Pod], ctx: Context) -> Outcome:
+    def _count(self, replica_set: K, active: list[Pod], owned: list[Pod], ctx: Context) -> Outcome:
         status = replica_set.status
         template = replica_set.spec.template
         labels = Selector.of(template.metadata.labels if template is not None else None)
@@ -61,9 +63,24 @@ class ReplicaSets:
         status.fully_labeled_replicas = sum(labels.matches(pod.labels) for pod in active)
         status.ready_replicas = len(waits)
         status.available_replicas = sum(wait <= 0 for wait in waits)
-        status.terminating_replicas = sum(pod.is_deleting and not pod.is_finished for pod in owned)
+        if isinstance(status, ReplicaSetStatus):
+            status.terminating_replicas = sum(pod.is_deleting and not pod.is_finished for pod in owned)
         pending = [wait for wait in waits if wait > 0]
         return after(min(pending), "pods are not available for long enough") if pending else done()
+
+
+class ReplicaSets(Replicas[ReplicaSet]):
+    """As many pods as a ReplicaSet says; see `Replicas`."""
+
+    def __init__(self) -> None:
+        super().__init__(ReplicaSet, lambda replica_set: replica_set.spec.selector)
+
+
+class ReplicationControllers(Replicas[ReplicationController]):
+    """As many pods as a ReplicationController says, which is what came before ReplicaSets; see `Replicas`."""
+
+    def __init__(self) -> None:
+        super().__init__(ReplicationController, lambda each: LabelSelector(match_labels=each.spec.selector))
 
 
 def _usefulness(pod: Pod) -> tuple[bool, bool, bool, float]:

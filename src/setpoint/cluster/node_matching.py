@@ -1,0 +1,97 @@
+"""Which nodes a pod may run on: its node selector and affinity, and the taints that it tolerates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from setpoint.models.core_v1 import (
+    Affinity,
+    Node,
+    NodeAffinity,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    PodSpec,
+    Taint,
+    Toleration,
+)
+
+_NAME = "metadata.name"
+
+
+def fits(spec: PodSpec, node: Node) -> bool:
+    """Whether the node selector and the required node affinity have this node."""
+    if any(node.labels.get(name) != value for name, value in spec.node_selector.items()):
+        return False
+    terms = _terms(spec)
+    return terms is None or any(_holds(term, node) for term in terms)
+
+
+def tolerates(tolerations: Iterable[Toleration], taints: Iterable[Taint], effects: Iterable[str]) -> bool:
+    """Whether every taint of these effects is tolerated."""
+    known, counted = list(tolerations), set(effects)
+    return all(any(_covers(each, taint) for each in known) for taint in taints if taint.effect in counted)
+
+
+def pin(spec: PodSpec, node: str) -> None:
+    """Makes the node affinity of a pod one to this node alone, in place of what it required."""
+    term = NodeSelectorTerm(match_fields=[NodeSelectorRequirement(key=_NAME, operator="In", values=[node])])
+    spec.affinity = spec.affinity or Affinity()
+    spec.affinity.node_affinity = spec.affinity.node_affinity or NodeAffinity()
+    spec.affinity.node_affinity.required_during_scheduling_ignored_during_execution = NodeSelector(
+        node_selector_terms=[term]
+    )
+
+
+def pinned(spec: PodSpec) -> str | None:
+    """The only node that the affinity has, if it names one."""
+    for term in _terms(spec) or ():
+        for each in term.match_fields:
+            if (each.key, each.operator) == (_NAME, "In") and len(each.values) == 1:
+                return each.values[0]
+    return None
+
+
+def _terms(spec: PodSpec) -> list[NodeSelectorTerm] | None:
+    affinity = spec.affinity.node_affinity if spec.affinity is not None else None
+    required = affinity.required_during_scheduling_ignored_during_execution if affinity is not None else None
+    return None if required is None else required.node_selector_terms
+
+
+def _holds(term: NodeSelectorTerm, node: Node) -> bool:
+    """A term without requirements has no node."""
+    if not term.match_expressions and not term.match_fields:
+        return False
+    return all(_meets(each, node.labels.get(each.key)) for each in term.match_expressions) and all(
+        _meets(each, node.name if each.key == _NAME else None) for each in term.match_fields
+    )
+
+
+def _meets(requirement: NodeSelectorRequirement, value: str | None) -> bool:
+    match requirement.operator:
+        case "In":
+            return value is not None and value in requirement.values
+        case "NotIn":
+            return value not in requirement.values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case "Gt" | "Lt" as operator:
+            try:
+                found, bound = int(value or ""), int(requirement.values[0])
+            except (ValueError, IndexError):
+                return False
+            return found > bound if operator == "Gt" else found < bound
+        case _:
+            return False
+
+
+def _covers(toleration: Toleration, taint: Taint) -> bool:
+    if toleration.effect and toleration.effect != taint.effect:
+        return False
+    if toleration.key and toleration.key != taint.key:
+        return False
+    if toleration.operator == "Exists":
+        return True
+    return bool(toleration.key) and (toleration.value or "") == (taint.value or "")
