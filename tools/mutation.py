@@ -92,7 +92,6 @@ def main() -> int:
     mutmut("export-cicd-stats")
     print(mutmut("results"), end="")
     found = json.loads((place / "mutants" / "mutmut-cicd-stats.json").read_text())
-    subprocess.run([*mutmut, "results"], cwd=place, env=environment, check=True)
     noticed = found["killed"] + found["timeout"]
     share = 100 * noticed / found["total"]
     print(f"{given.module}: {noticed} of {found['total']} mutants killed, {share:.1f} % (at least {WANTED:g} % wanted)")

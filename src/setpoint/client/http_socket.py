@@ -57,7 +57,10 @@ async def open_socket(
     if config.proxy_url:
         options["proxy"] = URL(config.proxy_url).with_user(None)
         if basic := basic_of(urlsplit(config.proxy_url)):
-            options["proxy_headers"] = {"Proxy-Authorization": basic}
+            if urlsplit(url).scheme in ("https", "wss"):
+                options["proxy_headers"] = {"Proxy-Authorization": basic}  # of the CONNECT before it
+            else:
+                headers = [*headers, ("Proxy-Authorization", basic)]
     stack = AsyncExitStack()
     try:
         connector = _connector(request.allowed)(ssl=True if context is None else context)
