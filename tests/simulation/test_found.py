@@ -69,6 +69,11 @@ def test_what_is_switched_off_says_why_in_the_report() -> None:
         check(create_one, mended, off={"lags": ""})
 
 
+async def test_a_coroutine_is_told_to_call_it_from_a_function() -> None:
+    with pytest.raises(RuntimeError, match="call it from an ordinary function"):
+        check(create_one, lambda: [sp.Controller(App, repeated)])
+
+
 PROGRAM = """
 import setpoint as sp
 from setpoint.models.core_v1 import Secret

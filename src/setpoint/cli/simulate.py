@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from setpoint.apps.failures import UsageError
 from setpoint.cli.loading import Loaded, loaded
@@ -101,8 +101,7 @@ def _scenario(source: Loaded) -> Scenario:
     functions = [each for each in (source.named or {}).values() if callable(each)]
     if len(functions) != 1:
         raise UsageError(f"--scenario {source.source}: name one function, as in test_mykind.py:scenario")
-    function: Scenario = functions[0]
-    return function
+    return cast("Scenario", functions[0])
 
 
 def _tell(found: Sequence[Counterexample], directory: Path) -> None:

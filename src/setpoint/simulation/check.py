@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -82,8 +83,11 @@ def check(
         Counterexample: a promise is broken.
         SetupFailed: the world could not be made.
         PlanError: there is no plan in ``replay``.
+        RuntimeError: it was called from a coroutine.
         ValueError: something is switched off that there is not.
     """
+    if asyncio._get_running_loop() is not None:
+        raise RuntimeError("check() runs loops of its own: call it from an ordinary function, not from a coroutine")
     setup = Setup(
         scenario=scenario,
         factory=factory,

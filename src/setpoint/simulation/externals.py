@@ -7,14 +7,12 @@ import functools
 import inspect
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 from setpoint.simulation.actor import ACTOR, Actor
 
 if TYPE_CHECKING:
     from setpoint.simulation.plan import Fault
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 class ExternalError(ConnectionError):
@@ -68,7 +66,7 @@ class External:
         return type(self).__name__.lower()
 
 
-def call(method: F | None = None, /, *, nothing: Any = ...) -> Any:
+def call(method: Callable[..., Any] | None = None, /, *, nothing: Any = ...) -> Any:
     """Marks a method of an `External` as one that goes over the network. ``nothing``: what it answers when the system
     has lost sight of everything, such as an empty list."""
     if method is None:
