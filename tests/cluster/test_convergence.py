@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 from tests.cluster.crashes import Restartable, played
-from tests.cluster.workloads import claim, daemon_set, job, stateful_set, template
+from tests.cluster.workloads import claim, daemon_set, job, service, stateful_set, template
 
 from setpoint.meta import Object
 from setpoint.models.apps_v1 import (
@@ -16,7 +16,8 @@ from setpoint.models.apps_v1 import (
     StatefulSetPersistentVolumeClaimRetentionPolicy,
 )
 from setpoint.models.batch_v1 import CronJob, CronJobSpec, Job, JobTemplateSpec
-from setpoint.models.core_v1 import PersistentVolumeClaim, Pod
+from setpoint.models.core_v1 import Endpoints, PersistentVolumeClaim, Pod
+from setpoint.models.discovery_v1 import EndpointSlice
 from setpoint.testing import advance, run
 
 Scenario = Callable[[Restartable], Awaitable[None]]
@@ -74,10 +75,26 @@ async def daemon_sets(plane: Restartable) -> None:
     await plane.world.update(made)
 
 
+async def services(plane: Restartable) -> None:
+    """With pods that come and go, and one that goes."""
+    await plane.world.create(service())
+    await plane.world.create(stateful_set(2))
+    await plane.settle()
+    made = await plane.world.get(StatefulSet, "web")
+    made.spec.replicas = 1
+    await plane.world.update(made)
+    other = service()
+    other.metadata.name = "other"
+    made = await plane.world.create(other)
+    await plane.settle()
+    await plane.world.delete(made)
+
+
 SCENARIOS: dict[str, tuple[Scenario, tuple[type[Object], ...]]] = {
     "cron jobs": (cron_jobs, (CronJob, Job, Pod)),
     "daemon sets": (daemon_sets, (DaemonSet, ControllerRevision, Pod)),
     "jobs": (jobs, (Job, Pod)),
+    "services": (services, (Endpoints, EndpointSlice)),
     "stateful sets": (stateful_sets, (StatefulSet, ControllerRevision, PersistentVolumeClaim, Pod)),
 }
 SETTING_UP = 8

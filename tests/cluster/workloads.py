@@ -13,6 +13,9 @@ from setpoint.models.core_v1 import (
     PersistentVolumeClaimSpec,
     PodSpec,
     PodTemplateSpec,
+    Service,
+    ServicePort,
+    ServiceSpec,
     VolumeResourceRequirements,
 )
 
@@ -55,3 +58,8 @@ def job(name: str = "work", *, annotations: dict[str, str] | None = None, policy
 
 def daemon_set(image: str = "web:1", **spec: Any) -> DaemonSet:
     return DaemonSet.named("web", "default", spec=DaemonSetSpec(selector=selector(), template=template(image), **spec))
+
+
+def service(**spec: Any) -> Service:
+    ports = spec.pop("ports", [ServicePort(port=80, target_port=8080)])
+    return Service.named("web", "default", spec=ServiceSpec(selector={"app": "web"}, ports=ports, **spec))

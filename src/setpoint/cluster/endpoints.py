@@ -1,0 +1,203 @@
+"""Endpoints and EndpointSlices: where the pods of a Service are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from typing import Final, NamedTuple
+
+from setpoint.cache import Head
+from setpoint.controller import Context, Controller, Outcome, done
+from setpoint.meta import ObjectKey, ObjectMeta, Selector, to_wire
+from setpoint.models.core_v1 import (
+    EndpointAddress,
+    Endpoints,
+    EndpointSubset,
+    ObjectReference,
+    Pod,
+    Service,
+    ServicePort,
+)
+from setpoint.models.core_v1 import EndpointPort as SubsetPort
+from setpoint.models.discovery_v1 import Endpoint, EndpointConditions, EndpointPort, EndpointSlice
+
+SERVICE: Final = "kubernetes.io/service-name"
+SLICES_BY: Final = "endpointslice.kubernetes.io/managed-by"
+ENDPOINTS_BY: Final = "endpoints.kubernetes.io/managed-by"
+HEADLESS: Final = "service.kubernetes.io/headless"
+MOST: Final = 100
+"""Endpoints in one slice."""
+
+
+class Port(NamedTuple):
+    """One port of a Service, as one pod serves it."""
+
+    name: str
+    port: int
+    protocol: str
+    app_protocol: str | None
+
+
+class ServiceEndpoints:
+    """Writes the addresses of a Service's pods into its EndpointSlices and its Endpoints.
+
+    A Service without a selector is left to others. Pods that don't serve a port by the name that it has in the Service
+    are left out of it.
+    """
+
+    def __init__(self) -> None:
+        self._selectors: dict[ObjectKey, Selector] = {}
+        self.controller = (
+            Controller(Service, self._reconcile, name="endpoints", leader_only=False, predicates=[self._forget_deleted])
+            .owns(EndpointSlice)
+            .watches(Endpoints, lambda head: [head.key])
+            .watches(Pod, self._services_of)
+        )
+
+    def _forget_deleted(self, old: Head | None, new: Head | None) -> bool:
+        if new is None and old is not None:
+            self._selectors.pop(old.key, None)
+        return True
+
+    def _services_of(self, pod: Head) -> Iterable[ObjectKey]:
+        return [
+            key
+            for key, selector in self._selectors.items()
+            if key.namespace == pod.namespace and selector.matches(pod.labels)
+        ]
+
+    async def _reconcile(self, service: Service, ctx: Context) -> Outcome:
+        if not service.spec.selector or service.spec.type == "ExternalName":
+            self._selectors.pop(service.key, None)
+            return done()
+        selector = self._selectors[service.key] = Selector.of(service.spec.selector)
+        pods = [pod for pod in await ctx.list(Pod, selector=selector) if pod.status.pod_ip and not pod.is_finished]
+        groups: dict[tuple[Port, ...], list[Pod]] = {}
+        for pod in sorted(pods, key=lambda pod: pod.key):
+            groups.setdefault(tuple(ports_of(service, pod)), []).append(pod)
+        await self._keep_slices(service, groups, ctx)
+        await self._keep_endpoints(service, groups, ctx)
+        return done()
+
+    async def _keep_slices(self, service: Service, groups: dict[tuple[Port, ...], list[Pod]], ctx: Context) -> None:
+        there = {each.name: each for each in ctx.owned(EndpointSlice) if not each.is_deleting}
+        for wanted in slices_of(service, groups):
+            found = there.pop(wanted.name, None)
+            if found is None or _content(found) != _content(wanted):
+                await ctx.apply(wanted)
+        for surplus in there.values():
+            await ctx.delete(surplus)
+
+    async def _keep_endpoints(self, service: Service, groups: dict[tuple[Port, ...], list[Pod]], ctx: Context) -> None:
+        labels = {**service.labels, ENDPOINTS_BY: "endpoint-controller"}
+        if service.spec.cluster_ip == "None":
+            labels[HEADLESS] = ""
+        wanted = Endpoints(
+            metadata=ObjectMeta(name=service.name, labels=labels),
+            subsets=[_subset(service, ports, pods) for ports, pods in groups.items()],
+        )
+        found = await ctx.get(Endpoints, service.name)
+        if found is None or (to_wire(found.subsets), found.labels) != (to_wire(wanted.subsets), labels):
+            await ctx.apply(wanted, controlled=False)
+
+
+class StaleEndpoints:
+    """Deletes Endpoints whose Service has gone; those that others have made stay."""
+
+    def __init__(self) -> None:
+        self.controller = Controller(
+            Endpoints, self._reconcile, name="stale-endpoints", metadata_only=True, leader_only=False
+        ).watches(Service, lambda head: [head.key], metadata_only=True)
+
+    async def _reconcile(self, endpoints: Endpoints, ctx: Context) -> Outcome:
+        if ENDPOINTS_BY in endpoints.labels and await ctx.get(Service, endpoints.name) is None:
+            await ctx.delete(endpoints)
+        return done()
+
+
+def slices_of(service: Service, groups: dict[tuple[Port, ...], list[Pod]]) -> Iterator[EndpointSlice]:
+    """The slices that a Service is to have; an empty one if it has no pods."""
+    labels = {**service.labels, SERVICE: service.name, SLICES_BY: "endpointslice-controller.k8s.io"}
+    if service.spec.cluster_ip == "None":
+        labels[HEADLESS] = ""
+    for ports, pods in (groups or {(): []}).items():
+        for first in range(0, max(len(pods), 1), MOST):
+            word = blake2b(repr((ports, first)).encode(), digest_size=4).hexdigest()
+            yield EndpointSlice(
+                metadata=ObjectMeta(name=f"{service.name}-{word}", labels=dict(labels)),
+                address_type="IPv4",
+                endpoints=[_endpoint(service, pod) for pod in pods[first : first + MOST]],
+                ports=[
+                    EndpointPort(name=each.name, port=each.port, protocol=each.protocol, app_protocol=each.app_protocol)
+                    for each in ports
+                ],
+            )
+
+
+def ports_of(service: Service, pod: Pod) -> Iterator[Port]:
+    """The ports of a Service that a pod serves, by its numbers."""
+    for port in service.spec.ports:
+        number = _target(port, pod)
+        if number:
+            yield Port(port.name or "", number, port.protocol or "TCP", port.app_protocol)
+
+
+def _target(port: ServicePort, pod: Pod) -> int | None:
+    target = port.target_port
+    if target in (None, 0, ""):
+        return port.port
+    if isinstance(target, int):
+        return target
+    for container in pod.spec.containers:
+        for each in container.ports:
+            if each.name == target and (each.protocol or "TCP") == (port.protocol or "TCP"):
+                return each.container_port
+    return None
+
+
+def _endpoint(service: Service, pod: Pod) -> Endpoint:
+    published = bool(service.spec.publish_not_ready_addresses)
+    return Endpoint(
+        addresses=[pod.status.pod_ip or ""],
+        conditions=EndpointConditions(
+            ready=published or (pod.is_ready and not pod.is_deleting), serving=pod.is_ready, terminating=pod.is_deleting
+        ),
+        hostname=_hostname(service, pod),
+        node_name=pod.spec.node_name,
+        target_ref=_reference(pod),
+    )
+
+
+def _subset(service: Service, ports: tuple[Port, ...], pods: list[Pod]) -> EndpointSubset:
+    published = bool(service.spec.publish_not_ready_addresses)
+    ready = [pod for pod in pods if published or (pod.is_ready and not pod.is_deleting)]
+    unready = [pod for pod in pods if pod not in ready and not pod.is_deleting]
+    return EndpointSubset(
+        addresses=[_address(service, pod) for pod in ready],
+        not_ready_addresses=[_address(service, pod) for pod in unready],
+        ports=[
+            SubsetPort(name=each.name or None, port=each.port, protocol=each.protocol, app_protocol=each.app_protocol)
+            for each in ports
+        ],
+    )
+
+
+def _address(service: Service, pod: Pod) -> EndpointAddress:
+    return EndpointAddress(
+        ip=pod.status.pod_ip or "",
+        hostname=_hostname(service, pod),
+        node_name=pod.spec.node_name,
+        target_ref=_reference(pod),
+    )
+
+
+def _hostname(service: Service, pod: Pod) -> str | None:
+    return pod.spec.hostname if pod.spec.hostname and pod.spec.subdomain == service.name else None
+
+
+def _reference(pod: Pod) -> ObjectReference:
+    return ObjectReference(kind="Pod", namespace=pod.namespace, name=pod.name, uid=pod.uid)
+
+
+def _content(found: EndpointSlice) -> object:
+    return to_wire(found.endpoints), to_wire(found.ports), found.labels

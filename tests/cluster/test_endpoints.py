@@ -1,0 +1,84 @@
+"""Services know where their pods are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.cluster.workloads import service, stateful_set
+
+from setpoint.models.core_v1 import Container, ContainerPort, Endpoints, Pod, PodSpec, Service, ServicePort
+from setpoint.models.discovery_v1 import EndpointSlice
+from setpoint.testing import advance, cluster, virtual_time
+
+LABEL = "kubernetes.io/service-name"
+
+
+async def ready_of(world: Any) -> list[str]:
+    (found,) = await world.list(EndpointSlice, selector={LABEL: "web"})
+    return sorted(each.target_ref.name for each in found.endpoints if each.conditions.ready)
+
+
+@virtual_time
+async def test_slices_and_endpoints_have_the_addresses_of_ready_pods() -> None:
+    async with cluster() as world:
+        await world.create(service())
+        await world.create(stateful_set(2))
+        await world.settle()
+        assert await ready_of(world) == ["web-0", "web-1"]
+        (found,) = await world.list(EndpointSlice, selector={LABEL: "web"})
+        assert [(port.name, port.port, port.protocol) for port in found.ports] == [("", 8080, "TCP")]
+        assert [each.hostname for each in found.endpoints] == ["web-0", "web-1"]
+        assert found.metadata.controller is not None
+        (subset,) = (await world.get(Endpoints, "web")).subsets
+        assert {each.ip for each in subset.addresses} == {pod.status.pod_ip for pod in await world.list(Pod)}
+        made = await world.get(Pod, "web-1")
+        made.metadata.labels = {**made.labels, "app": "other"}
+        await world.update(made)
+        await advance(1)
+        assert await ready_of(world) == ["web-0"]
+
+
+@virtual_time
+async def test_pods_that_are_not_ready_are_there_but_not_ready() -> None:
+    async with cluster() as world:
+        await world.create(service())
+        slow = Pod.named("slow", "default", {"app": "web"}, spec=PodSpec(containers=[Container(name="a", image="a")]))
+        slow.metadata.annotations = {"hollow.setpoint.io/ready-seconds": "20"}
+        await world.create(slow)
+        await advance(10)
+        (found,) = await world.list(EndpointSlice, selector={LABEL: "web"})
+        conditions = found.endpoints[0].conditions
+        assert conditions is not None
+        assert (conditions.ready, conditions.serving, conditions.terminating) == (False, False, False)
+        (subset,) = (await world.get(Endpoints, "web")).subsets
+        assert (len(subset.addresses), len(subset.not_ready_addresses)) == (0, 1)
+        await advance(15)
+        assert await ready_of(world) == ["slow"]
+
+
+@virtual_time
+async def test_ports_with_names_are_looked_up_in_each_pod() -> None:
+    async with cluster() as world:
+        await world.create(service(ports=[ServicePort(name="http", port=80, target_port="web")]))
+        for number in (1, 2):
+            port = ContainerPort(name="web", container_port=9000 + number)
+            spec = PodSpec(containers=[Container(name="a", image="a", ports=[port])])
+            await world.create(Pod.named(f"pod-{number}", "default", {"app": "web"}, spec=spec))
+        await world.settle()
+        found = await world.list(EndpointSlice, selector={LABEL: "web"})
+        assert sorted(port.port or 0 for each in found for port in each.ports) == [9001, 9002]
+        assert len((await world.get(Endpoints, "web")).subsets) == 2
+
+
+@virtual_time
+async def test_what_a_service_had_goes_with_it_and_others_stay() -> None:
+    async with cluster() as world:
+        await world.create(service())
+        await world.create(Endpoints.named("by-hand", "default"))
+        await world.settle()
+        assert await world.find(Endpoints, "web") is not None
+        await world.delete(await world.get(Service, "web"))
+        await world.settle()
+        assert await world.find(Endpoints, "web") is None
+        assert await world.list(EndpointSlice, namespace="default", selector={LABEL: "web"}) == []
+        assert await world.find(Endpoints, "by-hand") is not None
