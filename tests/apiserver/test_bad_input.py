@@ -316,7 +316,7 @@ async def test_the_name_in_the_body_must_fit_the_url(api: Api) -> None:
 
 async def test_a_new_object_has_no_resource_version(api: Api) -> None:
     (await api.post(MAPS, config_map(metadata={"resourceVersion": "5"}))).failed(
-        500, "", "resourceVersion should not be set on objects to be created"
+        400, "BadRequest", "resourceVersion should not be set on objects to be created"
     )
 
 
@@ -409,7 +409,7 @@ async def test_write_options_are_checked(api: Api, query: dict[str, str], words:
         (JSON_PATCH, b'[{"op":"remove","path":"/data/nothing"}]', 422, "Invalid"),
         (JSON_PATCH, b'[{"op":"test","path":"/data/a","value":"z"}]', 422, "Invalid"),
         (JSON_PATCH, b'[{"op":"replace","path":"/data","value":5}]', 422, "Invalid"),
-        (STRATEGIC, b'{"data":{"$patch":"sideways"}}', 500, ""),
+        (STRATEGIC, b'{"data":{"$patch":"sideways"}}', 400, "BadRequest"),
         (MERGE, b'{"metadata":{"resourceVersion":"1"}}', 409, "Conflict"),
         (MERGE, b'{"metadata":{"name":"other"}}', 400, "BadRequest"),
         (MERGE, b'{"metadata":{"uid":"other"}}', 422, "Invalid"),

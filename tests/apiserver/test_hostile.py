@@ -41,6 +41,28 @@ async def api() -> AsyncIterator[Api]:
 
 
 @pytest.mark.parametrize(
+    ("method", "path", "body", "kind"),
+    [
+        ("GET", f"{MAPS}?watch=1&resourceVersion=x", None, ""),
+        ("GET", f"{MAPS}?watch=1&resourceVersion=-1", None, ""),
+        ("POST", MAPS, config_map("new", metadata={"resourceVersion": "5"}), "application/json"),
+        ("PATCH", f"{MAPS}/web", {"data": {"$patch": "sideways"}}, STRATEGIC),
+        ("PATCH", f"{DEPLOYMENTS}/web", {"spec": {"template": {"spec": {"containers": [{}]}}}}, STRATEGIC),
+        ("PATCH", f"{MAPS}/web?fieldManager=me", config_map(data=[1]), APPLY),
+        ("PATCH", f"{MAPS}/web?fieldManager=me", config_map() | {"dat": {}}, APPLY),
+    ],
+)
+async def test_what_the_client_got_wrong_is_no_fault_of_the_server(
+    api: Api, method: str, path: str, body: Any, kind: str
+) -> None:
+    (await api.post(MAPS, config_map(data={"a": "b"}))).ok()
+    (await api.post(DEPLOYMENTS, deployment())).ok()
+    path, _, query = path.partition("?")
+    given = dict(part.split("=") for part in query.split("&") if part)
+    (await api.send(method, path, body, query=given, content_type=kind)).failed(400, "BadRequest")
+
+
+@pytest.mark.parametrize(
     ("body", "words"),
     [
         (MERGES, "document contains excessive aliasing"),

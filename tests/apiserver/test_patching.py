@@ -129,7 +129,7 @@ async def test_what_is_applied_must_fit_the_url(api: Api, change: dict[str, Any]
 
 async def test_an_apply_with_fields_that_nobody_knows_fails(api: Api) -> None:
     (await api.apply(f"{MAPS}/web", configuration() | {"dat": {}})).failed(
-        500, "", "failed to create typed patch object", "field not declared in schema"
+        400, "BadRequest", "failed to create typed patch object", "field not declared in schema"
     )
     assert api.server.storage.get("configmaps", "default", "web") is None
 

@@ -27,12 +27,15 @@ LATER: Final = "follows from a request before it that was answered differently"
 VERSIONS: Final = "upstream loses all managedFields of an object that another version's schema has no place for"
 SCALARS: Final = "upstream complains again where the scale's path leads to"
 
+BLAME: Final = "the client's mistake, so 400; upstream takes it for a fault of its own (500), in the same words"
+
 KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
-    "applies": {36: WORDS},
+    "applies": {**dict.fromkeys((19, 20, 37), BLAME), 36: WORDS},
     "bad_requests": {
         **dict.fromkeys((16, 17, 18), HTTP),
         **dict.fromkeys((35, 36, 37, 38, 40), SELECTOR),
         **dict.fromkeys((47, 48), WORDS),
+        52: BLAME,
     },
     "built_in_kinds": {
         **dict.fromkeys((4, 5, 6), WARNING),
@@ -52,6 +55,7 @@ KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
         **dict.fromkeys((8, 102, 105), GO_ZEROS),
         **dict.fromkeys((13, 15, 19, 71, 73), SCALARS),
         **dict.fromkeys((67, 76, 83, 86, 104), WORDS),
+        **dict.fromkeys((97, 98, 99, 100), BLAME),
         106: TIMING,
     },
     "definitions_that_are_wrong": {
@@ -62,11 +66,12 @@ KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
     },
     "deployments": {14: WORDS},
     "documents": {0: ANSWERS, 16: WORDS, **dict.fromkeys((7, 12, 13, 15), DISCOVERY)},
-    "every_patch": {19: WORDS, 53: HTTP},
+    "every_patch": {**dict.fromkeys((8, 18), BLAME), 19: WORDS, 53: HTTP},
     "evictions": {18: WORDS},
     "lists": {14: SELECTOR, 32: TIMING, 33: TIMING, 39: WORDS},
     "names_labels_and_other_metadata": {35: WORDS},
     "namespaces": {**dict.fromkeys((7, 8, 13, 14), STATUS), 17: HTTP},
+    "objects_come_and_go": {14: BLAME},
     "pods": {
         13: WORDS,
         25: PLUGIN,

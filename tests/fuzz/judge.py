@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import json
 import logging
+import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +32,14 @@ from tests.apiserver.harness import (
 from setpoint.apiserver import ApiServer, Request
 from setpoint.apiserver.hooks.caller import CallFailed, Target
 
+EXPECTED_500 = (
+    "failed calling webhook",
+    "failed to call webhook",
+    "conversion webhook for ",
+    "This pod has more than one PodDisruptionBudget",
+)
+"""What Kubernetes' documentation says is a 500: a webhook that must answer and does not, and a pod that two budgets
+guard. All else that is answered so is a fault of the server."""
 SLOW = 0.1
 """Seconds of CPU that one request may hold the loop."""
 
@@ -123,6 +132,8 @@ async def send(server: ApiServer, request: Request, report: Report) -> int:
         problem = record.exc_info[1] if record.exc_info else None
         signature = f"{type(problem).__name__} {_where(problem)}" if problem else record.getMessage()[:60]
         raise FoundError(signature, f"{told}: the server complains: {record.getMessage()}: {problem!r}") from problem
+    if response.status == 500 and not any(words.encode() in body for words in EXPECTED_500):
+        raise FoundError(f"500 {_words(body)}", f"{told}: {body[:300]!r}")
     if not 200 <= response.status < 600:
         raise FoundError(f"code {response.status}", told)
     for name, value in response.headers.items():
@@ -165,6 +176,11 @@ def _where(problem: BaseException | None) -> str:
             found = f"{code.co_filename.rpartition('/setpoint/')[2]}:{code.co_name}"
         trace = trace.tb_next
     return found
+
+
+def _words(body: bytes) -> str:
+    """What an answer says, without what it quotes."""
+    return re.sub(r"\\?\".*?\\?\"|\d+", "_", body.decode("utf-8", "replace").partition('"message":')[2][1:60])
 
 
 def shown(request: Request) -> str:

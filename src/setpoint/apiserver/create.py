@@ -42,7 +42,7 @@ def insert(call: Call, served: Served, obj: JsonObject, options: WriteOptions, *
     """
     metadata = obj["metadata"]
     if metadata.get("resourceVersion"):
-        raise errors.ApiStatusError(500, "", "resourceVersion should not be set on objects to be created")
+        raise errors.bad_request("resourceVersion should not be set on objects to be created")
     check_namespace(call, metadata.get("name", ""))
     if served.terminating:
         raise errors.ApiStatusError(

@@ -232,8 +232,6 @@ class ListOptions:
             return parse_uint(text)
         except NumberError as problem:
             error = FieldError(ErrorType.INVALID, "resourceVersion", str(problem), text)
-            if self.watch:  # as upstream, which takes it for a fault of its own here
-                raise ApiStatusError(500, "", str(error)) from None
             raise bad_request(f"invalid resource version: {error}") from None
 
     def _list_errors(self) -> list[FieldError]:

@@ -10,7 +10,6 @@ from setpoint.apiserver.call import Call
 from setpoint.apiserver.checking import fit_namespace
 from setpoint.apiserver.create import insert
 from setpoint.apiserver.errors import (
-    ApiStatusError,
     apply_conflict,
     bad_request,
     conflict,
@@ -128,7 +127,7 @@ def _strategically_patched(served: Served, obj: JsonObject, document: JsonObject
     try:
         return strategic.apply(served.schema, obj, document)
     except StrategicPatchError as problem:
-        raise (ApiStatusError(500, "", str(problem)) if problem.unforeseen else bad_request(str(problem))) from None
+        raise bad_request(str(problem)) from None
 
 
 def _check_patched(call: Call, served: Served, new: JsonObject, old: JsonObject) -> None:
@@ -185,7 +184,7 @@ def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
             "failed to create typed patch object:",
             f"failed to create typed patch object ({given_namespace}/{path.name}; {kind}):",
         )
-        raise ApiStatusError(500, "", text) from None  # as upstream
+        raise bad_request(text) from None
     except (TypedError, ValueError) as problem:
         raise bad_request(str(problem)) from None
     if record is not None and live is not None and not result.changed:

@@ -32,14 +32,7 @@ _DELETE: Final = "$deleteFromPrimitiveList/"
 
 
 class StrategicPatchError(ValueError):
-    """A patch whose directives make no sense, or lists whose items lack their merge key.
-
-    To be answered with 400 or, where the real server takes it for a fault of its own (``unforeseen``), with 500.
-    """
-
-    def __init__(self, message: str, *, unforeseen: bool = False) -> None:
-        super().__init__(message)
-        self.unforeseen = unforeseen
+    """A patch whose directives make no sense, or lists whose items lack their merge key."""
 
 
 def apply(schema: Schema, document: Mapping[str, Any] | None, patch: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,7 +61,7 @@ def _merge_map(schema: Schema, original: Mapping[str, Any], patch: Mapping[str, 
         return {}
     if _DIRECTIVE in patch:
         text = f"unknown patch type: {go_text(directive)} in map: {go_text(patch)}"
-        raise StrategicPatchError(text, unforeseen=True)
+        raise StrategicPatchError(text)
     result = dict(original)
     if _RETAIN in patch:
         _retain(result, patch)
@@ -216,7 +209,7 @@ def _special_items(original: list[Any], patch: list[Any], key: str) -> tuple[lis
             raise StrategicPatchError("merging lists cannot yet be specified in the patch")
         else:
             text = f"unknown patch type: {go_text(item[_DIRECTIVE])} in map: {go_text(item)}"
-            raise StrategicPatchError(text, unforeseen=True)
+            raise StrategicPatchError(text)
     if doomed:
         original = [other for other in original if token(_key_of(other, key)) not in doomed]
     return (rest, []) if replace else (original, rest)
@@ -225,7 +218,7 @@ def _special_items(original: list[Any], patch: list[Any], key: str) -> tuple[lis
 def _key_of(item: Any, key: str) -> Any:
     if not isinstance(item, dict) or key not in item:
         text = f"map: {go_text(item)} does not contain declared merge key: {key}"
-        raise StrategicPatchError(text, unforeseen=True)
+        raise StrategicPatchError(text)
     return item[key]
 
 
