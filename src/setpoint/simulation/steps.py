@@ -103,7 +103,7 @@ class Steps:
         if world.busy():
             timer = world.loop.next_timer()
             due.append(max(timer, now) if timer is not None else now + _STEP)
-        due += world.plane_retries()
+        due += world.plane.retries()
         return min(due, default=None)
 
     async def end(self, patience: float) -> None:

@@ -14,10 +14,9 @@ from typing import Any, Final
 import msgspec
 
 from setpoint.client import Client
-from setpoint.cluster import ControlPlane, GarbageCollector, with_conversions
+from setpoint.cluster import with_conversions
 from setpoint.controller import watched_kinds
 from setpoint.controller.cause import Cause
-from setpoint.manager import Manager
 from setpoint.meta import Object, resource_of
 from setpoint.simulation.actor import Actor
 from setpoint.simulation.cluster import SimulatedCluster
@@ -28,6 +27,7 @@ from setpoint.simulation.judge import Judge
 from setpoint.simulation.loop import SimulationLoop
 from setpoint.simulation.memory import Memory
 from setpoint.simulation.plan import Fault, Plan
+from setpoint.simulation.plane import Plane
 from setpoint.simulation.port import Port
 from setpoint.simulation.process import Process
 from setpoint.simulation.result import Options, Point, Result
@@ -66,8 +66,7 @@ class World:
         self.tape = Tape(loop.time)
         self.server_actor = Actor("server", "server")
         self.harness = Actor("world", "world")
-        self.plane_actor = Actor("control plane", "control plane")
-        self.gc_actor = Actor("garbage collector", "garbage collector")
+        self.plane = Plane(self)
         self.processes: list[Process] = []
         self.rests_expected: list[dict[str, int]] = []
         self.judge = Judge(self)
@@ -103,38 +102,26 @@ class World:
         """Everything up to the point at which the controllers start: the same for every run."""
         cluster, stack = self.cluster, self._stack
         await stack.enter_async_context(self.server)
-        cluster.client = self._client("user")
+        cluster.client = self.connect("user")
         for definition in cluster._definitions(kinds := cluster._custom_kinds()):
             await cluster._install(definition)
         if served := with_conversions(self.setup.webhooks, kinds):
             from setpoint.cache import InformerFactory
             from setpoint.webhook import Webhooks
 
-            factory = await stack.enter_async_context(InformerFactory(self._client("webhooks")))
+            factory = await stack.enter_async_context(InformerFactory(self.connect("webhooks")))
             await cluster._local.serve(cluster.client, Webhooks(*served, factory=factory))
-        plane = ControlPlane(
-            self._client("plane"), nodes=self.setup.nodes, garbage_collection=False, now=self.now,
-            random=self._random("plane"),
-        )  # fmt: skip
-        cluster.control_plane = plane
-        self.plane_actor.start(plane.run(), name="control plane")
-        client = self._client("gc")
-        manager = Manager(client, now=self.now, random=self._random("gc"), instance="garbage-collector")
-        self.collector = GarbageCollector(client, manager.factory, plane.resources)
-        manager.add(self.collector)
-        self.gc_actor.start(manager.run(), name="garbage collector")
-        await plane.manager.started.wait()
-        await manager.started.wait()
+        await self.plane.start(cluster)
         await self.steps.quiesce(30.0)
         for obj in self.setup.objects:
             await cluster.client.create(obj)
         await self.steps.quiesce(30.0)
         self._warm_at = self.history.revision
 
-    def _client(self, name: str) -> Client:
-        return Client(self.port, namespace=self.setup.namespace, random=self._random(name))
+    def connect(self, name: str) -> Client:
+        return Client(self.port, namespace=self.setup.namespace, random=self.dice(name))
 
-    def _random(self, name: str) -> Random:
+    def dice(self, name: str) -> Random:
         made = Random(name)
         self._randoms.append(made)
         return made
@@ -207,7 +194,7 @@ class World:
         steps = self.steps
         self.strikes.over = self.tape.full = True
         steps.end_faults()
-        for actor in (self.gc_actor, self.plane_actor, *(process.actor for process in self.processes)):
+        for actor in (*self.plane.actors, *(process.actor for process in self.processes)):
             self.loop.resume(actor)
         self.revive()
         await steps.quiesce(CONVERGE)
@@ -299,8 +286,8 @@ class World:
 
     def called(self, who: str) -> list[Actor]:
         """Actors by what plans call them."""
-        found = {"garbage collector": [self.gc_actor], "control plane": [self.plane_actor]}
-        return found.get(who) or [process.actor for process in self.processes if process.leads()]
+        found = [actor for actor in self.plane.actors if actor.name == who]
+        return found or [process.actor for process in self.processes if process.leads()]
 
     def resync(self) -> None:
         """Has every process look at every object again."""
@@ -319,30 +306,11 @@ class World:
 
     def busy(self) -> bool:
         """Whether anybody can do anything now."""
-        if any(process.busy() for process in self.processes) or self._plane_busy():
+        if any(process.busy() for process in self.processes) or self.plane.busy():
             return True
         # Somebody is about to be elected.
         candidates = [process for process in self.processes if process.alive and process.actor.state == "running"]
         return bool(candidates) and not any(process.leads() for process in candidates)
-
-    def _plane_busy(self) -> bool:
-        plane = self.cluster.control_plane
-        if plane is None:
-            return False
-        return (self.plane_actor.state == "running" and not plane.idle()) or (
-            self.gc_actor.state == "running" and not self.collector.idle()
-        )
-
-    def plane_retries(self) -> list[float]:
-        plane = self.cluster.control_plane
-        due: list[float] = []
-        if plane is not None and self.plane_actor.state == "running":
-            for running in plane.manager.controllers.values():
-                for key, state in running.queue.states().items():
-                    at = running.queue.ready_at(key) if "delayed" in state else None
-                    if at is not None:
-                        due.append(at)
-        return due
 
     async def end_step(self, patience: float) -> None:
         await self.steps.end(patience)

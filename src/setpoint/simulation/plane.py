@@ -1,0 +1,58 @@
+"""Plane: the controllers that every cluster has, each group a process of its own that may be late."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from setpoint.cluster import ControlPlane, GarbageCollector
+from setpoint.manager import Manager
+from setpoint.simulation.actor import Actor
+from setpoint.simulation.cluster import SimulatedCluster
+
+if TYPE_CHECKING:
+    from setpoint.simulation.world import World
+
+
+class Plane:
+    """The garbage collector, and all the others: workloads, namespaces, kubelets."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._others_actor = Actor("control plane", "control plane")
+        self._collector_actor = Actor("garbage collector", "garbage collector")
+        self.actors = (self._others_actor, self._collector_actor)
+
+    async def start(self, cluster: SimulatedCluster) -> None:
+        """Returns when all of them work."""
+        world = self._world
+        others = self._others = cluster.control_plane = ControlPlane(
+            world.connect("plane"),
+            nodes=world.setup.nodes,
+            garbage_collection=False,
+            now=world.now,
+            random=world.dice("plane"),
+        )
+        self._others_actor.start(others.run(), name="control plane")
+        manager = Manager(world.connect("gc"), now=world.now, random=world.dice("gc"), instance="garbage-collector")
+        self._collector = GarbageCollector(manager.client, manager.factory, others.resources)
+        manager.add(self._collector)
+        self._collector_actor.start(manager.run(), name="garbage collector")
+        await others.manager.started.wait()
+        await manager.started.wait()
+
+    def busy(self) -> bool:
+        """Whether any of them can do anything now."""
+        return (self._others_actor.state == "running" and not self._others.idle()) or (
+            self._collector_actor.state == "running" and not self._collector.idle()
+        )
+
+    def retries(self) -> list[float]:
+        """The loop times at which keys that were put off are looked at again."""
+        found: list[float] = []
+        if self._others_actor.state == "running":
+            for running in self._others.manager.controllers.values():
+                for key, state in running.queue.states().items():
+                    at = running.queue.ready_at(key) if "delayed" in state else None
+                    if at is not None:
+                        found.append(at)
+        return found
