@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 from tests.cluster.crashes import Restartable, played
-from tests.cluster.workloads import claim, daemon_set, job, service, stateful_set, template
+from tests.cluster.workloads import budget, claim, daemon_set, job, service, stateful_set, template
 
 from setpoint.meta import Object
 from setpoint.models.apps_v1 import (
@@ -18,6 +18,7 @@ from setpoint.models.apps_v1 import (
 from setpoint.models.batch_v1 import CronJob, CronJobSpec, Job, JobTemplateSpec
 from setpoint.models.core_v1 import Endpoints, PersistentVolumeClaim, Pod
 from setpoint.models.discovery_v1 import EndpointSlice
+from setpoint.models.policy_v1 import PodDisruptionBudget
 from setpoint.testing import advance, run
 
 Scenario = Callable[[Restartable], Awaitable[None]]
@@ -90,7 +91,18 @@ async def services(plane: Restartable) -> None:
     await plane.world.delete(made)
 
 
+async def budgets(plane: Restartable) -> None:
+    """Pods that become more and fewer."""
+    await plane.world.create(budget(max_unavailable=1))
+    await plane.world.create(stateful_set(2, pod_management_policy="Parallel"))
+    await plane.settle()
+    made = await plane.world.get(StatefulSet, "web")
+    made.spec.replicas = 1
+    await plane.world.update(made)
+
+
 SCENARIOS: dict[str, tuple[Scenario, tuple[type[Object], ...]]] = {
+    "budgets": (budgets, (PodDisruptionBudget, StatefulSet)),
     "cron jobs": (cron_jobs, (CronJob, Job, Pod)),
     "daemon sets": (daemon_sets, (DaemonSet, ControllerRevision, Pod)),
     "jobs": (jobs, (Job, Pod)),

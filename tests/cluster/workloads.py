@@ -18,6 +18,7 @@ from setpoint.models.core_v1 import (
     ServiceSpec,
     VolumeResourceRequirements,
 )
+from setpoint.models.policy_v1 import PodDisruptionBudget, PodDisruptionBudgetSpec
 
 
 def template(image: str = "web:1", *, app: str = "web", annotations: dict[str, str] | None = None, **spec: Any) -> Any:
@@ -63,3 +64,7 @@ def daemon_set(image: str = "web:1", **spec: Any) -> DaemonSet:
 def service(**spec: Any) -> Service:
     ports = spec.pop("ports", [ServicePort(port=80, target_port=8080)])
     return Service.named("web", "default", spec=ServiceSpec(selector={"app": "web"}, ports=ports, **spec))
+
+
+def budget(**spec: Any) -> PodDisruptionBudget:
+    return PodDisruptionBudget.named("web", "default", spec=PodDisruptionBudgetSpec(selector=selector(), **spec))

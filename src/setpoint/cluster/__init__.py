@@ -1,25 +1,43 @@
 """The embedded control plane: garbage collector, namespaces, workloads, hollow nodes; all written with `controller`."""
 
 from setpoint.cluster.control_plane import ControlPlane
+from setpoint.cluster.cronjobs import CronJobs
+from setpoint.cluster.daemonsets import DaemonSets
 from setpoint.cluster.deployments import Deployments
+from setpoint.cluster.disruption_budgets import DisruptionBudgets
+from setpoint.cluster.endpoints import ServiceEndpoints, StaleEndpoints
+from setpoint.cluster.finished_jobs import FinishedJobs
 from setpoint.cluster.garbage_collector import GarbageCollector
+from setpoint.cluster.job_pods import JobOrphans
+from setpoint.cluster.jobs import Jobs
 from setpoint.cluster.local_webhooks import LocalWebhooks, with_conversions
 from setpoint.cluster.namespaces import NamespaceDefaults, NamespaceLifecycle
 from setpoint.cluster.nodes import HollowNodes
 from setpoint.cluster.pods import HollowKubelet
-from setpoint.cluster.replicasets import ReplicaSets
+from setpoint.cluster.replicasets import ReplicaSets, ReplicationControllers
 from setpoint.cluster.resources import ServedResources
+from setpoint.cluster.statefulsets import StatefulSets
 
 __all__ = [
     "ControlPlane",
+    "CronJobs",
+    "DaemonSets",
     "Deployments",
+    "DisruptionBudgets",
+    "FinishedJobs",
     "GarbageCollector",
     "HollowKubelet",
     "HollowNodes",
+    "JobOrphans",
+    "Jobs",
     "LocalWebhooks",
     "NamespaceDefaults",
     "NamespaceLifecycle",
     "ReplicaSets",
+    "ReplicationControllers",
     "ServedResources",
+    "ServiceEndpoints",
+    "StaleEndpoints",
+    "StatefulSets",
     "with_conversions",
 ]

@@ -13,6 +13,7 @@ from setpoint.client import Client
 from setpoint.cluster.cronjobs import CronJobs
 from setpoint.cluster.daemonsets import DaemonSets
 from setpoint.cluster.deployments import Deployments
+from setpoint.cluster.disruption_budgets import DisruptionBudgets
 from setpoint.cluster.endpoints import ServiceEndpoints, StaleEndpoints
 from setpoint.cluster.finished_jobs import FinishedJobs
 from setpoint.cluster.garbage_collector import GarbageCollector
@@ -31,6 +32,7 @@ from setpoint.meta import Object
 from setpoint.models.apps_v1 import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from setpoint.models.batch_v1 import CronJob, Job
 from setpoint.models.core_v1 import ReplicationController, Service
+from setpoint.models.policy_v1 import PodDisruptionBudget
 
 WATCH_SECONDS: Final = 12 * 3600.0
 """How long a watch of the control plane lasts at least."""
@@ -86,6 +88,7 @@ class ControlPlane:
                 Job: [Jobs().controller, JobOrphans().controller, FinishedJobs().controller],
                 DaemonSet: [DaemonSets().controller],
                 Service: [ServiceEndpoints().controller, StaleEndpoints().controller],
+                PodDisruptionBudget: [DisruptionBudgets().controller],
                 CronJob: [CronJobs().controller],
             }
         self.nodes: HollowNodes | None = None
