@@ -12,11 +12,13 @@ from urllib.parse import quote
 
 import aiohttp
 import pytest
+from aiohttp import web
 from multidict import CIMultiDict
 from tests.apiserver.harness import config_map
 from tests.programs import DEADLINE
 
 from setpoint.apiserver import ApiServer, HttpFront, OpenAddressError, PortTakenError
+from setpoint.apiserver.connection import Connections
 from setpoint.apiserver.strangers import refusal
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -287,3 +289,24 @@ async def test_a_user_whose_name_is_not_unicode_is_refused() -> None:
         head, body = await exchanged(front, data)
     assert head.startswith(b"HTTP/1.1 400 ")
     assert json.loads(body)["message"] == "the request's path, query or headers are not valid UTF-8"
+
+
+async def test_a_client_that_goes_while_it_is_answered_is_no_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+        assert request.transport is not None
+        request.transport.close()  # as the loop does on the client's FIN, before anybody is told
+        response = web.Response(text="too late")
+        await response.prepare(request)
+        await response.write_eof()
+        return response
+
+    connections = Connections(answer, head_timeout=DEADLINE)
+    server = await asyncio.get_running_loop().create_server(connections, "127.0.0.1", 0)
+    async with server:
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        async with asyncio.timeout(DEADLINE):
+            assert await reader.read() == b""
+        writer.close()
+        await connections.shutdown()
+    assert not caplog.records

@@ -17,7 +17,7 @@ from setpoint.cluster.garbage_collector import GarbageCollector
 from setpoint.cluster.graph import Graph, Node
 from setpoint.cluster.resources import ServedResources
 from setpoint.crd import crd_for
-from setpoint.meta import GroupVersion, GroupVersionResource, Object, ObjectKey, Resource
+from setpoint.meta import GroupVersion, GroupVersionResource, Object, ObjectKey, OwnerReference, Resource
 from setpoint.models.core_v1 import ConfigMap, Container, Namespace, Pod, PodSpec, Secret, ServiceAccount
 from setpoint.models.core_v1 import Node as NodeObject
 from setpoint.testing import advance, cluster, virtual_time
@@ -60,6 +60,28 @@ async def test_dependents_go_with_their_owners_and_nothing_else_does() -> None:
         left = await world.list(Secret)
         assert {found.name.rpartition("-")[0] for found in left if found.name != "free"} == {"owner-9"}
         assert len(left) == 51
+
+
+@virtual_time
+async def test_an_object_with_thousands_of_owners_leaves_others_their_turn() -> None:
+    references = [
+        OwnerReference(api_version="v1", kind="Pod", name=f"gone-{number}", uid=f"gone-{number}")
+        for number in range(1000)
+    ]
+    async with cluster() as world:
+        await world.settle()
+        seen = world.client.answers["GET", "404"]
+        made = Secret.named("owned", "default")
+        made.metadata.owner_references = references
+        await world.create(made)
+        most = 0
+        for _ in range(2000):
+            await asyncio.sleep(0)
+            now = world.client.answers["GET", "404"]
+            most, seen = max(most, now - seen), now
+        assert 0 < most <= 64
+        await world.settle()
+        assert await world.find(Secret, "owned") is None
 
 
 @virtual_time

@@ -6,7 +6,7 @@ import asyncio
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
-from aiohttp import web
+from aiohttp import ClientConnectionResetError, web
 from aiohttp.http_exceptions import LineTooLong
 
 from setpoint.apiserver.errors import ApiStatusError, bad_request, internal_error
@@ -74,7 +74,10 @@ class _Connection(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """What is not HTTP is the client's affair and no line in the log; it ends the connection."""
+        """What is not HTTP is the client's affair and not told in the log, and neither is a client that went while it
+        was answered; both end the connection."""
+        if isinstance(exc, ClientConnectionResetError):
+            raise exc
         if status == HTTPStatus.INTERNAL_SERVER_ERROR:
             self.log_exception("a request could not be answered", exc_info=exc)
             error = internal_error(type(exc).__name__)

@@ -24,6 +24,7 @@ from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 FOREGROUND: Final = "foregroundDeletion"
 ORPHAN: Final = "orphan"
 MAX_ABSENT: Final = 4096
+_TURN: Final = 64
 SYNC_PATIENCE: Final = 10.0
 """Seconds that new caches may take before work goes on without them."""
 RESCAN: Final = 30.0
@@ -252,7 +253,9 @@ class GarbageCollector:
         solid: list[OwnerReference] = []
         gone: list[OwnerReference] = []
         waiting: list[OwnerReference] = []
-        for reference in head.owner_references:
+        for number, reference in enumerate(head.owner_references, 1):
+            if number % _TURN == 0:
+                await asyncio.sleep(0)  # an object may have tens of thousands of owners, and others their turn
             if not await self._lives(reference, monitor.resource, head.namespace):
                 gone.append(reference)
                 continue
