@@ -104,6 +104,7 @@ def test_what_is_not_newer_is_stale_but_versions_that_are_no_numbers_are_taken()
 
 def test_a_store_is_looked_into_by_key() -> None:
     store = make_store()
+    assert store.last_sync_resource_version == ""
     put(store, pod("a", version=5, labels={"app": "x"}))
     put(store, pod("b", version=7, namespace="other"))
     put(store, {"metadata": {"name": "wide", "resourceVersion": "abc"}})
@@ -180,23 +181,26 @@ def test_a_replacement_tells_first_what_went_and_then_what_came() -> None:
     for number, name in enumerate(("gone", "same", "newer")):
         put(store, pod(name, version=1 + number, labels={"app": "x"}))
     replacement = store.replacement()
-    for document in (
-        pod("new", version=9, namespace="other", labels={"app": "y"}),
-        pod("newer", version=8, labels={"app": "y"}),
-        pod("same", version=2, labels={"app": "x"}),
-    ):
-        key = f"{document['metadata']['namespace']}/{document['metadata']['name']}"
+    wide = {"metadata": {"name": "wide", "resourceVersion": "10"}}
+    for key, document in {
+        "other/new": pod("new", version=9, namespace="other", labels={"app": "y"}),
+        "default/same": pod("same", version=2, labels={"app": "x"}),
+        "default/newer": pod("newer", version=8, labels={"app": "y"}),
+        "wide": wide,
+    }.items():
         replacement.add(key, store.intake.read(to_bytes(document)))
     held = store.record("default/same")
     changes = list(replacement.finish())
-    assert [change.key for change in changes] == ["default/gone", "other/new", "default/newer", "default/same"]
+    assert [change.key for change in changes] == ["default/gone", "other/new", "default/same", "default/newer", "wide"]
     assert [(change.old is None, change.new is None, change.same) for change in changes] == [
         (False, True, False),
         (True, False, False),
-        (False, False, False),
         (False, False, True),
+        (False, False, False),
+        (True, False, False),
     ]
-    assert changes[3].old is changes[3].new is held
+    assert changes[2].old is changes[2].new is held
+    assert store._namespaces.keys() == {"default", "other"}
     assert store.record("default/same") is held
     assert list(store.namespace("other")) == ["other/new"]
     assert sorted(store.indexed("phase", "y")) == ["default/newer", "other/new"]
