@@ -41,18 +41,22 @@ def text_problem(document: Any) -> str:
     """Which text of these JSON values is not Unicode, ``""`` if all are: neither JSON nor YAML has a form for it."""
     try:
         msgspec.json.encode(document)
-        return ""
     except UnicodeEncodeError:
-        parts = [document]
+        text = next(text for text in _texts(document) if unicode_text(text) != text)
+        return f"{text!r} holds half of a surrogate pair, so it is not Unicode and can't be sent; write it otherwise"
+    return ""
+
+
+def _texts(document: Any) -> Iterator[str]:
+    parts = [document]
     while parts:
         part = parts.pop()
         if isinstance(part, dict):
             parts += [*part, *part.values()]
         elif isinstance(part, list):
             parts += part
-        elif isinstance(part, str) and unicode_text(part) != part:
-            break
-    return f"{part!r} holds half of a surrogate pair, so it is not Unicode and can't be sent; write it otherwise"
+        elif isinstance(part, str):
+            yield part
 
 
 def schema_problems(schema: dict[str, Any], *, has_status: bool) -> Iterator[str]:
