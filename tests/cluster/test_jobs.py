@@ -49,7 +49,9 @@ async def test_a_job_runs_as_many_pods_as_it_is_to_complete_so_many_at_a_time() 
         pods = await world.list(Pod)
         assert len(pods) == 5
         assert {tuple(pod.metadata.finalizers) for pod in pods} == {()}, "all are counted"
-        reasons = {event.reason for event in await world.list(Event) if event.regarding.kind == "Job"}
+        reasons = {
+            event.reason for event in await world.list(Event) if event.regarding and event.regarding.kind == "Job"
+        }
         assert reasons == {"SuccessfulCreate", "Completed"}
         await world.delete(made, propagation="Background")
         await world.settle()

@@ -64,7 +64,8 @@ async def test_pods_have_names_places_and_labels_of_their_own() -> None:
         assert status.observed_generation == made.metadata.generation
         assert revision.data["spec"]["template"]["$patch"] == "replace", "as kubectl rollout undo applies it"
         assert template_of(revision).spec.containers[0].image == "web:1"
-        notes = [event.note for event in await world.list(Event) if event.regarding.kind == "StatefulSet"]
+        events = await world.list(Event)
+        notes = [event.note or "" for event in events if event.regarding and event.regarding.kind == "StatefulSet"]
         assert sorted(notes) == [f"create Pod web-{n} in StatefulSet web successful" for n in range(3)]
 
 
