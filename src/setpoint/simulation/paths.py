@@ -15,9 +15,12 @@ def path_findings(baseline: Result, reference: Reference) -> list[Finding]:
     """Steps at whose ends the user wishes for the same things, and there are others: a change that was taken back has
     left a trace."""
     first: dict[str, int] = {}
-    for step, wish in enumerate(baseline.wishes):
+    wishes = baseline.wishes
+    for step, wish in enumerate(wishes):
+        if step + 1 < len(wishes) and wishes[step + 1] == wish:
+            continue  # the user only waits: what is still under way then is no trace of another wish
         earlier = first.setdefault(wish, step)
-        if earlier == step or step == earlier + 1:
+        if earlier == step:
             continue
         for each in differences(baseline.rests[earlier], baseline.rests[step], reference.masks):
             return [

@@ -112,7 +112,7 @@ class Process:
         if self.actor.state != "running" or self.failed is not None:
             return False
         manager = self.manager
-        if manager is None or not manager.started.is_set():
+        if manager is None or not manager.started.is_set() or not self.wire.listens():
             return True
         return any(
             running.state == "syncing" or (running.state == "running" and not running.idle())

@@ -159,14 +159,22 @@ def generic(path: str) -> str:
     return re.sub(r"\[\d+\]", "[]", path)
 
 
+def _says_nothing(path: str, value: JSON) -> bool:
+    """Whether readers of a status can't tell the value from none: many write what is empty only where there was
+    something before."""
+    return path.startswith("status.") and value in ("", [], {}, None)
+
+
 def _differ(wanted: JSON, got: JSON, path: str) -> Iterator[tuple[str, JSON, JSON]]:
     if isinstance(wanted, dict) and isinstance(got, dict):
         for key in [*wanted, *(key for key in got if key not in wanted)]:
             place = f"{path}.{key}" if path else key
             if key not in got:
-                yield place, wanted[key], ABSENT
+                if not _says_nothing(place, wanted[key]):
+                    yield place, wanted[key], ABSENT
             elif key not in wanted:
-                yield place, ABSENT, got[key]
+                if not _says_nothing(place, got[key]):
+                    yield place, ABSENT, got[key]
             else:
                 yield from _differ(wanted[key], got[key], place)
     elif isinstance(wanted, list) and isinstance(got, list):

@@ -41,6 +41,8 @@ class Gate:
         self.since: int | None = None
         """The first revision that is kept back; None if nothing is."""
         self.streams: list[Stream] = []
+        self.watched = False
+        """Whether there ever was a stream."""
 
     def shut(self, revision: int) -> None:
         if self.since is None or revision < self.since:
@@ -74,6 +76,7 @@ class Stream(Response):
         self._ended: Exception | None = None
         self._over = False
         gate.streams.append(self)
+        gate.watched = True
         self._pump: asyncio.Task[None] | None = wire.world.server_actor.start(self._read(), name="watch")
 
     async def _read(self) -> None:

@@ -78,6 +78,10 @@ class Wire:
 
     # -- what is heard -------------------------------------------------------------------------------------------------
 
+    def listens(self) -> bool:
+        """Whether every kind that was watched is watched now; else its reader is about to list, or to watch, again."""
+        return all(gate.streams for gate in self.gates.values() if gate.watched)
+
     def heard_of(self, gate: Gate, revision: int) -> None:
         """An event has come up to the gate."""
         entry = self.world.history.by_revision.get(revision)

@@ -255,6 +255,7 @@ PAIRS = [
         scenario=delete_while_held,
         buggy=cleaned(clean_by_place),
         correct=cleaned(clean_by_name),
+        options={"off": {"paths": "the user holds back what is deleted"}},
     ),
     Pair(
         name="two-look-at-one-limit",

@@ -128,14 +128,16 @@ async def pending_for_ever(machine: Machine, ctx: sp.Context) -> None:
     await mark(machine, ctx, None)
 
 
-async def pending_and_looked_after(machine: Machine, ctx: sp.Context) -> None:
+async def pending_and_looked_after(machine: Machine, ctx: sp.Context) -> Any:
     if not machine.status.id:
         if "corpus.example.com/pending" not in machine.annotations:
             await mark(machine, ctx, "yes")
         machine.status.id = await cloud.create_once(machine.uid)
         machine.status.phase = "Running"
-    elif "corpus.example.com/pending" in machine.annotations:
+        return sp.retry("the mark goes when the id is written")
+    if "corpus.example.com/pending" in machine.annotations:
         await mark(machine, ctx, None)
+    return None
 
 
 # -- children after the finalizer --------------------------------------------------------------------------------------

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from setpoint.simulation import Fault
 
-MISSED: dict[str, str] = {}
+MISSED: dict[str, str] = {
+    "the-record-of-the-name": "what was found accused the twin, too; not searched for since that is mended",
+    "the-set-of-the-name": "what was found accused the twin, too; not searched for since that is mended",
+    "volumes-by-the-name-of-the-cluster": "what was found accused the twin, too; not searched for since that is mended",
+    "volume-of-the-pod-by-the-uid-of-the-cluster": "not found in 51 runs; not searched for longer",
+    "orphaned-volumes-by-a-status": "not found in 43 runs; not searched for longer",
+    "a-budget-made-anew": "not found in 105 runs: without faults it is made anew, too",
+    "a-set-in-no-order": "all runs are forked from one process, and have its hash seed",
+}
 """Pairs whose bug is not found yet, or whose twin is accused, and why."""
 
 KNOWN: dict[str, tuple[Fault, ...]] = {
@@ -13,12 +21,7 @@ KNOWN: dict[str, tuple[Fault, ...]] = {
     "restart-by-a-note-in-the-status": (Fault("crash-after", "apply configmaps default/one #3"),),
     "finalizing-in-memory": (Fault("crash-after", "delete pods default/one-1 #1"),),
     "generated-name-kept-in-the-status": (Fault("crash-after", "create jobs.batch default/one-load-* #1"),),
-    "volumes-by-the-name-of-the-cluster": (
-        Fault("crash-after", "delete persistentvolumeclaims default/data-zk-0 #1", (("until", "step"),)),
-    ),
-    "the-set-of-the-name": (Fault("crash-after", "delete statefulsets.apps default/zk #1", (("until", "step"),)),),
     "owner-in-another-namespace": (),
-    "the-record-of-the-name": (Fault("crash-after", "call zone.remove('zk.example.com') #1", (("until", "step"),)),),
     "an-arbiter-that-was-not-wanted-once": (
         Fault("restart", "step 3", (("behind", "MODIFIED mongos.corpus.example.com default/db #1"),)),
     ),
@@ -40,5 +43,39 @@ KNOWN: dict[str, tuple[Fault, ...]] = {
     "a-member-that-moves": (),
     "an-appointment-made-once": (),
     "settings-that-come-late": (),
+    "waits-for-the-cache-for-a-while": (
+        Fault("late-write", "create pods default/load-* #2", (("seconds", 5.0), ("dies", True))),
+    ),
+    "an-answer-that-is-believed-for-ever": (),
+    "looked-at-and-used-later": (),
+    "the-last-revision-of-a-list": (Fault("reverse-lists", "run"),),
+    "a-counter-in-the-status": (Fault("crash-after", "create pods default/load-* #1"),),
+    "a-finalizer-by-its-place": (),
+    "two-look-at-one-limit": (),
+    "replaced-with-all-that-others-wrote": (),
+    "there-already-so-it-must-be-mine": (),
+    "a-leader-that-was-one-once": (),
+    "only-the-length-of-a-list": (),
+    "a-problem-that-is-never-taken-back": (),
+    "annotations-that-stay-for-ever": (),
+    "nothing-new-so-nothing-to-do": (),
+    "the-id-comes-into-the-status-later": (
+        Fault("crash-after", "call cloud.create('e97d2632-25f3-4d3d-b31c-869098556d10') #1"),
+    ),
+    "pending-for-ever": (Fault("crash-after", "patch machines.corpus.example.com default/vm #2"),),
+    "lets-go-before-the-children": (Fault("crash-after", "patch machines.corpus.example.com default/vm #2"),),
+    "a-machine-before-the-finalizer": (
+        Fault("crash-after", "call cloud.create_once('e97d2632-25f3-4d3d-b31c-869098556d10') #1", (("until", "step"),)),
+    ),
+    "goes-on-when-it-is-over": (),
+    "what-it-needs-to-let-go-went-first": (
+        Fault("crash-after", "call cloud.delete('i-3bb21082-5801-4ef4-9e1d-2869cb80e89c') #1", (("until", "step"),)),
+    ),
+    "the-set-of-an-earlier-machine": (Fault("pause", "step 2", (("who", "garbage collector"), ("more", 1))),),
+    "time-in-the-status": (),
+    "replaced-when-not-equal-to-the-defaulted": (),
+    "an-immutable-field-again-and-again": (),
+    "two-policies-of-one-number": (),
+    "two-controllers-one-phase": (),
 }
 """None: without any fault."""

@@ -1,0 +1,47 @@
+"""What counts as a difference: between two ends, and between two ways to the same wish."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from setpoint.simulation.paths import path_findings
+from setpoint.simulation.result import Result
+from setpoint.simulation.state import differences
+from setpoint.simulation.verdict import Reference
+
+
+def of_apps(**status: Any) -> dict[str, list[Any]]:
+    return {"apps default/one": [{"status": status}]}
+
+
+@pytest.mark.parametrize("nothing", ["", [], {}, None])
+def test_an_empty_field_of_a_status_is_as_good_as_none(nothing: Any) -> None:
+    assert not differences(of_apps(), of_apps(problem=nothing))
+    assert not differences(of_apps(problem=nothing), of_apps())
+
+
+@pytest.mark.parametrize("something", [0, False, "a", ["a"]])
+def test_what_says_something_is_a_difference(something: Any) -> None:
+    assert differences(of_apps(), of_apps(problem=something))
+
+
+def test_an_empty_value_outside_of_a_status_is_a_difference() -> None:
+    assert differences({"configmaps default/one": [{"data": {}}]}, {"configmaps default/one": [{"data": {"a": ""}}]})
+
+
+def found(*steps: tuple[str, str]) -> list[str]:
+    """Of steps at whose ends a user wishes for the first and there is the second."""
+    run = Result(wishes=[wish for wish, _ in steps], rests=[of_apps(at=rest) for _, rest in steps])
+    return [finding.oracle for finding in path_findings(run, Reference(run, []))]
+
+
+def test_a_wish_that_was_taken_back_and_left_a_trace_is_found() -> None:
+    assert found(("a", "1"), ("b", "2"), ("a", "3")) == ["paths"]
+    assert not found(("a", "1"), ("b", "2"), ("a", "1"))
+
+
+def test_a_user_who_waits_for_what_takes_its_time_has_wished_for_nothing_else() -> None:
+    assert not found(("a", "under way"), ("a", "still"), ("a", "done"))
+    assert not found(("a", "under way"), ("a", "done"), ("b", "other"), ("a", "under way"), ("a", "done"))
