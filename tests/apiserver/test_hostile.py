@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -307,3 +308,45 @@ async def test_rules_read_long_texts_once(api: Api, rule: str) -> None:
     (await api.post(CRDS, crd(versions=[crd_version(schema={"openAPIV3Schema": schema})]))).ok()
     for text in ("1" * 100_000, "1" * 99_999 + "x", "1." * 50_000, "1-" * 50_000):
         assert (await api.post(MYKINDS, mykind(spec={"a": text}))).status in (422, 409, 201)
+
+
+@pytest.mark.parametrize("kind", ["application/yaml", APPLY])
+async def test_others_have_their_turn_while_large_yaml_is_read(api: Api, kind: str) -> None:
+    body = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata:\n"
+    body += b"".join(b"  a%d: b\n" % n for n in range(10_000))
+    method, path, query = ("PATCH", f"{MAPS}/web", {"fieldManager": "me"}) if kind == APPLY else ("POST", MAPS, {})
+    task = asyncio.ensure_future(api.send(method, path, body, content_type=kind, query=query))
+    turns = 0
+    while not task.done():
+        await asyncio.sleep(0)
+        turns += 1
+    assert len((await task).ok()["data"]) == 10_000
+    assert turns >= 20
+
+
+async def test_a_large_yaml_that_is_wrong_is_refused_as_a_small_one(api: Api) -> None:
+    for blanks in (0, 20_000):
+        body = b"a: [\n" + b"#" * blanks
+        told = await api.send("POST", MAPS, body, content_type="application/yaml")
+        told.failed(400, "BadRequest", "yaml: line")
+        body = b'{"a": 1, "a": "\\ud800"' + b" " * blanks + b"}"
+        told = await api.send("POST", MAPS, body, content_type="application/yaml", query={"fieldValidation": "Strict"})
+        told.failed(400, "BadRequest", 'duplicate field "a"')
+
+
+async def test_small_yaml_is_read_and_stored_in_one_go(api: Api) -> None:
+    body = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n"
+    task = asyncio.ensure_future(api.send("POST", MAPS, body, content_type="application/yaml"))
+    await asyncio.sleep(0)
+    assert task.done()
+    (await task).ok()
+
+
+async def test_a_patch_that_moves_items_of_long_lists_again_and_again_is_refused(api: Api) -> None:
+    (await api.post(CRDS, crd())).ok()
+    (await api.post(MYKINDS, mykind(spec={"free": {"x": [1] * 300_000}}))).ok()
+    for operation in ({"op": "add", "path": "/spec/free/x/0", "value": 1}, {"op": "remove", "path": "/spec/free/x/0"}):
+        told = await api.patch(f"{MYKINDS}/one", [operation] * 9_999, JSON_PATCH)
+        told.failed(422, "Invalid", "items of lists")
+    fitting = [{"op": "remove", "path": "/spec/free/x/0"}] * 100
+    (await api.patch(f"{MYKINDS}/one", fitting, JSON_PATCH)).ok()

@@ -221,7 +221,7 @@ def _body(call: Call) -> dict[str, Any] | None:
     if not body:
         return None
     check_size(body)
-    value, _ = parse_or_refuse(body, media_type(call.request.headers))
+    value, _ = parse_or_refuse(call.server, body, media_type(call.request.headers))
     if not isinstance(value, dict):
         raise bad_request("the body of a deletion must be DeleteOptions")
     return value

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from setpoint.apiserver.body import check_size, decode_text, media_type, parse_document
+from setpoint.apiserver.body import check_size, decode_text, media_type, parse_body
 from setpoint.apiserver.builtin import built_in_schemas
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.errors import ApiStatusError, bad_request, invalid
@@ -40,7 +40,7 @@ def read_document(call: Call, kind: str) -> tuple[JsonObject, list[str]]:
     check_size(body)
     media = media_type(call.request.headers)
     try:
-        value, duplicates = parse_document(body, media)
+        value, duplicates = parse_body(call.server, body, media)
         if value is None:
             value = {}
         elif not isinstance(value, dict):

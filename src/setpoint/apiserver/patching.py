@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from setpoint.apiserver.body import YAML_TYPE, check_size, content_type, parse_document
+from setpoint.apiserver.body import YAML_TYPE, check_size, content_type, parse_body, parse_document
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.checking import fit_namespace
 from setpoint.apiserver.create import insert
@@ -207,7 +207,7 @@ def _configuration(call: Call, options: WriteOptions) -> JsonObject:
     """What is to be applied. Raises ApiStatusError (400)."""
     body = call.request.body or b""
     try:
-        document, duplicates = parse_document(body, YAML_TYPE)
+        document, duplicates = parse_body(call.server, body, YAML_TYPE)
     except ValueError as problem:
         raise bad_request(f"error decoding YAML: error converting YAML to JSON: {problem}") from None
     if not isinstance(document, dict):

@@ -1,9 +1,10 @@
-"""Requests that need others' answers: turns of work that is done again, knowing more each time.
+"""Requests that need others' answers, or much time to be read: work that is done again, knowing more each time.
 
 All work on objects is synchronous. Where it needs what only a webhook knows, it raises `Suspended`; the webhook is
-asked, and the work is done again from its beginning, on what is stored *then*, with the answers at hand. If an object
-changed meanwhile, the question is another one, and is asked again: what ``GuaranteedUpdate`` does upstream. Nothing is
-ever stored before everything that could suspend the work is known.
+asked, and the work is done again from its beginning, on what is stored *then*, with the answers at hand. A large body
+is read in the same way, in slices of a few milliseconds. If an object changed meanwhile, the question is another one,
+and is asked again: what ``GuaranteedUpdate`` does upstream. Nothing is ever stored before everything that could suspend
+the work is known.
 """
 
 from __future__ import annotations
