@@ -6,14 +6,15 @@ import asyncio
 import gc
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.apiserver.harness import serving
-from tests.fuzz.judge import NoHooks, Report, furnish, send, session
+from tests.fuzz.judge import FoundError, NoHooks, Report, furnish, send, session
 from tests.fuzz.raw_http import connections, raw_session
 from tests.fuzz.requests import requests
 
-from setpoint.apiserver import Request
+from setpoint.apiserver import Request, Response
 
 once = settings(
     deadline=None,
@@ -44,6 +45,17 @@ def test_no_bytes_on_a_connection_are_the_servers_fault() -> None:
             runner.run(raw_session(sent))
 
         any_bytes()
+
+
+async def test_a_500_is_a_finding() -> None:
+    async with serving(webhook_caller=NoHooks()) as api:
+
+        async def broken(request: Request) -> Response:
+            return Response(500, {"content-type": "application/json"}, b'{"kind":"Status","code":500,"message":"oh"}')
+
+        api.server.handle = broken  # type: ignore[method-assign]
+        with pytest.raises(FoundError, match="oh"):
+            await send(api.server, Request("GET", "/api/v1/pods"), Report())
 
 
 def test_a_server_that_refuses_remembers_nothing() -> None:
