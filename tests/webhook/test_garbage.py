@@ -127,7 +127,7 @@ async def test_what_is_no_review_is_refused_by_its_reason(tmp_path: Path) -> Non
         for changes, says in (
             ({"desiredAPIVersion": "grp.example.com/v9"}, "there is no version v9"),
             ({"desiredAPIVersion": "other.example.com/v1"}, "these are two groups"),
-            ({"objects": [document(), 7]}, "object 1 of the request is no object but int"),
+            ({"objects": [document(), 7]}, "object 1 of the request is not an object but int"),
             ({"objects": [{**document(), "kind": "Other"}]}, "no conversion for Other"),
         ):
             status, answer = await served.post(CONVERT, conversion(**changes))
