@@ -30,7 +30,7 @@ def test_every_public_name_is_found() -> None:
     assert setpoint.__all__ == sorted(setpoint.__all__)
     for name in setpoint.__all__:
         assert getattr(setpoint, name) is not None
-    assert set(setpoint.__all__) == {*setpoint._HOMES, "testing"}
+    assert set(setpoint.__all__) == {*setpoint._HOMES, "simulation", "testing"}
 
 
 @pytest.mark.parametrize(

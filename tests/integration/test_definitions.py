@@ -11,7 +11,9 @@ import pytest
 import yaml
 
 from setpoint.apps.storage_migration import StorageMigration
-from setpoint.cli.definitions import from_classes
+from setpoint.cli.declared import declared_by
+from setpoint.cli.loading import loaded
+from setpoint.cli.manifests import definitions_of
 from setpoint.client import Client, Invalid, dynamic
 from setpoint.crd import Conversion, CustomResource, crd_for
 from setpoint.meta import Model, from_wire
@@ -69,7 +71,8 @@ def _documents(file: str, namespace: str) -> list[dict[str, Any]]:
     """The definitions that a file's classes make, in a group of the test's own."""
     if file == "everything":
         return [crd_for(everything_in(f"{namespace}.example.com"))]
-    found = from_classes(str(EXAMPLES / file))
+    with loaded(str(EXAMPLES / file)) as program:
+        found = definitions_of(declared_by(program.values).all_kinds)
     for document in found:
         document["spec"]["group"] = f"{namespace}.{document['spec']['group']}"
         document["metadata"]["name"] = f"{namespace}-{document['metadata']['name']}"
