@@ -27,8 +27,8 @@ import subprocess, sys, pytest
 assert sys.base_prefix == {sys.base_prefix!r}, "it would be another Python"
 subprocess.run([sys.executable, "-c", ""], check=True)
 """
-ELSEWHERE = ["--ignore=tests/typing"]
-"""Other people's type checkers take a minute and know no day."""
+ELSEWHERE = ["--ignore=tests/typing", "--ignore=tests/simulation/corpus"]
+"""Type checkers of others, and replays in virtual time, take minutes and depend on no day; the plain run has them."""
 LEFT_OUT = shutil.ignore_patterns(".*_cache", ".git", ".hypothesis", ".mutation", ".venv*", ".build", "__pycache__")
 
 
