@@ -93,7 +93,7 @@ bench-webhook: $(VENV)/.dev ## webhook servers beside controller-runtime's and k
 	$(BIN)/python benchmarks/webhook.py $(ARGS)
 
 bench-simulation: $(VENV)/.dev ## what it costs to prove a controller against every fault
-	$(BIN)/python benchmarks/simulation.py
+	$(BIN)/python benchmarks/simulation.py $(ARGS)
 
 check: lint types models-check test test-strange test-lowest test-newest demo ## all that CI runs
 

@@ -13,6 +13,8 @@ import sys
 import time
 from pathlib import Path
 
+from report import output_options, write
+
 import setpoint as sp
 from setpoint.models.core_v1 import ConfigMap, Container, Pod, PodSpec, Secret, Service, ServiceAccount, ServicePort
 from setpoint.models.core_v1 import ServiceSpec as PortsSpec
@@ -63,13 +65,15 @@ def stop(report: Report, _what: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--workers", type=int, default=None)
-    workers = parser.parse_args().workers
+    parser.add_argument("--workers", type=int, default=None, help="processes; default: one a core")
+    output_options(parser, "simulation")
+    options = parser.parse_args()
+    figures = {}
     for name, setup in (
         ("Mykind", Setup(scenario=mykind, factory=lambda: [controller])),
         ("Five", Setup(scenario=life, factory=five)),
     ):
-        search = Search(setup, budget=Budget(), workers=workers, progress=stop)
+        search = Search(setup, budget=Budget(), workers=options.workers, progress=stop)
         began = time.perf_counter()
         try:
             for problem in search.findings():
@@ -80,6 +84,14 @@ def main() -> None:
         each = 1000 * report.cpu / max(report.runs, 1)
         print(f"{name}: {report.points['writes']} writes, {report.singles} single faults in {seconds:.1f} s")
         print(f"  {each:.0f} ms of processor time a run")
+        figures[name] = {
+            "writes": report.points["writes"],
+            "single_faults": report.singles,
+            "runs": report.runs,
+            "seconds": round(seconds, 2),
+            "cpu_ms_per_run": round(each, 1),
+        }
+    write(options, "simulation", figures, set)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ import pytest
 
 import setpoint as sp
 from setpoint.client import Forbidden, Request, Response, Transport, TransportError
-from setpoint.controller import set_controller_reference
 from setpoint.controller.applied import MAX_SELECTORS
 from setpoint.meta import ObjectKey
 from setpoint.meta.status import Status
@@ -271,11 +270,6 @@ async def test_a_job_that_is_not_wanted_any_more_leaves_no_pods_behind() -> None
 
     async with cluster(sp.Controller(Widget, reconcile).owns(Job)) as world:
         made = await world.create(widget())
-        await world.settle()
-        (job,) = await world.list(Job)
-        pod = Pod.named("pod-of-job", "default", spec=template.spec)
-        set_controller_reference(job, pod)
-        await world.create(pod)
         await world.settle()
         assert await world.list(Pod) != []
         made = await world.get(Widget, made.name)
