@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from setpoint.apiserver.strategies.pod_template import default_template
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
@@ -15,7 +15,19 @@ from setpoint.schema.errors import forbidden, invalid, required, too_long
 if TYPE_CHECKING:
     from setpoint.apiserver.call import Call
 
-__all__ = ["Claims", "ConfigMaps", "Endpoints", "Events", "Leases", "Nodes", "PodTemplates", "Secrets"]
+__all__ = [
+    "Accounts",
+    "AttributesClasses",
+    "Claims",
+    "ConfigMaps",
+    "Endpoints",
+    "Events",
+    "Leases",
+    "Nodes",
+    "PodTemplates",
+    "Secrets",
+    "Volumes",
+]
 
 _KEY: Final = re.compile(r"[-._a-zA-Z0-9]+")
 _MAX_DATA: Final = 1024 * 1024
@@ -111,26 +123,76 @@ class Secrets(Strategy):
         return errors + _immutable_errors(obj, old, ("data",))
 
 
+_NOT_READY: Final = "node.kubernetes.io/not-ready"
+
+
 class Nodes(Strategy):
     """What a node says about itself is mostly status."""
 
-    zero: JsonObject = {"spec": {}, "status": {}}
-
     def prepare_create(self, call: Call, obj: JsonObject) -> None:
-        obj.setdefault("spec", {})
+        spec = obj.setdefault("spec", {})
         obj.setdefault("status", {})
+        taints = spec.get("taints") or []
+        if not any(taint.get("key") == _NOT_READY and taint.get("effect") == "NoSchedule" for taint in taints):
+            spec["taints"] = [*taints, {"key": _NOT_READY, "effect": "NoSchedule"}]  # the plugin TaintNodesByCondition
 
 
-class Claims(Strategy):
-    """Persistent volume claims. StorageObjectInUseProtection gives them their finalizer."""
+class _Protected(Strategy):
+    """The admission plugin StorageObjectInUseProtection gives new ones a finalizer."""
 
     returns_deleted = True
-    zero: JsonObject = {"spec": {"resources": {}}, "status": {}}
+    finalizer: ClassVar[str]
+
+    def admit(self, obj: JsonObject, old: JsonObject | None) -> None:
+        finalizers = obj["metadata"].get("finalizers") or []
+        if old is None and self.finalizer not in finalizers:
+            obj["metadata"]["finalizers"] = [*finalizers, self.finalizer]
+
+
+class Volumes(_Protected):
+    """Persistent volumes."""
+
+    finalizer = "kubernetes.io/pv-protection"
+
+    def default(self, obj: JsonObject) -> None:
+        spec = obj.get("spec")
+        if isinstance(spec, dict):
+            spec.setdefault("persistentVolumeReclaimPolicy", "Retain")
+            spec.setdefault("volumeMode", "Filesystem")
+            if isinstance(spec.get("hostPath"), dict):
+                spec["hostPath"].setdefault("type", "")
+
+    def prepare_create(self, call: Call, obj: JsonObject) -> None:
+        obj["status"] = {"phase": "Pending", "lastPhaseTransitionTime": call.timestamp()}
+
+
+class AttributesClasses(_Protected):
+    """Volume attributes classes."""
+
+    finalizer = "kubernetes.io/vac-protection"
+
+
+def _copyable(source: JsonObject) -> bool:
+    kind, group = source.get("kind"), source.get("apiGroup") or ""
+    return (kind, group) in (("PersistentVolumeClaim", ""), ("VolumeSnapshot", "snapshot.storage.k8s.io"))
+
+
+class Claims(_Protected):
+    """Persistent volume claims."""
+
+    finalizer = "kubernetes.io/pvc-protection"
 
     def default(self, obj: JsonObject) -> None:
         spec = obj.get("spec")
         if isinstance(spec, dict):
             spec.setdefault("volumeMode", "Filesystem")
+            if spec.get("dataSource") and not _copyable(spec["dataSource"]):
+                del spec["dataSource"]
+            source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+            if source and not reference:
+                spec["dataSourceRef"] = dict(source)
+            elif reference and not source and not reference.get("namespace"):
+                spec["dataSource"] = dict(reference)
 
     def prepare_create(self, call: Call, obj: JsonObject) -> None:
         obj["status"] = {"phase": "Pending"}
@@ -139,7 +201,6 @@ class Claims(Strategy):
 class PodTemplates(Strategy):
     generation = True
     returns_deleted = True
-    zero: JsonObject = {"template": {"metadata": {}, "spec": {"containers": None}}}
 
     def default(self, obj: JsonObject) -> None:
         default_template(obj.get("template"))
@@ -162,17 +223,20 @@ class Leases(Strategy):
 
     create_on_update = True
     unconditional_update = False
-    zero: JsonObject = {"spec": {}}
 
-    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
-        spec = obj.get("spec") or {}
-        errors: list[FieldError] = []
-        duration, transitions = spec.get("leaseDurationSeconds"), spec.get("leaseTransitions")
-        if isinstance(duration, int) and duration <= 0:
-            errors.append(invalid("spec.leaseDurationSeconds", duration, "must be greater than 0"))
-        if isinstance(transitions, int) and transitions < 0:
-            errors.append(invalid("spec.leaseTransitions", transitions, "must be greater than or equal to 0"))
-        return errors
+    def default(self, obj: JsonObject) -> None:
+        for name in ("strategy", "preferredHolder"):  # of coordinated leader election, which is off by default
+            (obj.get("spec") or {}).pop(name, None)
+
+
+class Accounts(Strategy):
+    """Service accounts. Of their secrets only the names are kept."""
+
+    returns_deleted = True
+
+    def default(self, obj: JsonObject) -> None:
+        if obj.get("secrets"):
+            obj["secrets"] = [{"name": item["name"]} if item.get("name") else {} for item in obj["secrets"]]
 
 
 class Events(Strategy):
