@@ -18,6 +18,7 @@ DISCOVERY: Final = "the order of things that have none, or other methods than GE
 BOOKKEEPING: Final = "managedFields of what upstream's controllers and admission plugins, or a zero value in Go, set"
 GO_ZEROS: Final = "null, empty texts or empty objects that a Go struct writes and nobody sent"
 GO_EMPTY: Final = "whether a map was empty or absent, which Go forgets only when it writes"
+LIFECYCLE: Final = "finalizers of protection and the taint of new nodes, which no controller here takes away again"
 STATUS: Final = "a status or a finalizer that is set when there is something to say, not from the start"
 RULES: Final = "a rule of a built-in kind that is not checked"
 DEFAULTS: Final = "defaults of volumes, storage classes and priority classes, which nobody needs here"
@@ -39,6 +40,7 @@ KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
         52: BLAME,
     },
     "built_in_kinds": {
+        **dict.fromkeys((17, 18, 19, 73, 76, 77, 78), LIFECYCLE),
         **dict.fromkeys((4, 5, 6), WARNING),
         24: DISCOVERY,
         **dict.fromkeys((35, 36, 85, 86), BOOKKEEPING),

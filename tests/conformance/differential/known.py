@@ -16,6 +16,7 @@ CAUSES: Final = "refused, too, but for other fields, in other words, or not for 
 CODE: Final = "refused with another code"
 OBJECT: Final = "defaults or fields that the server sets"
 TOKENS: Final = "the volume with the service account's token, which an admission plugin adds to pods"
+LIFECYCLE: Final = "finalizers of protection and the taint of new nodes, which no controller here takes away again"
 DEVICES: Final = "rules of dynamic resource allocation, of which only the schema's and immutability are checked"
 
 KNOWN: Final[Mapping[tuple[str, str], Sequence[int]]] = {
@@ -44,9 +45,12 @@ KNOWN: Final[Mapping[tuple[str, str], Sequence[int]]] = {
     ("LimitRange", CAUSES): (340,),
     ("Namespace", UNCHECKED): (423, 587),
     ("NetworkPolicy", OBJECT): (546,),
+    ("Node", LIFECYCLE): (14, 96, 260, 342, 424),
     ("Node", UNCHECKED): (588,),
     ("PersistentVolume", CAUSES): (183, 347, 511, 591, 673, 674),
+    ("PersistentVolume", LIFECYCLE): (17, 18, 19, 100, 181, 263, 345, 510),
     ("PersistentVolume", UNCHECKED): (509,),
+    ("PersistentVolumeClaim", LIFECYCLE): (15, 16, 98, 262, 344, 425, 426, 507),
     ("Pod", CAUSES): (102, 104, 184, 432, 514, 596, 678),
     ("Pod", TOKENS): (20, 21, 22, 103, 266, 267, 268, 430, 513, 676),
     ("Pod", UNCHECKED): (431,),
@@ -66,4 +70,5 @@ KNOWN: Final[Mapping[tuple[str, str], Sequence[int]]] = {
     ("StatefulSet", UNCHECKED): (693,),
     ("ValidatingAdmissionPolicy", CAUSES): (649,),
     ("ValidatingWebhookConfiguration", UNCHECKED): (483,),
+    ("VolumeAttributesClass", LIFECYCLE): (70, 152, 644),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from setpoint.apiserver.strategies.pod_template import default_template
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Accounts",
-    "AttributesClasses",
     "Claims",
     "ConfigMaps",
     "Endpoints",
@@ -123,36 +122,18 @@ class Secrets(Strategy):
         return errors + _immutable_errors(obj, old, ("data",))
 
 
-_NOT_READY: Final = "node.kubernetes.io/not-ready"
-
-
 class Nodes(Strategy):
     """What a node says about itself is mostly status."""
 
     def prepare_create(self, call: Call, obj: JsonObject) -> None:
-        spec = obj.setdefault("spec", {})
+        obj.setdefault("spec", {})
         obj.setdefault("status", {})
-        taints = spec.get("taints") or []
-        if not any(taint.get("key") == _NOT_READY and taint.get("effect") == "NoSchedule" for taint in taints):
-            spec["taints"] = [*taints, {"key": _NOT_READY, "effect": "NoSchedule"}]  # the plugin TaintNodesByCondition
 
 
-class _Protected(Strategy):
-    """The admission plugin StorageObjectInUseProtection gives new ones a finalizer."""
-
-    returns_deleted = True
-    finalizer: ClassVar[str]
-
-    def admit(self, obj: JsonObject, old: JsonObject | None) -> None:
-        finalizers = obj["metadata"].get("finalizers") or []
-        if old is None and self.finalizer not in finalizers:
-            obj["metadata"]["finalizers"] = [*finalizers, self.finalizer]
-
-
-class Volumes(_Protected):
+class Volumes(Strategy):
     """Persistent volumes."""
 
-    finalizer = "kubernetes.io/pv-protection"
+    returns_deleted = True
 
     def default(self, obj: JsonObject) -> None:
         spec = obj.get("spec")
@@ -166,21 +147,15 @@ class Volumes(_Protected):
         obj["status"] = {"phase": "Pending", "lastPhaseTransitionTime": call.timestamp()}
 
 
-class AttributesClasses(_Protected):
-    """Volume attributes classes."""
-
-    finalizer = "kubernetes.io/vac-protection"
-
-
 def _copyable(source: JsonObject) -> bool:
     kind, group = source.get("kind"), source.get("apiGroup") or ""
     return (kind, group) in (("PersistentVolumeClaim", ""), ("VolumeSnapshot", "snapshot.storage.k8s.io"))
 
 
-class Claims(_Protected):
+class Claims(Strategy):
     """Persistent volume claims."""
 
-    finalizer = "kubernetes.io/pvc-protection"
+    returns_deleted = True
 
     def default(self, obj: JsonObject) -> None:
         spec = obj.get("spec")

@@ -54,7 +54,6 @@ STRATEGIES: Final[dict[str, Strategy]] = {
     "endpoints": core.Endpoints(),
     "persistentvolumeclaims": core.Claims(),
     "persistentvolumes": core.Volumes(),
-    "volumeattributesclasses.storage.k8s.io": core.AttributesClasses(),
     "serviceaccounts": core.Accounts(),
     "podtemplates": core.PodTemplates(),
     "replicationcontrollers": apps.ReplicationControllers(),
@@ -93,6 +92,7 @@ STRATEGIES: Final[dict[str, Strategy]] = {
             "csinodes.storage.k8s.io",
             "storageclasses.storage.k8s.io",
             "volumeattachments.storage.k8s.io",
+            "volumeattributesclasses.storage.k8s.io",
         )
     },
     **{name: _with(generation=True) for name in ("ingresses.networking.k8s.io",)},
