@@ -253,7 +253,7 @@ def _parameters(place: Place) -> list[FieldError]:
     elif scope == "Namespace" and namespace is None:
         errors.append(required(f"{path}.namespace", "`parameters.scope` is set to 'Namespace'"))
     elif scope == "Namespace":
-        errors += [invalid(f"{path}.namespace", namespace, text) for text in dns1123_label(namespace)]
+        errors += [invalid(f"{path}.namespace", namespace, text) for text in dns1123_label(namespace or "")]
     return errors
 
 

@@ -321,12 +321,13 @@ def _drivers(place: Place) -> list[FieldError]:
         if name in names:
             errors.append(duplicate(f"{path}.name", name))
         names.add(name)
-        for key in item.get("topologyKeys") or ():
+        keys: list[str] = item.get("topologyKeys") or []
+        for number, key in enumerate(keys):
             if not key:
                 errors.append(required(path))
             errors += [invalid(path, key, text) for text in qualified_name(key)]
-        keys = item.get("topologyKeys") or []
-        errors += [duplicate(path, key) for number, key in enumerate(keys) if key in keys[:number]]
+            if key in keys[:number]:
+                errors.append(duplicate(path, key))
     return errors + [invalid(place.path, item, IMMUTABLE) for item in changed]
 
 
