@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
-from setpoint.apiserver.go_form import complete, shorten
 from setpoint.apiserver.registry import Registry, ScalePaths, Served
-from setpoint.apiserver.strategies import Strategy, strategy_for
+from setpoint.apiserver.strategies import strategy_for
 from setpoint.meta import GroupResource, Resource
 from setpoint.models import BUILTIN, definition_name, schemas
 from setpoint.schema import Schemas
@@ -46,23 +44,13 @@ def add_builtin(registry: Registry) -> None:
             stored_as=stored,
             collection=str(GroupResource(*key)),
             scale=ScalePaths() if "scale" in resource.subresources else None,
-            convert=_converter(strategy) if stored is not None or _several(resource) else None,
+            convert=strategy.convert if stored is not None or _several(resource) else None,
         )
         served[resource.group, resource.version, resource.plural] = made
     for resource in BUILTIN:  # in the table's order, which is the order of discovery
         found = served.get((resource.group, resource.version, resource.plural))
         if found is not None:
             registry.add(found)
-
-
-def _converter(strategy: Strategy) -> Callable[[dict[str, Any], Served], dict[str, Any]]:
-    def convert(obj: dict[str, Any], target: Served) -> dict[str, Any]:
-        made = strategy.convert(obj, target)
-        shorten(target, made)
-        complete(target, made)
-        return made
-
-    return convert
 
 
 def _several(resource: Resource) -> bool:

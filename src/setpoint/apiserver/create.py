@@ -7,7 +7,6 @@ from typing import Any, Final
 from setpoint.apiserver import errors
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.checking import check_namespace, check_new, fit_namespace
-from setpoint.apiserver.go_form import complete
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.incoming import dedupe_owners, read_object
 from setpoint.apiserver.managing import track
@@ -79,7 +78,6 @@ def insert(call: Call, served: Served, obj: JsonObject, options: WriteOptions, *
     if track_fields:
         track(call, served, None, obj, options.field_manager)
     strategy.prepare_create(call, obj)
-    complete(served, obj)
     metadata = obj["metadata"]
     metadata["uid"] = new_uid(call.random)
     metadata["creationTimestamp"] = call.timestamp()

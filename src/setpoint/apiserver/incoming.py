@@ -14,7 +14,6 @@ from setpoint.apiserver.body import check_size, decode_text, media_type, parse_b
 from setpoint.apiserver.builtin import built_in_schemas
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.errors import ApiStatusError, bad_request, invalid
-from setpoint.apiserver.go_form import complete, shorten
 from setpoint.apiserver.metadata import clean
 from setpoint.apiserver.registry import Served
 from setpoint.apiserver.typing_check import type_errors
@@ -164,13 +163,8 @@ def coerce(
         apply_defaults(served.schema, obj)
     else:
         drop_nulls(served.schema, obj)
-        try:
-            shorten(served, obj)
-        except ValueError as wrong:
-            raise _malformed(what, str(wrong), patch) from None
     clean(metadata)
     served.strategy.default(obj)
-    complete(served, obj)
 
 
 def _malformed(what: str, problem: str, patch: bool) -> ApiStatusError:

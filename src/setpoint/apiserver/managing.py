@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from setpoint.apiserver.call import Call
-from setpoint.apiserver.go_form import zero_of
 from setpoint.apiserver.registry import Served
 from setpoint.apiserver.strategies.strategy import STATUS_FIELDS
 from setpoint.patch import FieldSet, TypedError, managers_of_request
@@ -31,7 +30,7 @@ def track(
     """Sets the managedFields of ``new`` (in place) after a write that is no apply."""
     sent = new["metadata"].pop("managedFields", None)
     live = old["metadata"].get("managedFields") if old is not None else None
-    before = old if old is not None else {"metadata": {}, **served.strategy.zero, **zero_of(served)}
+    before = old if old is not None else {"metadata": {}, **served.strategy.zero}
     try:
         entries = server_side_apply.update(
             served.schema,

@@ -67,48 +67,13 @@ class _Field(NamedTuple):
     """Zero is said as well: the field is a pointer, or JSON never leaves it out."""
 
 
-class GoField(NamedTuple):
-    """A field of a Go struct: a name in JSON (empty: its fields are the struct's own) and a type as in the table."""
-
-    name: str
-    type: str
-    repeated: bool
-    mapping: bool
-    pointer: bool
-    always: bool
-    """Not ``omitempty``: written even if it is zero."""
-
-
-def go_fields(message: str) -> list[GoField] | None:
-    """The fields of the struct ``message``, or None if the table has none of that name."""
-    fields = _table().get(message)
-    if fields is None or message in _SCALARS:
-        return None
-    return [_go_field(name, text) for name, text in fields.values()]
-
-
-def _go_field(name: str, text: str) -> GoField:
-    kind = text.lstrip("!")
-    plain = kind.lstrip("*")
-    type_ = plain.removeprefix("[]").removeprefix("{}").lstrip("*")
-    return GoField(name, type_, plain[:2] == "[]", plain[:2] == "{}", kind[:1] == "*", text[:1] == "!")
-
-
 @cache
-def _table() -> dict[str, dict[str, tuple[str, str]]]:
+def _messages() -> dict[str, dict[int, _Field]]:
     import zstandard
 
     packed = files("setpoint.apiserver").joinpath("protobuf.json.zst").read_bytes()
-    return msgspec.json.decode(
-        zstandard.ZstdDecompressor().decompress(packed), type=dict[str, dict[str, tuple[str, str]]]
-    )
-
-
-@cache
-def _messages() -> dict[str, dict[int, _Field]]:
-    return {
-        name: {int(number): _field(*field) for number, field in fields.items()} for name, fields in _table().items()
-    }
+    table = msgspec.json.decode(zstandard.ZstdDecompressor().decompress(packed))
+    return {name: {int(number): _field(*field) for number, field in fields.items()} for name, fields in table.items()}
 
 
 def _field(name: str, type_: str) -> _Field:
@@ -298,4 +263,4 @@ def _varint(data: memoryview, place: int) -> tuple[int, int]:
     raise ValueError("protobuf: unexpected EOF")
 
 
-__all__ = ["PROTOBUF_TYPE", "GoField", "decode", "go_fields"]
+__all__ = ["PROTOBUF_TYPE", "decode"]

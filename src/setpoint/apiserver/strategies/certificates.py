@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
@@ -14,19 +13,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SigningRequests"]
 
-
-def _set_times(conditions: Sequence[JsonObject], before: Sequence[JsonObject], now: str) -> None:
-    """Conditions that do not say when they changed are given the time, in place."""
-    known = {item.get("type"): item for item in before}
-    for item in conditions:
-        if not item.get("lastUpdateTime"):
-            item["lastUpdateTime"] = now
-        if not item.get("lastTransitionTime"):
-            old = known.get(item.get("type"), {})
-            kept = old.get("lastTransitionTime") if old.get("status") == item.get("status") else None
-            item["lastTransitionTime"] = kept or now
-
-
 _DECISIONS = ("Approved", "Denied")
 
 
@@ -34,6 +20,8 @@ class SigningRequests(Strategy):
     """``spec`` says who asked, as the server knows it, and never changes; ``/approval`` sets decisions, ``/status`` the
     certificate.
     """
+
+    zero: JsonObject = {"spec": {}, "status": {}}
 
     def prepare_create(self, call: Call, obj: JsonObject) -> None:
         spec = obj.setdefault("spec", {})
@@ -51,7 +39,6 @@ class SigningRequests(Strategy):
     def prepare_subresource_update(self, call: Call, subresource: str, new: JsonObject, old: JsonObject) -> JsonObject:
         made = {**old, "metadata": new["metadata"]}
         sent, before = new.get("status") or {}, old.get("status") or {}
-        _set_times(sent.get("conditions") or (), before.get("conditions") or (), call.timestamp())
         if subresource == "approval":
             made["status"] = {**before, "conditions": sent.get("conditions") or []}
             return made

@@ -23,6 +23,7 @@ class DisruptionBudgets(Strategy):
     """How many pods must be left; `setpoint.apiserver.budgets` holds evictions to it."""
 
     generation = True
+    zero: JsonObject = {"spec": {}, "status": dict.fromkeys(_COUNTS, 0)}
 
     def prepare_create(self, call: Call, obj: JsonObject) -> None:
         obj.setdefault("spec", {})
