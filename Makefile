@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test corpus test-lowest test-newest test-strange fuzz mutation lint types models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-simulation check clean
+.PHONY: help demo test corpus test-lowest test-newest test-strange test-days fuzz mutation lint types models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-simulation check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,9 +32,12 @@ demo: $(VENV)/.run ## Chronos and Mykind on the embedded API server, end to end
 test: $(VENV)/.dev ## the whole test suite
 	$(BIN)/python -m pytest -n auto --dist worksteal -q
 
-test-strange: $(VENV)/.dev ## the suite on other days, in another zone and order, not as root; with its coverage
+test-strange: $(VENV)/.dev ## the suite on another day, in another zone and order, not as root; with its coverage
 	$(BIN)/python tools/test_strange.py --days 400 --coverage
+
+test-days: $(VENV)/.dev ## what touches the wall clock, 41 and 400 days ahead, in another zone and order, not as root
 	$(BIN)/python tools/test_strange.py --days 41 -m wall_clock
+	$(BIN)/python tools/test_strange.py --days 400 -m wall_clock
 
 mutation: $(VENV)/.dev ## mutation testing of one module: make mutation MODULE=workqueue
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group mutation
@@ -95,7 +98,7 @@ bench-webhook: $(VENV)/.dev ## webhook servers beside controller-runtime's and k
 bench-simulation: $(VENV)/.dev ## what it costs to prove a controller against every fault
 	$(BIN)/python benchmarks/simulation.py $(ARGS)
 
-check: lint types models-check test test-strange test-lowest test-newest demo ## all that CI runs
+check: lint types models-check test test-days test-lowest test-newest demo ## all that CI runs
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) .venv-lowest .venv-newest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
