@@ -161,7 +161,7 @@ class HttpFront:
             answer = web.Response(status=response.status, headers=headers, body=body)
             if response.status == HTTPStatus.REQUEST_TIMEOUT:
                 answer.force_close()
-            async with asyncio.timeout(self._body_timeout):  # for who never reads what was asked for
+            async with asyncio.timeout(self._body_timeout):  # a client may never read what it asked for
                 await answer.prepare(http)
                 await answer.write_eof()
             return answer
