@@ -44,9 +44,12 @@ class Program:
         """Whether it has ended, and nothing more will come."""
         return all(reader.done() for reader in self._readers)
 
-    async def more(self) -> None:
-        """Waits for another line, or the end."""
+    def seen(self) -> None:
+        """The caller looks at what was printed now: `more` waits for what comes from here on."""
         self._changed.clear()
+
+    async def more(self) -> None:
+        """Waits for a line that came since `seen`, or the end."""
         await self._changed.wait()
 
     async def ended(self) -> int:
@@ -69,7 +72,11 @@ async def until(programs: Sequence[Program], done: Callable[[], bool], what: str
     """Waits until ``done()`` of what the programs have printed so far. All of them but one may end meanwhile."""
     try:
         async with asyncio.timeout(DEADLINE):
-            while not done():
+            while True:
+                for each in programs:  # before the look and in the same step, or a line that comes between is missed
+                    each.seen()
+                if done():
+                    return
                 speaking = [each for each in programs if not each.silent]
                 assert speaking, f"ended before {what}:\n" + "\n".join(each.printed() for each in programs)
                 waits = [asyncio.ensure_future(each.more()) for each in speaking]
