@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 from typing import Any
 
 import msgspec
@@ -20,6 +21,7 @@ from setpoint.controller.status import _merged
 from setpoint.crd import crd_for
 from setpoint.meta import Status, find_condition
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
+from setpoint.models.core_v1 import Container, Pod, PodSpec, Service, ServicePort, ServiceSpec
 from setpoint.models.events_v1 import Event
 from setpoint.testing import advance, cluster, virtual_time
 
@@ -134,6 +136,120 @@ async def test_an_end_state_does_not_tell_whether_there_ever_was_a_failure() -> 
 
     calm, troubled = [msgspec.json.decode(await end_of(failures))["status"] for failures in (0, 3)]
     assert calm == troubled == {"ready": 1, "observedGeneration": 1}
+
+
+# -- several owners ----------------------------------------------------------------------------------------------------
+
+
+def told(obj: Any) -> dict[str, str]:
+    return {each.type: each.message for each in obj.status.conditions if each.status == "False"}
+
+
+@virtual_time
+async def test_a_failure_that_one_controller_reports_is_not_taken_away_by_another_one_that_succeeds() -> None:
+    broken = {"first", "second"}
+
+    def one(name: str) -> sp.Controller[Any]:
+        async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+            if name in broken:
+                raise RuntimeError(f"{name} is broken")
+            obj.status.ready = obj.spec.size
+
+        return sp.Controller(Widget, reconcile, name=name)
+
+    failures = {
+        "Reconciled": "RuntimeError: widget is broken",
+        "first.test.example.com/Reconciled": "RuntimeError: first is broken",
+        "second.test.example.com/Reconciled": "RuntimeError: second is broken",
+    }
+    async with bare(one("widget"), one("first"), one("second")) as world:
+        await world.create(widget())
+        for size in (2, 3):
+            await world.settle(failing=True)
+            made = await world.get(Widget, "a")
+            assert told(made) == {name: failures[name] for name in sorted(failures)[1:]}
+            made.spec.size = size
+            await world.update(made)
+        broken.remove("first")
+        await advance(2000)
+        assert told(await world.get(Widget, "a")) == {name: failures[name] for name in sorted(failures)[2:]}
+        broken.add("widget")
+        made = await world.get(Widget, "a")
+        made.spec.size = 4
+        await world.update(made)
+        await world.settle(failing=True)
+        assert told(await world.get(Widget, "a")) == {name: failures[name] for name in sorted(failures)[::2]}
+        broken.clear()
+        await advance(2000)
+        assert told(await world.get(Widget, "a")) == {}
+
+
+@virtual_time
+async def test_a_failure_stays_when_another_program_takes_over_the_object() -> None:
+    async def fail(obj: Widget, ctx: sp.Context) -> None:
+        raise RuntimeError("broken")
+
+    async def fine(obj: Widget, ctx: sp.Context) -> None:
+        obj.status.ready = 1
+
+    async with bare(sp.Controller(Widget, fail, name="failing")) as world:
+        await world.create(widget())
+        await world.settle(failing=True)
+        before = told(await world.get(Widget, "a"))
+        assert list(before) == ["failing.test.example.com/Reconciled"]
+        async with sp.Manager(world.client, controllers=[sp.Controller(Widget, fine)]):
+            await advance(5)
+        found = await world.get(Widget, "a")
+        assert (found.status.ready, list(told(found))) == (1, list(before))
+
+
+def test_the_condition_that_tells_of_failures_has_the_controllers_name_unless_that_is_its_kinds() -> None:
+    async def reconcile(obj: Any, ctx: sp.Context) -> None: ...
+
+    named = {
+        name: sp.Controller(Widget, reconcile, name=name).failure_condition for name in ("widget", "x.y", "a" * 60)
+    }
+    assert named["widget"] == "Reconciled"
+    assert named["x.y"] == "x.y.test.example.com/Reconciled"
+    longest = sp.Controller(Widget, reconcile, name=".".join(["a" * 62] * 4)).failure_condition
+    for each in (*named.values(), longest):
+        assert len(each) <= 316
+        assert re.fullmatch(r"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?Reconciled", each)
+
+
+class Verdict(sp.Model):
+    type: str
+    status: str
+    weight: int
+
+
+class JudgedStatus(sp.Model):
+    observed_generation: int | None = None
+    conditions: list[Verdict] = []
+
+
+class Judged(sp.CustomResource, group="test.example.com", version="v1"):
+    status: JudgedStatus = JudgedStatus()
+
+
+@virtual_time
+async def test_conditions_that_are_declared_otherwise_are_not_added_to() -> None:
+    """A condition of another class, and those of built-in kinds, which their APIs list."""
+
+    async def fail(obj: Any, ctx: sp.Context) -> None:
+        raise RuntimeError("broken")
+
+    owners = [sp.Controller(kind, fail, owns_status=True) for kind in (Judged, Service, Pod)]
+    async with bare(*owners) as world:
+        made = await world.create(Judged.named("a"))
+        await world.create(Service.named("a", spec=ServiceSpec(ports=[ServicePort(port=80)])))
+        await world.create(Pod.named("a", spec=PodSpec(containers=[Container(name="c", image="i")])))
+        await world.settle(failing=True)
+        for kind in (Judged, Service, Pod):
+            assert world.running(kind.__name__.lower()).metrics.errors >= 1
+            found: Any = await world.get(kind, "a")
+            assert list(found.status.conditions or ()) == []
+        assert made.metadata.generation == 1
 
 
 # -- refusals ----------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from setpoint.controller.handlers import Handler, MapFunction
 from setpoint.controller.hotloop import HotLoopLimits
 from setpoint.controller.outcome import Outcome
 from setpoint.controller.predicates import Test
+from setpoint.controller.status import RECONCILED
 from setpoint.controller.tracing import find_tracer, traced
 from setpoint.meta import ApiModel, FieldSelector, LabelSelector, Object, ObjectKey, Selector, resource_of
 from setpoint.meta.names import dns1123_subdomain
@@ -29,6 +30,8 @@ K = TypeVar("K", bound=Object)
 _HOT_LOOP = HotLoopLimits()
 MANAGER_LENGTH: Final = 128
 """Characters that API servers take as the name of a field manager."""
+CONDITION_LENGTH: Final = 316
+"""Characters that upstream's schemas take as the type of a condition."""
 AnySelector: TypeAlias = str | Mapping[str, str] | LabelSelector | Selector | None
 AnyFieldSelector: TypeAlias = str | Mapping[str, str] | FieldSelector | None
 
@@ -90,7 +93,8 @@ class Controller(Generic[K]):
         metadata_only: watch nothing but metadata; the object has no spec then. For controllers that need no more.
         reconcile_deleting: call the function also for objects that are being deleted.
         owns_status: whether the status is this controller's, so that it keeps ``observedGeneration`` and reports
-            failures there. By default true for custom resources with a status, false for built-in kinds.
+            failures there (`failure_condition`). By default true for custom resources with a status, false for
+            built-in kinds, whose conditions are never added to.
         leader_only: whether only the elected leader may run it.
         sync_timeout: seconds that the caches may take to sync at the start.
         hot_loop: when a key that goes in circles is slowed down: by default after 30 changes of one object in 30 s, or
@@ -159,6 +163,15 @@ class Controller(Generic[K]):
     def field_manager(self) -> str:
         """Under which name API servers keep the fields that contexts write: the full name, as far as it fits."""
         return self.full_name[:MANAGER_LENGTH]
+
+    @property
+    def failure_condition(self) -> str:
+        """The type of the condition that says why the last reconcile failed: ``Reconciled`` for a controller that is
+        called after its kind, else one of its own, such as ``backup.grp.example.com/Reconciled``. So controllers that
+        share an object, in whatever processes, never take each other's failures away."""
+        if self.name == self.resource.kind.lower():
+            return RECONCILED
+        return f"{self.full_name[: CONDITION_LENGTH - len(RECONCILED) - 1].rstrip('-.')}/{RECONCILED}"
 
     @property
     def reporter(self) -> str:
@@ -259,7 +272,8 @@ class Controller(Generic[K]):
     def validates(self, function: CheckFunction[K]) -> Self:
         """Calls ``function`` to judge the object after all defaults, before every reconcile.
 
-        An object that it refuses is not reconciled until it changes; the condition ``Reconciled`` and an event say why.
+        An object that it refuses is not reconciled until it changes; a condition (`failure_condition`) and an event say
+        why.
         What is being deleted is not judged. An exception is no verdict but a failure like any other.
 
         Raises:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from datetime import datetime
-from typing import Any, TypeAlias
+from functools import cache
+from typing import Any, TypeAlias, cast, get_args, get_origin
 
 import msgspec
 
 from setpoint.client.patches import edited
-from setpoint.meta import Condition, Object, decode, raw_of, remove_condition, set_condition, to_wire
-from setpoint.meta.fields import fields_of
+from setpoint.meta import ApiModel, Condition, Object, decode, raw_of, remove_condition, set_condition, to_wire
+from setpoint.meta.fields import alternatives, bare, fields_of
 from setpoint.patch import merge_patch
 
 RECONCILED = "Reconciled"
-"""The condition that says, while that is so, that the last reconcile failed, and why."""
+"""The condition that says, while that is so, that the last reconcile failed, and why: of the controller that is called
+after its kind. Others have one of their own each, `Controller.failure_condition`."""
 MAX_MESSAGE = 1024
 _CONDITIONS = "conditions"
 
@@ -35,22 +37,26 @@ class StatusDraft:
 
     ``generations`` says whether the object's generation counts changes of what is wanted only. Where the status is
     not a subresource, a write of the status moves it too, so it is not recorded anywhere: that would never end.
+
+    ``failure`` is the type of the condition that tells of failures. No other controller has the same, so what one
+    reports is taken away by its own success alone, also after a restart and by another process.
     """
 
-    __slots__ = ("_before", "_generation", "_obj", "_owned")
+    __slots__ = ("_before", "_failure", "_generation", "_obj", "_owned")
 
-    def __init__(self, obj: Object, *, owned: bool, generations: bool = True) -> None:
+    def __init__(self, obj: Object, *, owned: bool, generations: bool = True, failure: str = RECONCILED) -> None:
         self._obj = obj
         self._owned = owned
+        self._failure = failure
         self._generation = obj.metadata.generation if generations else 0
         status = getattr(obj, "status", None)
         self._before = _fingerprint(status) if status is not None else b""
 
     def report(self, *, reason: str, message: str, now: datetime) -> None:
-        """Says in the `RECONCILED` condition that the reconcile failed, if this status has conditions and is ours."""
+        """Says in this controller's condition that the reconcile failed, if this status has conditions and is ours."""
         conditions = self._conditions()
         if conditions is not None:
-            failed = Condition(type=RECONCILED, status="False", reason=reason, message=message[:MAX_MESSAGE])
+            failed = Condition(type=self._failure, status="False", reason=reason, message=message[:MAX_MESSAGE])
             failed.observed_generation = self._generation
             set_condition(conditions, failed, now=now)
 
@@ -58,8 +64,8 @@ class StatusDraft:
         """Takes back what `report` said before: the status of an object that is fine does not tell that it once was
         not."""
         conditions = self._conditions()
-        if conditions and any(found.type == RECONCILED and found.status != "True" for found in conditions):
-            remove_condition(conditions, RECONCILED)
+        if conditions and any(found.type == self._failure and found.status != "True" for found in conditions):
+            remove_condition(conditions, self._failure)
 
     def patch(self, *, observed: bool, now: Callable[[], datetime], onto: Object | None = None) -> Json | None:
         """The merge patch of the status, None if there is nothing to write.
@@ -98,10 +104,23 @@ class StatusDraft:
 
     def _conditions(self) -> list[Any] | None:
         status = getattr(self._obj, "status", None)
-        conditions = getattr(status, _CONDITIONS, None) if self._owned else None
-        if conditions is None or not (not conditions or isinstance(conditions[0], Condition)):
-            return None
-        return conditions  # type: ignore[no-any-return]
+        if (
+            status is None
+            or not self._owned
+            or isinstance(self._obj, ApiModel)
+            or not _tells(cast("Hashable", type(status)))
+        ):
+            return None  # which conditions a built-in kind has, its own API says
+        conditions: list[Any] | None = getattr(status, _CONDITIONS)
+        return conditions
+
+
+@cache
+def _tells(status: Any) -> bool:
+    """Whether a status of this class has a list of `Condition`."""
+    declared = next((field.type for field in fields_of(status) if field.name == _CONDITIONS), None)
+    lists = [get_args(choice) for choice in alternatives(declared) if get_origin(choice) is list]
+    return any(isinstance(item := bare(items[0]), type) and issubclass(item, Condition) for items in lists)
 
 
 def _as_read(obj: Object) -> Object:

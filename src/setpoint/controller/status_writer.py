@@ -28,7 +28,7 @@ class StatusWriter(Generic[K]):
       the same changes are made to the status that it has now: what other controllers wrote in between stays, also
       their conditions. Another object of the same name, created since, is left alone.
     - A status that the server refuses does not keep the reason of that from the object: the refusal becomes the
-      condition `RECONCILED` of the status that was there before.
+      condition `Controller.failure_condition` of the status that was there before.
     """
 
     def __init__(self, run: RunningController[K]) -> None:
@@ -37,7 +37,13 @@ class StatusWriter(Generic[K]):
         self._subresource = "status" if "status" in run.controller.resource.subresources else ""
 
     def draft(self, obj: K) -> StatusDraft:
-        return StatusDraft(obj, owned=self._controller.owns_status, generations=bool(self._subresource))
+        declared = self._controller
+        return StatusDraft(
+            obj,
+            owned=declared.owns_status,
+            generations=bool(self._subresource),
+            failure=declared.failure_condition,
+        )
 
     async def succeeded(self, draft: StatusDraft, obj: K, context: Context) -> None:
         """Writes the status of a reconcile that returned, if it changed.
