@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from setpoint.apiserver.registry import Registry, ScalePaths, Served
-from setpoint.apiserver.strategies import strategy_for
+from setpoint.apiserver.strategies import Strategy, strategy_for
 from setpoint.meta import GroupResource, Resource
 from setpoint.models import BUILTIN, definition_name, schemas
 from setpoint.schema import Schemas
@@ -44,13 +45,17 @@ def add_builtin(registry: Registry) -> None:
             stored_as=stored,
             collection=str(GroupResource(*key)),
             scale=ScalePaths() if "scale" in resource.subresources else None,
-            convert=strategy.convert if stored is not None or _several(resource) else None,
+            convert=_converter(strategy) if stored is not None or _several(resource) else None,
         )
         served[resource.group, resource.version, resource.plural] = made
     for resource in BUILTIN:  # in the table's order, which is the order of discovery
         found = served.get((resource.group, resource.version, resource.plural))
         if found is not None:
             registry.add(found)
+
+
+def _converter(strategy: Strategy) -> Callable[[dict[str, Any], Served], dict[str, Any]]:
+    return lambda obj, target: strategy.convert(obj, target.resource)
 
 
 def _several(resource: Resource) -> bool:

@@ -6,6 +6,7 @@ from datetime import datetime
 from random import Random
 from typing import TYPE_CHECKING, Final
 
+from setpoint.apiserver.behaviour import AdmissionConfigurations, Definitions
 from setpoint.apiserver.http_types import IncomingRequest, UserInfo
 from setpoint.apiserver.options import Query
 from setpoint.apiserver.registry import Served
@@ -59,6 +60,18 @@ class Call:
         self.missing: list[FieldError] = []
         self.admission: Admission | None = None
         self._turn = server.turn
+
+    @property
+    def subresource(self) -> str:
+        return self.path.subresource
+
+    @property
+    def definitions(self) -> Definitions:
+        return self.server.custom_resources
+
+    @property
+    def configurations(self) -> AdmissionConfigurations:
+        return self.server.hooks
 
     @property
     def storage(self) -> Storage:

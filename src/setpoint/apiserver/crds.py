@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -89,11 +90,11 @@ class CustomResources:
         """After a CRD is gone."""
         self._server.storage.then(lambda: self._unserve(record.name))
 
-    def instance_deleted(self, served: Served) -> None:
-        """After a custom object is gone: it may have been what its CRD's deletion waited for."""
-        if not served.terminating:
+    def instance_deleted(self, name: str) -> None:
+        """After an object of that CRD is gone: it may have been what the CRD's deletion waited for."""
+        if not any(served.terminating for served in self._served.get(name, ())):
             return
-        record = self._server.storage.get(COLLECTION, "", served.collection)
+        record = self._server.storage.get(COLLECTION, "", name)
         if record is not None:
             self._finish(record)
 
@@ -282,7 +283,7 @@ def _served_versions(server: ApiServer, crd: JsonObject) -> list[Served]:
             Served(
                 resource,
                 _schema(document, preserve=bool(spec.get("preserveUnknownFields"))),
-                CustomStrategy(server, resource),
+                CustomStrategy(resource, partial(server.custom_resources.instance_deleted, crd["metadata"]["name"])),
                 stored_as=made[0] if made else None,
                 collection=crd["metadata"]["name"],
                 custom=True,

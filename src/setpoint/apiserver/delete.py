@@ -108,7 +108,7 @@ def remove(
     else:
         grace = 0
         if "deletionTimestamp" not in metadata:
-            wanted = strategy.grace_period(obj, options)
+            wanted = strategy.grace_period(obj, options.grace_period_seconds)
             if wanted is not None:
                 _mark(call, metadata, wanted)
                 grace, changed = wanted, True

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.registry import Served
-from setpoint.apiserver.strategies.strategy import STATUS_FIELDS
 from setpoint.patch import FieldSet, TypedError, managers_of_request
 from setpoint.patch import apply as server_side_apply
 from setpoint.schema import ANYTHING, Schema
@@ -15,13 +14,14 @@ __all__ = ["converter", "ignored_fields", "track"]
 
 JsonObject = dict[str, Any]
 _NOTHING: Final = FieldSet()
+_STATUS: Final = FieldSet.of(("f:status",))
 
 
 def ignored_fields(served: Served, subresource: str) -> FieldSet:
     """Fields that requests to this endpoint can't set."""
     if subresource == "status":
         return served.strategy.ignored_fields("status")
-    return STATUS_FIELDS if served.has_status else _NOTHING
+    return _STATUS if served.has_status else _NOTHING
 
 
 def track(

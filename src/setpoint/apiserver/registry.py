@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from setpoint.apiserver.behaviour import Behaviour
 from setpoint.cel.rules import RuleValidator
 from setpoint.meta import GroupResource, Resource
 from setpoint.schema import Schema, copy_json
-
-if TYPE_CHECKING:
-    from setpoint.apiserver.strategies.strategy import Strategy
 
 __all__ = ["Registry", "ScalePaths", "Served"]
 
@@ -43,7 +41,7 @@ class Served:
         self,
         resource: Resource,
         schema: Schema,
-        strategy: Strategy,
+        strategy: Behaviour,
         *,
         stored_as: Served | None = None,
         collection: str = "",

@@ -9,7 +9,7 @@ import msgspec
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.registry import Served
+    from setpoint.meta import Resource
 
 __all__ = ["Autoscalers"]
 
@@ -38,8 +38,8 @@ class Autoscalers(Strategy):
         if obj.get("apiVersion") == _V2 and not spec.get("metrics"):
             spec["metrics"] = [_cpu_metric(80)]
 
-    def convert(self, obj: JsonObject, target: Served) -> JsonObject:
-        version = target.resource.api_version
+    def convert(self, obj: JsonObject, target: Resource) -> JsonObject:
+        version = target.api_version
         if obj.get("apiVersion") == version:
             return obj
         made = _to_v2(obj) if version == _V2 else _to_v1(obj)

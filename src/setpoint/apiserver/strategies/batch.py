@@ -10,7 +10,7 @@ from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid, not_supported, required
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.call import Call
+    from setpoint.apiserver.behaviour import WriteContext
 
 __all__ = ["CronJobs", "Jobs"]
 
@@ -86,7 +86,7 @@ class Jobs(_WithTemplate):
         if labels and not obj["metadata"].get("labels"):
             obj["metadata"]["labels"] = dict(labels)
 
-    def prepare_create(self, call: Call, obj: JsonObject) -> None:
+    def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         obj["status"] = {}
 
     def admit(self, obj: JsonObject, old: JsonObject | None) -> None:
@@ -140,7 +140,7 @@ class CronJobs(_WithTemplate):
             if isinstance(job.get("spec"), dict):
                 self.template(job["spec"])
 
-    def prepare_create(self, call: Call, obj: JsonObject) -> None:
+    def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         obj["status"] = {}
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:

@@ -9,7 +9,7 @@ from setpoint.schema import FieldError, json_equal
 from setpoint.schema.errors import invalid
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.call import Call
+    from setpoint.apiserver.behaviour import WriteContext
 
 __all__ = ["SigningRequests"]
 
@@ -23,7 +23,7 @@ class SigningRequests(Strategy):
 
     zero: JsonObject = {"spec": {}, "status": {}}
 
-    def prepare_create(self, call: Call, obj: JsonObject) -> None:
+    def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         spec = obj.setdefault("spec", {})
         spec["username"] = call.user.name
         spec["groups"] = list(call.user.groups)
@@ -33,10 +33,12 @@ class SigningRequests(Strategy):
             spec["uid"] = call.user.uid
         obj["status"] = {}
 
-    def prepare_update(self, call: Call, new: JsonObject, old: JsonObject) -> None:
+    def prepare_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> None:
         new["spec"] = old["spec"]
 
-    def prepare_subresource_update(self, call: Call, subresource: str, new: JsonObject, old: JsonObject) -> JsonObject:
+    def prepare_subresource_update(
+        self, call: WriteContext, subresource: str, new: JsonObject, old: JsonObject
+    ) -> JsonObject:
         made = {**old, "metadata": new["metadata"]}
         sent, before = new.get("status") or {}, old.get("status") or {}
         if subresource == "approval":

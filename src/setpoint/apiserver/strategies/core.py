@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 from setpoint.apiserver.strategies.pod_template import default_template
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
+from setpoint.meta import Resource
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, required, too_long
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.call import Call
+    from setpoint.apiserver.behaviour import WriteContext
 
 __all__ = ["Claims", "ConfigMaps", "Endpoints", "Events", "Leases", "Nodes", "PodTemplates", "Secrets"]
 
@@ -116,7 +117,7 @@ class Nodes(Strategy):
 
     zero: JsonObject = {"spec": {}, "status": {}}
 
-    def prepare_create(self, call: Call, obj: JsonObject) -> None:
+    def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         obj.setdefault("spec", {})
         obj.setdefault("status", {})
 
@@ -132,7 +133,7 @@ class Claims(Strategy):
         if isinstance(spec, dict):
             spec.setdefault("volumeMode", "Filesystem")
 
-    def prepare_create(self, call: Call, obj: JsonObject) -> None:
+    def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         obj["status"] = {"phase": "Pending"}
 
 
@@ -189,7 +190,7 @@ class Events(Strategy):
             return [invalid(f"{field}.namespace", namespace, "does not match event.namespace")]
         return []
 
-    def convert(self, obj: JsonObject, target: object) -> JsonObject:
+    def convert(self, obj: JsonObject, target: Resource) -> JsonObject:
         from setpoint.apiserver.strategies.events import convert_event
 
-        return convert_event(obj, target.resource.api_version)  # type: ignore[attr-defined]
+        return convert_event(obj, target.api_version)

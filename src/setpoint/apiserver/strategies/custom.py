@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from setpoint.apiserver.storage import Record
@@ -10,24 +11,23 @@ from setpoint.meta import Resource
 from setpoint.patch import FieldSet
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.call import Call
-    from setpoint.apiserver.server import ApiServer
+    from setpoint.apiserver.behaviour import WriteContext
 
 __all__ = ["CustomStrategy"]
 
 
 class CustomStrategy(Strategy):
-    """One version of one custom resource."""
+    """One version of one custom resource. ``gone`` is called after an object was deleted."""
 
     unconditional_update = False
     generation = True
 
-    def __init__(self, server: ApiServer, resource: Resource) -> None:
-        self._server = server
+    def __init__(self, resource: Resource, gone: Callable[[], None]) -> None:
         self._resource = resource
+        self._gone = gone
         self._has_status = "status" in resource.subresources
 
-    def prepare_status_update(self, call: Call, new: JsonObject, old: JsonObject) -> JsonObject:
+    def prepare_status_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> JsonObject:
         # Only the status is taken; of the metadata nothing but the books.
         metadata = dict(old["metadata"])
         metadata.pop("managedFields", None)
@@ -47,8 +47,8 @@ class CustomStrategy(Strategy):
         apart = ("apiVersion", "kind", "metadata", "status") if self._has_status else ("apiVersion", "kind", "metadata")
         return any(new.get(key) != old.get(key) for key in new.keys() | old.keys() if key not in apart)
 
-    def after_delete(self, call: Call, record: Record) -> None:
-        self._server.custom_resources.instance_deleted(call.served)
+    def after_delete(self, call: WriteContext, record: Record) -> None:
+        self._gone()
 
 
 _NOT_STATUS = FieldSet.of(("f:spec",), ("f:metadata",))

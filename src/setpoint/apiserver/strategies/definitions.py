@@ -18,7 +18,7 @@ from setpoint.schema import FieldError, json_equal, structural
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.call import Call
+    from setpoint.apiserver.behaviour import WriteContext
 
 __all__ = ["Definitions"]
 
@@ -47,12 +47,12 @@ class Definitions(Strategy):
             names.setdefault("singular", names["kind"].lower())
             names.setdefault("listKind", f"{names['kind']}List")
 
-    def prepare_create(self, call: Call, obj: JsonObject) -> None:
+    def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         versions = (obj.get("spec") or {}).get("versions") or ()
         stored = [version.get("name", "") for version in versions if version.get("storage")]
         obj["status"] = {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": stored}
 
-    def check_delete(self, call: Call, obj: JsonObject) -> None:
+    def check_delete(self, call: WriteContext, obj: JsonObject) -> None:
         """A definition that is to go stays until its objects are gone."""
         metadata = obj["metadata"]
         if not metadata.get("deletionTimestamp") and _FINALIZER not in (metadata.get("finalizers") or ()):
@@ -69,15 +69,15 @@ class Definitions(Strategy):
             errors += _update_errors(spec, old)
         return errors
 
-    def after_create(self, call: Call, record: Record) -> Record:
-        call.server.custom_resources.created(record)
+    def after_create(self, call: WriteContext, record: Record) -> Record:
+        call.definitions.created(record)
         return record
 
-    def after_update(self, call: Call, record: Record, old: JsonObject) -> Record:
-        return call.server.custom_resources.updated(record, old)
+    def after_update(self, call: WriteContext, record: Record, old: JsonObject) -> Record:
+        return call.definitions.updated(record, old)
 
-    def after_delete(self, call: Call, record: Record) -> None:
-        call.server.custom_resources.deleted(record)
+    def after_delete(self, call: WriteContext, record: Record) -> None:
+        call.definitions.deleted(record)
 
 
 def _name_errors(name: str, spec: JsonObject) -> list[FieldError]:

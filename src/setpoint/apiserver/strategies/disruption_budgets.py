@@ -11,7 +11,7 @@ from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid, not_supported
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.call import Call
+    from setpoint.apiserver.behaviour import WriteContext
 
 __all__ = ["DisruptionBudgets"]
 
@@ -25,7 +25,7 @@ class DisruptionBudgets(Strategy):
     generation = True
     zero: JsonObject = {"spec": {}, "status": dict.fromkeys(_COUNTS, 0)}
 
-    def prepare_create(self, call: Call, obj: JsonObject) -> None:
+    def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         obj.setdefault("spec", {})
         obj["status"] = dict.fromkeys(_COUNTS, 0)
 

@@ -13,7 +13,7 @@ from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.call import Call
+    from setpoint.apiserver.behaviour import WriteContext
 
 __all__ = ["Namespaces"]
 
@@ -33,7 +33,7 @@ class Namespaces(Strategy):
         if name:
             obj["metadata"].setdefault("labels", {})[_NAME_LABEL] = name
 
-    def prepare_create(self, call: Call, obj: JsonObject) -> None:
+    def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         obj["metadata"].setdefault("labels", {})[_NAME_LABEL] = obj["metadata"].get("name", "")
         spec = obj.get("spec")
         finalizers = list((spec or {}).get("finalizers") or [])
@@ -42,13 +42,13 @@ class Namespaces(Strategy):
         obj["spec"] = {**(spec or {}), "finalizers": finalizers}
         obj["status"] = {"phase": "Active"}
 
-    def prepare_update(self, call: Call, new: JsonObject, old: JsonObject) -> None:
-        if call.path.subresource == "finalize":
+    def prepare_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> None:
+        if call.subresource == "finalize":
             return
         new["spec"] = old.get("spec", {})
         new["status"] = old.get("status", {})
 
-    def prepare_status_update(self, call: Call, new: JsonObject, old: JsonObject) -> JsonObject:
+    def prepare_status_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> JsonObject:
         made = super().prepare_status_update(call, new, old)
         made["metadata"].pop("labels", None)
         labels = (new.get("metadata") or {}).get("labels")
@@ -59,7 +59,7 @@ class Namespaces(Strategy):
     def ignored_fields(self, subresource: str) -> FieldSet:
         return FieldSet.of(("f:spec",)) if subresource == "status" else FieldSet()
 
-    def check_delete(self, call: Call, obj: JsonObject) -> None:
+    def check_delete(self, call: WriteContext, obj: JsonObject) -> None:
         name = obj["metadata"]["name"]
         if name in _IMMORTAL:
             raise forbidden(GroupResource("", "namespaces"), name, "this namespace may not be deleted")

@@ -14,8 +14,7 @@ from setpoint.schema import FieldError, copy_json, json_equal
 from setpoint.schema.errors import forbidden, invalid
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.call import Call
-    from setpoint.apiserver.options import DeleteOptions
+    from setpoint.apiserver.behaviour import WriteContext
 
 __all__ = ["Pods"]
 
@@ -34,7 +33,7 @@ class Pods(Strategy):
     def default(self, obj: JsonObject) -> None:
         default_pod_spec(obj.setdefault("spec", {}), pod=True)
 
-    def prepare_create(self, call: Call, obj: JsonObject) -> None:
+    def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         _prioritize(call, obj)
         if (obj["spec"].get("terminationGracePeriodSeconds") or 0) < 0:
             obj["spec"]["terminationGracePeriodSeconds"] = 1
@@ -51,13 +50,15 @@ class Pods(Strategy):
             spec["serviceAccountName"] = spec["serviceAccount"] = "default"
         _tolerate(spec)
 
-    def prepare_status_update(self, call: Call, new: JsonObject, old: JsonObject) -> JsonObject:
+    def prepare_status_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> JsonObject:
         made = super().prepare_status_update(call, new, old)
         if isinstance(made.get("status"), dict):
             made["status"].setdefault("qosClass", (old.get("status") or {}).get("qosClass") or qos_class(old["spec"]))
         return made
 
-    def prepare_subresource_update(self, call: Call, subresource: str, new: JsonObject, old: JsonObject) -> JsonObject:
+    def prepare_subresource_update(
+        self, call: WriteContext, subresource: str, new: JsonObject, old: JsonObject
+    ) -> JsonObject:
         if subresource == "status":
             return self.prepare_status_update(call, new, old)
         made: JsonObject = {**old, "metadata": new["metadata"], "spec": copy_json(old["spec"])}
@@ -109,11 +110,11 @@ class Pods(Strategy):
             errors.append(forbidden("spec", text))
         return errors
 
-    def grace_period(self, obj: JsonObject, options: DeleteOptions) -> int | None:
+    def grace_period(self, obj: JsonObject, wanted: int | None) -> int | None:
         spec, status = obj.get("spec") or {}, obj.get("status") or {}
         seconds: int = 30
-        if options.grace_period_seconds is not None:
-            seconds = options.grace_period_seconds
+        if wanted is not None:
+            seconds = wanted
         elif spec.get("terminationGracePeriodSeconds") is not None:
             seconds = spec["terminationGracePeriodSeconds"]
         if not spec.get("nodeName") or status.get("phase") in _ENDED:
@@ -121,7 +122,7 @@ class Pods(Strategy):
         return 1 if seconds < 0 else seconds
 
 
-def _prioritize(call: Call, obj: JsonObject) -> None:
+def _prioritize(call: WriteContext, obj: JsonObject) -> None:
     """Priority: what a pod's class says, or the class for all pods without. Raises ApiStatusError (403)."""
     spec = obj["spec"]
     name = spec.get("priorityClassName") or ""

@@ -20,7 +20,7 @@ from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.call import Call
+    from setpoint.apiserver.behaviour import WriteContext
 
 __all__ = ["AdmissionPolicies", "PolicyBindings"]
 
@@ -40,16 +40,16 @@ class _Configuration(Strategy):
     def __init__(self, *, mutating: bool) -> None:
         self._mutating = mutating
 
-    def after_create(self, call: Call, record: Record) -> Record:
-        call.server.hooks.refresh(record)
+    def after_create(self, call: WriteContext, record: Record) -> Record:
+        call.configurations.refresh(record)
         return record
 
-    def after_update(self, call: Call, record: Record, old: JsonObject) -> Record:
-        call.server.hooks.refresh(record)
+    def after_update(self, call: WriteContext, record: Record, old: JsonObject) -> Record:
+        call.configurations.refresh(record)
         return record
 
-    def after_delete(self, call: Call, record: Record) -> None:
-        call.server.hooks.refresh()
+    def after_delete(self, call: WriteContext, record: Record) -> None:
+        call.configurations.refresh()
 
 
 class AdmissionPolicies(_Configuration):

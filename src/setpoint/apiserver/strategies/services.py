@@ -17,7 +17,7 @@ from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, invalid, not_supported, required
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.call import Call
+    from setpoint.apiserver.behaviour import WriteContext
 
 __all__ = ["Services"]
 
@@ -74,11 +74,11 @@ class Services(Strategy):
         if kind == "LoadBalancer":
             spec.setdefault("allocateLoadBalancerNodePorts", True)
 
-    def prepare_create(self, call: Call, obj: JsonObject) -> None:
+    def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         obj["status"] = {"loadBalancer": {}}
         _allocate(call, obj, {})
 
-    def prepare_update(self, call: Call, new: JsonObject, old: JsonObject) -> None:
+    def prepare_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> None:
         spec, before = new["spec"], old.get("spec") or {}
         if spec["type"] != "ExternalName" and before.get("type") != "ExternalName":
             for name in _ALLOCATED:
@@ -143,7 +143,7 @@ def _port_errors(spec: JsonObject) -> list[FieldError]:
     return errors
 
 
-def _allocate(call: Call, obj: JsonObject, before: JsonObject) -> None:
+def _allocate(call: WriteContext, obj: JsonObject, before: JsonObject) -> None:
     """Gives the service the address and the node ports that it is to have and has not; ``before`` is the old spec.
 
     Raises ApiStatusError: 422 for an address that another service has.

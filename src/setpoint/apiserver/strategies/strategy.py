@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from setpoint.apiserver.behaviour import NameRule, WriteContext
 from setpoint.apiserver.storage import Record
+from setpoint.meta import Resource
 from setpoint.meta.names import dns1123_subdomain
 from setpoint.patch import FieldSet
 from setpoint.schema import FieldError
 
-if TYPE_CHECKING:
-    from setpoint.apiserver.call import Call
-    from setpoint.apiserver.options import DeleteOptions
-    from setpoint.apiserver.registry import Served
-
-__all__ = ["STATUS_FIELDS", "JsonObject", "NameRule", "Strategy"]
+__all__ = ["JsonObject", "Strategy"]
 
 JsonObject = dict[str, Any]
-NameRule = Callable[[str], list[str]]
-
-STATUS_FIELDS = FieldSet.of(("f:status",))
 _NOTHING = FieldSet()
 _NOT_STATUS = FieldSet.of(("f:spec",), ("f:metadata", "f:labels"), ("f:metadata", "f:ownerReferences"))
 
@@ -53,20 +46,22 @@ class Strategy:
     def default(self, obj: JsonObject) -> None:
         """Sets what was left out."""
 
-    def prepare_create(self, call: Call, obj: JsonObject) -> None:
+    def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         """Before validation. The status, where it is a subresource, is dropped already."""
 
     def admit(self, obj: JsonObject, old: JsonObject | None) -> None:
         """What the built-in admission plugins set; nobody owns it. ``old`` is None on creation."""
 
-    def prepare_update(self, call: Call, new: JsonObject, old: JsonObject) -> None:
+    def prepare_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> None:
         """Before validation. The status, where it is a subresource, is the old one already."""
 
-    def prepare_subresource_update(self, call: Call, subresource: str, new: JsonObject, old: JsonObject) -> JsonObject:
+    def prepare_subresource_update(
+        self, call: WriteContext, subresource: str, new: JsonObject, old: JsonObject
+    ) -> JsonObject:
         """What an update of ``/status`` or its like makes of ``old``; ``new`` is what was sent."""
         return self.prepare_status_update(call, new, old)
 
-    def prepare_status_update(self, call: Call, new: JsonObject, old: JsonObject) -> JsonObject:
+    def prepare_status_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> JsonObject:
         """As `prepare_subresource_update`, for the status."""
         metadata = dict(new.get("metadata") or {})
         for name in ("labels", "ownerReferences"):
@@ -99,11 +94,12 @@ class Strategy:
             if key not in ("apiVersion", "kind", "metadata", "status")
         )
 
-    def grace_period(self, obj: JsonObject, options: DeleteOptions) -> int | None:
-        """Seconds that a deletion leaves the object, or None for resources that are deleted at once."""
+    def grace_period(self, obj: JsonObject, wanted: int | None) -> int | None:
+        """Seconds that a deletion leaves the object, or None for resources that are deleted at once; ``wanted``: what
+        the request says."""
         return None
 
-    def check_delete(self, call: Call, obj: JsonObject) -> None:
+    def check_delete(self, call: WriteContext, obj: JsonObject) -> None:
         """May refuse a deletion by raising ApiStatusError."""
 
     def keeps(self, obj: JsonObject) -> bool:
@@ -114,16 +110,16 @@ class Strategy:
         """What requests to the main resource or a subresource can't set and so don't own."""
         return _NOT_STATUS if subresource == "status" else _NOTHING
 
-    def convert(self, obj: JsonObject, target: Served) -> JsonObject:
+    def convert(self, obj: JsonObject, target: Resource) -> JsonObject:
         """``obj`` in the version that ``target`` is; may be changed in place."""
-        obj["apiVersion"] = target.resource.api_version
+        obj["apiVersion"] = target.api_version
         return obj
 
-    def after_create(self, call: Call, record: Record) -> Record:
+    def after_create(self, call: WriteContext, record: Record) -> Record:
         """Right after the object was stored; gives what the answer shows."""
         return record
 
-    def after_update(self, call: Call, record: Record, old: JsonObject) -> Record:
+    def after_update(self, call: WriteContext, record: Record, old: JsonObject) -> Record:
         return record
 
-    def after_delete(self, call: Call, record: Record) -> None: ...
+    def after_delete(self, call: WriteContext, record: Record) -> None: ...

@@ -18,7 +18,7 @@ from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, invalid, not_supported, required
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.call import Call
+    from setpoint.apiserver.behaviour import WriteContext
 
 __all__ = [
     "WebhookConfigurations",
@@ -65,16 +65,16 @@ class WebhookConfigurations(Strategy):
             seen.add(name)
         return errors
 
-    def after_create(self, call: Call, record: Record) -> Record:
-        call.server.hooks.refresh(record)
+    def after_create(self, call: WriteContext, record: Record) -> Record:
+        call.configurations.refresh(record)
         return record
 
-    def after_update(self, call: Call, record: Record, old: JsonObject) -> Record:
-        call.server.hooks.refresh(record)
+    def after_update(self, call: WriteContext, record: Record, old: JsonObject) -> Record:
+        call.configurations.refresh(record)
         return record
 
-    def after_delete(self, call: Call, record: Record) -> None:
-        call.server.hooks.refresh()
+    def after_delete(self, call: WriteContext, record: Record) -> None:
+        call.configurations.refresh()
 
 
 def default_client_config(config: Any) -> None:

@@ -1,0 +1,181 @@
+"""How resources differ, as the handlers of requests see it; `setpoint.apiserver.strategies` says how each one does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from random import Random
+from typing import Any, Protocol
+
+from setpoint.apiserver.http_types import UserInfo
+from setpoint.apiserver.storage import Record, Storage
+from setpoint.meta import Resource
+from setpoint.patch import FieldSet
+from setpoint.schema import FieldError
+
+__all__ = ["AdmissionConfigurations", "Behaviour", "Definitions", "JsonObject", "NameRule", "WriteContext"]
+
+JsonObject = dict[str, Any]
+NameRule = Callable[[str], list[str]]
+"""What is wrong with a name; empty if nothing is."""
+
+
+class Definitions(Protocol):
+    """CustomResourceDefinitions, which are followed as they are written."""
+
+    def created(self, record: Record) -> Record:
+        """After a CRD was stored for the first time; returns what is stored then."""
+        ...
+
+    def updated(self, record: Record, old: JsonObject) -> Record:
+        """After a CRD was changed, or marked as being deleted; returns what is stored then."""
+        ...
+
+    def deleted(self, record: Record) -> None:
+        """After a CRD is gone."""
+        ...
+
+
+class AdmissionConfigurations(Protocol):
+    """Configurations of admission webhooks and policies, which are followed as they are written."""
+
+    def refresh(self, written: Record | None = None) -> None:
+        """Reads them all again. Raises what is wrong with the one that was just ``written``."""
+        ...
+
+
+class WriteContext(Protocol):
+    """What a behaviour may know of the request that writes an object, and of the server."""
+
+    @property
+    def storage(self) -> Storage: ...
+    @property
+    def user(self) -> UserInfo: ...
+    @property
+    def subresource(self) -> str:
+        """The one that the request is sent to; empty if it is the object itself."""
+        ...
+
+    @property
+    def random(self) -> Random: ...
+    @property
+    def definitions(self) -> Definitions: ...
+    @property
+    def configurations(self) -> AdmissionConfigurations: ...
+    def now(self) -> datetime: ...
+    def timestamp(self) -> str:
+        """Now, as Kubernetes writes it."""
+        ...
+
+
+class Behaviour(Protocol):
+    """One resource's own rules; upstream's ``rest.RESTCreateStrategy`` and its like.
+
+    Objects are plain JSON values of the served version. Methods that get an object to change may change it in place;
+    ``old`` is never to be changed.
+    """
+
+    @property
+    def name_rule(self) -> NameRule: ...
+    @property
+    def create_on_update(self) -> bool:
+        """Whether a PUT of an object that does not exist creates it."""
+        ...
+
+    @property
+    def unconditional_update(self) -> bool:
+        """Whether an update may come without resourceVersion."""
+        ...
+
+    @property
+    def generation(self) -> bool:
+        """Whether ``metadata.generation`` counts changes of what is wanted."""
+        ...
+
+    @property
+    def collectable(self) -> bool:
+        """Whether dependents of an object may be orphaned or awaited when it is deleted."""
+        ...
+
+    @property
+    def propagation(self) -> str:
+        """What becomes of dependents when a deletion says nothing about them."""
+        ...
+
+    @property
+    def propagation_warning(self) -> str:
+        """The warning for a client that leaves it at that."""
+        ...
+
+    @property
+    def returns_deleted(self) -> bool:
+        """Whether a deletion answers with the object even when it is gone."""
+        ...
+
+    @property
+    def zero(self) -> JsonObject:
+        """What every object has on the server whatever was sent; no manager owns it."""
+        ...
+
+    def default(self, obj: JsonObject) -> None:
+        """Sets what was left out."""
+        ...
+
+    def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
+        """Before validation. The status, where it is a subresource, is dropped already."""
+        ...
+
+    def admit(self, obj: JsonObject, old: JsonObject | None) -> None:
+        """What the built-in admission plugins set; no manager owns it. ``old`` is None on creation."""
+        ...
+
+    def prepare_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> None:
+        """Before validation. The status, where it is a subresource, is the old one already."""
+        ...
+
+    def prepare_subresource_update(
+        self, call: WriteContext, subresource: str, new: JsonObject, old: JsonObject
+    ) -> JsonObject:
+        """What an update of ``/status`` or its like makes of ``old``; ``new`` is what was sent."""
+        ...
+
+    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
+        """Everything wrong with the object beyond its schema; ``old`` is None on creation."""
+        ...
+
+    def validate_subresource(self, subresource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
+        """Of an update of ``/status`` and its like."""
+        ...
+
+    def warnings(self, obj: JsonObject, old: JsonObject | None) -> list[str]: ...
+    def wants_something_else(self, new: JsonObject, old: JsonObject) -> bool:
+        """Whether the generation goes up."""
+        ...
+
+    def grace_period(self, obj: JsonObject, wanted: int | None) -> int | None:
+        """Seconds that a deletion leaves the object, or None for resources that are deleted at once; ``wanted``: what
+        the request says."""
+        ...
+
+    def check_delete(self, call: WriteContext, obj: JsonObject) -> None:
+        """May refuse a deletion by raising ApiStatusError."""
+        ...
+
+    def keeps(self, obj: JsonObject) -> bool:
+        """Whether an object that is being deleted must stay although it has no finalizers in its metadata."""
+        ...
+
+    def ignored_fields(self, subresource: str) -> FieldSet:
+        """What requests to the main resource or a subresource can't set and so don't own."""
+        ...
+
+    def convert(self, obj: JsonObject, target: Resource) -> JsonObject:
+        """``obj`` in the version that ``target`` is; may be changed in place."""
+        ...
+
+    def after_create(self, call: WriteContext, record: Record) -> Record:
+        """Right after the object was stored; returns what the answer shows."""
+        ...
+
+    def after_update(self, call: WriteContext, record: Record, old: JsonObject) -> Record: ...
+    def after_delete(self, call: WriteContext, record: Record) -> None: ...
