@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
+import pytest
 from tests.programs import program
 
 PROGRAM = """
@@ -41,6 +42,48 @@ async def work():
 running.run("program", work())
 """
 
+IN_A_THREAD = """
+import asyncio, sys, threading
+import setpoint as sp
+from setpoint.apps import running
+from setpoint.cluster.embedded import EmbeddedCluster
+from setpoint.models.core_v1 import Namespace
+
+running.LEFT = 0.2
+
+def hang(key):
+    print("began", key, flush=True)
+    threading.Event().wait()
+
+def plain(obj: Namespace, ctx: sp.SyncContext) -> None:
+    hang(ctx.key)
+
+async def elsewhere(obj: Namespace, ctx: sp.Context) -> None:
+    await asyncio.to_thread(hang, ctx.key)
+
+async def work():
+    function = {"plain": plain, "elsewhere": elsewhere}[sys.argv[1]]
+    controller = sp.Controller(Namespace, function, name="hangs", workers=1)
+    async with EmbeddedCluster() as cluster:
+        await sp.Manager(cluster.client, controllers=[controller], shutdown_timeout=0.1).run()
+
+running.run("program", work())
+"""
+
+FOR_EVER = """
+from setpoint.manager.logging import configure
+
+configure("text", "WARNING")
+running.LEFT = 1e6
+threads_left = running._threads_left
+
+def leaving(*words):
+    print("leaving", flush=True)
+    return threads_left(*words)
+
+running._threads_left = leaving
+"""
+
 
 async def test_the_first_ctrl_c_says_at_once_who_is_waited_for_and_the_second_ends_it(tmp_path: Path) -> None:
     (tmp_path / "waits.py").write_text(PROGRAM)
@@ -63,3 +106,27 @@ async def test_a_task_that_never_ends_does_not_keep_a_program_from_ending(tmp_pa
         assert "program: ends although these do not:" in running.err
         assert any("the stubborn one" in line for line in running.err)
         assert any("in stubborn" in line for line in running.err)
+
+
+@pytest.mark.parametrize("where", ["plain", "elsewhere"])
+async def test_a_function_that_never_returns_from_its_thread_does_not_keep_a_program_from_ending(
+    tmp_path: Path, where: str
+) -> None:
+    (tmp_path / "hangs.py").write_text(IN_A_THREAD)
+    async with program(tmp_path / "hangs.py", where, home=tmp_path) as running:
+        await running.until(lambda p: any(line.startswith("began ") for line in p.out), "a reconcile")
+        (key,) = [line.removeprefix("began ") for line in running.out if line.startswith("began ")]
+        assert await running.signalled(signal.SIGINT) == 1, running.printed()
+        said = running.err[running.err.index("program: ends although these do not:") :]
+        assert (f"  hangs {key}" in said) == (where == "plain"), "a pool's thread is called after its key"
+        assert any("in hang" in line for line in said)
+
+
+async def test_a_second_ctrl_c_ends_a_program_that_waits_for_a_thread(tmp_path: Path) -> None:
+    (tmp_path / "hangs.py").write_text(IN_A_THREAD.replace("running.LEFT = 0.2", FOR_EVER))
+    async with program(tmp_path / "hangs.py", "plain", home=tmp_path) as running:
+        await running.until(lambda p: any(line.startswith("began ") for line in p.out), "a reconcile")
+        running.process.send_signal(signal.SIGINT)
+        await running.until(lambda p: "leaving" in p.out, "the end of its grace")
+        assert any("hangs " in line and "the rest was cancelled" in line for line in running.err), running.printed()
+        assert await running.signalled(signal.SIGINT) == 1, running.printed()

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final
 
 from setpoint.apps.failures import reported
-from setpoint.concurrency import end, told_of
+from setpoint.concurrency import end, stack_of_thread, told_of
 from setpoint.manager import stopping_on_signals
 
 LEFT: Final = 5.0
-"""Seconds that tasks which nobody waits for any more have for their end."""
+"""Seconds that tasks and threads which nobody waits for any more have for their end."""
 
 
 def run(program: str, work: Coroutine[Any, Any, None], *, waits_for: Callable[[], Sequence[str]] | None = None) -> None:
     """Runs ``work`` to its end; failures that a user can mend become one line (`setpoint.apps.failures`).
 
     The first SIGINT or SIGTERM cancels ``work``, which then cleans up and ends the process with status 0; where that
-    may take a while, it says what it ``waits_for``. The second ends it at once with status 1. Tasks that ``work`` has
-    left behind and that don't end are named, and end with the process.
+    may take a while, it says what it ``waits_for``. The second ends it at once with status 1. Tasks and threads that
+    ``work`` has left behind and that don't end are named, and end with the process, whose status is 1 then.
     """
     with asyncio.Runner() as runner:
         try:
@@ -50,14 +53,45 @@ async def _until_signalled(work: Coroutine[Any, Any, None], waits_for: Callable[
 
 
 def _leave(program: str, runner: asyncio.Runner) -> None:
-    """Ends the process where asyncio would wait for ever: for tasks that swallow every cancellation."""
-    tasks = asyncio.all_tasks(runner.get_loop())
-    if not tasks or not (left := runner.run(end(tasks, within=LEFT))):
+    """Ends the process where Python would wait for ever: for tasks that swallow every cancellation, and for threads,
+    which can't be cancelled at all."""
+    before = signal.signal(signal.SIGINT, lambda *_: os._exit(1))  # a second Ctrl-C may as well come now
+    loop = runner.get_loop()
+    deadline = loop.time() + LEFT
+    tasks = asyncio.all_tasks(loop)
+    told = [told_of(task) for task in (runner.run(end(tasks, within=LEFT)) if tasks else ())]
+    if not told:
+        told = _threads_left(runner, deadline)
+    signal.signal(signal.SIGINT, before)
+    if not told:
         return
     problem = sys.exception()
     if problem is not None and not isinstance(problem, SystemExit):
         traceback.print_exception(problem)
-    told = "\n".join(told_of(task) for task in left)
-    print(f"{program}: ends although these do not:\n{told}", file=sys.stderr, flush=True)  # noqa: T201
+    lines = "\n".join(told)
+    print(f"{program}: ends although these do not:\n{lines}", file=sys.stderr, flush=True)  # noqa: T201
     sys.stdout.flush()
+    logging.shutdown()
     os._exit(1)
+
+
+def _threads_left(runner: asyncio.Runner, deadline: float) -> list[str]:
+    """The threads that run on at the loop's time ``deadline``, of those that Python waits for, with their stacks."""
+    loop = runner.get_loop()
+
+    async def idle_ones_end() -> None:
+        # Not cancelled when it is late: what it does then is to block the loop.
+        ending = asyncio.ensure_future(loop.shutdown_default_executor())
+        await asyncio.wait((ending,), timeout=max(deadline - loop.time(), 0.0))
+
+    threads = [each for each in threading.enumerate() if not each.daemon and each is not threading.main_thread()]
+    if not threads:
+        return []
+    runner.run(idle_ones_end())
+    told = []
+    for thread in threads:
+        thread.join(max(deadline - loop.time(), 0.0))
+        if thread.is_alive():
+            stack = stack_of_thread(thread.ident) if thread.ident is not None else []
+            told.append("\n".join((f"  {thread.name}", *(f"    {line}" for line in stack))))
+    return told

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from contextvars import copy_context
-from threading import get_ident
+from threading import current_thread, get_ident
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from setpoint.client import Conflict, Invalid, NotFound, PatchType
@@ -163,7 +163,7 @@ class Reconciler(Generic[K]):
             return cast("Callable[[K, Context], Any]", function)
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self._controller.workers, thread_name_prefix=self._controller.name)
-        pool = self._pool
+        pool, name = self._pool, self._run.name
 
         async def in_thread(obj: K, context: Context) -> Any:
             # A thread can't be cancelled: that of an attempt which took too long has to end before the key's next.
@@ -176,8 +176,13 @@ class Reconciler(Generic[K]):
             def call(run: Callable[..., Any]) -> Any:
                 nonlocal begun
                 begun = True  # in this order, and in the other below: at least one of the two sides sees the other
+                thread = current_thread()
                 self.threads[context.key] = get_ident()
-                return None if given_up else run(function, obj, blocking)
+                before, thread.name = thread.name, f"{name} {context.key}"
+                try:
+                    return None if given_up else run(function, obj, blocking)
+                finally:
+                    thread.name = before
 
             running = self._in_threads[context.key] = loop.run_in_executor(pool, call, copy_context().run)
             running.add_done_callback(lambda _: self._left_thread(context.key))

@@ -56,6 +56,8 @@ class Group:
         self._waiting: list[tuple[Runnable, bool]] = []
         self._tasks: dict[asyncio.Task[None], Runnable] = {}
         self._let_go: set[asyncio.Task[None]] = set()
+        self.late: list[str] = []
+        """What `stop` cancelled because it had not ended in time: keys under way, other runnables by their names."""
         self.hanging: list[str] = []
         """What did not end although it was cancelled."""
         self._started = False
@@ -101,6 +103,7 @@ class Group:
             if tasks:
                 timeout = None if deadline is None else max(deadline - loop.time(), 0.0)
                 _, late = await asyncio.wait(tasks, timeout=timeout)
+                self.late = [name for task in late for name in _names(self._tasks[task])]
         finally:
             await self.cancel(within=within)
         return not late
@@ -149,6 +152,12 @@ def tell_of_hanging(runnable: Runnable, task: asyncio.Task[Any], within: float) 
         logger.error("does not end although it was cancelled %g s ago; it is at\n%s", within, where,
                      extra={"fields": {"what": name}})  # fmt: skip
     return list(found)
+
+
+def _names(runnable: Runnable) -> list[str]:
+    """The keys that it is working on, else its own name."""
+    keys = [f"{runnable.name} {each.key}" for each in runnable.under_way()] if isinstance(runnable, Busy) else []
+    return keys or [_name(runnable)]
 
 
 def _name(runnable: Runnable) -> str:

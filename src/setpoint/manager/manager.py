@@ -374,7 +374,8 @@ class Manager:
             for group_left in self._groups.values():
                 await group_left.cancel()
             if not clean:
-                self.log.warning("not everything ended in time; the rest was cancelled")
+                late = ", ".join(name for each in self._groups.values() for name in each.late)
+                self.log.warning("not everything ended in time; the rest was cancelled", extra={"what": late})
 
     async def _stop_leading(self, deadline: float | None) -> bool:
         """Lets the leader's work end, at most for as long as this process leads."""
