@@ -18,7 +18,7 @@ import setpoint as sp
 from setpoint.apiserver import ApiServer, HttpFront
 from setpoint.client import Client, InProcessTransport
 from setpoint.crd import Versions, crd_for
-from setpoint.models.core_v1 import Container, Pod, PodSpec, PodTemplateSpec
+from setpoint.models.core_v1 import Container, Pod, PodSpec, PodTemplateSpec, Secret
 from setpoint.testing import cluster, virtual_time
 from setpoint.webhook import Admission, Review, ServiceTarget, configurations
 
@@ -45,6 +45,14 @@ async def kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIt
         (tmp_path / "config").write_text(json.dumps(front.kubeconfig()))
         monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
         yield
+
+
+class DatabaseSpec(sp.Model):
+    password_secret: str = ""
+
+
+class Database(sp.CustomResource, group="db.example.com", version="v1"):
+    spec: DatabaseSpec = DatabaseSpec()
 
 
 def pod_spec() -> PodSpec:
@@ -79,6 +87,26 @@ async def test_the_loop_of_the_concepts_converges() -> None:
         await world.settle()
         assert len(await world.list(Pod)) == 2
         assert (await world.get(kind, "a")).status.ready == 2
+
+
+@virtual_time
+async def test_the_databases_of_the_concepts_follow_their_secrets() -> None:
+    seen: list[str] = []
+
+    async def reconcile(database: Database, ctx: sp.Context) -> None:
+        seen.append(database.name)
+
+    names: dict[str, Any] = {"Database": Database, "Secret": Secret, "sp": sp, "reconcile": reconcile}
+    (source,) = [each for each in examples("docs/concepts.md") if ".index(" in each]
+    await run(source, names)
+    async with cluster(names["controller"], control_plane=False) as world:
+        for name in ("a", "b"):
+            await world.create(Database.named(name, "default", spec=DatabaseSpec(password_secret=name)))
+        await world.settle()
+        seen.clear()
+        await world.create(Secret.named("b", "default"))
+        await world.settle()
+        assert seen == ["b"]
 
 
 @virtual_time

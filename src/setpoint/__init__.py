@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from setpoint.cli.program import main as main
     from setpoint.client import ApiError as ApiError
     from setpoint.client import Client as Client
+    from setpoint.controller import Caches as Caches
     from setpoint.controller import Context as Context
     from setpoint.controller import Controller as Controller
     from setpoint.controller import Outcome as Outcome
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Admission": "webhook",
     "ApiError": "client",
+    "Caches": "controller",
     "Client": "client",
     "Column": "crd",
     "Condition": "meta",
@@ -89,6 +91,7 @@ _HOMES = {
 __all__ = [
     "Admission",
     "ApiError",
+    "Caches",
     "Client",
     "Column",
     "Condition",

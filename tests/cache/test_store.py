@@ -282,30 +282,51 @@ def test_a_value_keeps_its_other_objects_when_one_goes() -> None:
     assert store.index_values("owner") == []
 
 
-def test_another_index_of_the_same_name_is_refused_and_the_same_is_not() -> None:
+def test_an_index_of_another_function_has_another_name_and_the_same_is_there_once() -> None:
+    store = make_store()
+    put(store, pod("a", version=1))
+    assert store.add_index("words", words) == store.add_index("words", words) == "words"
+    other = store.add_index("words", lambda head: [head.name])
+    assert store.index_values(other) == ["a"]
+    assert store.index_values("words") == []
+    store.remove("default/a")
+
     store = make_store()
     store.add_index("words", words)
-    store.add_index("words", words)
-    with pytest.raises(ValueError, match="words"):
-        store.add_index("words", lambda head: [head.name])
     with pytest.raises(KeyError, match="no index 'nothing'; there are: owner, words"):
         lister(store).list(index=("nothing", "x"))
 
 
-def test_an_index_function_that_fails_when_added_adds_nothing_and_later_leaves_one_object_out(
-    caplog: pytest.LogCaptureFixture,
+@pytest.mark.parametrize("late", [False, True], ids=["before the objects", "after them"])
+def test_an_object_for_which_an_index_function_fails_is_reported_and_left_out_of_that_index(
+    late: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = make_store()
-    put(store, pod("a", version=1))
-    with pytest.raises(ZeroDivisionError):
-        store.add_index("bad", lambda head: [str(1 / 0)])
-    assert "default/a" in store
-    store.add_index("fussy", lambda head: [str(int(head.name[1:]))] if head.name != "a" else [])
+    if not late:
+        store.add_index("fussy", lambda head: [str(int(head.name[1:]))])
     put(store, pod("p1", version=2))
     put(store, pod("oops", version=3))
+    if late:
+        store.add_index("fussy", lambda head: [str(int(head.name[1:]))])
     assert store.index_values("fussy") == ["1"]
-    assert "oops" in caplog.text
+    assert "failed for default/oops" in caplog.text
     assert "default/oops" in store
+
+
+@pytest.mark.parametrize(
+    ("answer", "values"),
+    [("one", ["one"]), (None, []), ((), []), (["b", "a", "b"], ["a", "b"]), ({"k": 1}, ["k"]), ([1], []), (7, [])],
+)
+def test_an_index_function_answers_with_one_string_or_many_or_none(
+    answer: Any, values: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    store = make_store()
+    store.add_index("x", lambda head: answer)
+    put(store, pod("p", version=1))
+    assert store.index_values("x") == values
+    assert ("TypeError" in caplog.text) is (answer in ([1], 7))
+    store.remove("default/p")
+    assert store.index_values("x") == []
 
 
 def test_label_selectors_are_answered_from_an_index_that_follows() -> None:

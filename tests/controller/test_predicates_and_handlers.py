@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from setpoint.cache import Head
-from setpoint.controller import handlers
+from setpoint.controller import Caches, handlers
 from setpoint.controller import predicates as p
 from setpoint.meta import ObjectKey, OwnerReference, SelectorError, resource_of
 from setpoint.models.apps_v1 import Deployment, ReplicaSet
@@ -151,7 +151,8 @@ def test_mapping_functions_see_both_heads_and_each_key_counts_once() -> None:
         seen.append(found.resource_version)
         return ["default/x", ObjectKey(f"default/{found.labels.get('user', 'x')}")]
 
-    handler = handlers.mapped(users_of)
+    no_client: Any = None
+    handler: Any = handlers.mapped(users_of, Caches({}, "test", no_client, ""), "a test")
     assert keys(handler, head(labels={"user": "y"}), head(resource_version="2")) == ["default/x", "default/y"]
     assert seen == ["1", "2"]
     assert all(isinstance(key, ObjectKey) for key in handler(None, head()))

@@ -7,8 +7,9 @@ from typing import Any
 
 from setpoint.meta.head import Head
 
-IndexFunction = Callable[[Any], Iterable[str]]
-"""From a `Head` (or an instance of the declared projection) to the index values of that object, any number of them."""
+IndexFunction = Callable[[Any], Iterable[str] | str | None]
+"""From a `Head` (or an instance of the declared projection) to the index values of that object: one as a string, or any
+number of them; None is none."""
 
 _FEW = 8
 
@@ -20,14 +21,15 @@ class Index:
     takes half of what a set does.
 
     ``function`` must depend on its argument alone. With a ``projection`` the function gets an instance of that class,
-    decoded from the object; without, its `Head`.
+    decoded from the object; without, its `Head`. ``values_of`` is the function with its answer as a tuple.
     """
 
-    __slots__ = ("_postings", "function", "projection")
+    __slots__ = ("_postings", "function", "projection", "values_of")
 
     def __init__(self, function: IndexFunction, projection: type[Any] | None = None) -> None:
         self.function = function
         self.projection = projection
+        self.values_of = answers(function)
         self._postings: dict[str, str | tuple[str, ...] | dict[str, None]] = {}
 
     def add(self, value: str, key: str) -> None:
@@ -74,10 +76,30 @@ class Index:
         return len(self._postings)
 
 
-def by_owner(head: Head) -> Iterable[str]:
+def answers(function: IndexFunction) -> Callable[[Any], tuple[str, ...]]:
+    """``function`` with its answer as a tuple of strings. It raises a TypeError for an answer of another type."""
+    if function is by_owner:
+        return by_owner
+
+    def values_of(argument: Any) -> tuple[str, ...]:
+        found = function(argument)
+        if found is None:
+            return ()
+        if isinstance(found, str):  # which is iterable, too: its letters are never meant
+            return (found,)
+        values = tuple(found)
+        for value in values:
+            if not isinstance(value, str):
+                raise TypeError(f"an index function returns strings, not {value!r}")
+        return values
+
+    return values_of
+
+
+def by_owner(head: Head) -> tuple[str, ...]:
     """The uids of the owners."""
     references = head.owner_references
-    return [owner.uid for owner in references] if references else ()
+    return tuple([owner.uid for owner in references]) if references else ()
 
 
 def by_label(label: str) -> IndexFunction:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from setpoint.cache.index import Index, IndexFunction, by_label, by_owner
+from setpoint.cache.names import name_of
 from setpoint.cache.record import Record
-from setpoint.meta import DecodeError, Selector, decode
+from setpoint.meta import Selector, decode
 from setpoint.meta.head import Head
 
 logger = logging.getLogger("setpoint.cache")
@@ -26,7 +27,8 @@ _LABEL_INDEXES = 32
 class Indexes:
     """The named indexes of a store, and those of labels, which come when they are first asked for.
 
-    ``read`` gives head and document of a record. A function that fails for an object leaves it out of its index.
+    ``read`` gives head and document of a record. An object for which a function fails is logged, and left out of that
+    index.
     """
 
     __slots__ = ("_all", "_labels", "_named", "_read", "epoch")
@@ -69,21 +71,23 @@ class Indexes:
 
     def add(
         self, name: str, function: IndexFunction, projection: type[Any] | None, records: Mapping[str, Record]
-    ) -> None:
+    ) -> str:
         """See `Store.add_index`."""
-        known = self._named.get(name)
-        if known is not None:
-            if known.function is function and known.projection is projection:
-                return
-            raise ValueError(f"there is another index {name!r} already")
+        number, free = 1, name
+        while (known := self._named.get(free)) is not None:
+            if known.function == function and known.projection is projection:
+                return free
+            number += 1
+            free = f"{name}#{number}"
         index = Index(function, projection)
-        self._build(index, records, strict=True)
-        self._named[name] = index
+        self._build(index, records)
+        self._named[free] = index
         self._all = (*self._named.values(), *self._labels.values())
+        return free
 
-    def _build(self, index: Index, records: Mapping[str, Record], *, strict: bool = False) -> None:
+    def _build(self, index: Index, records: Mapping[str, Record]) -> None:
         for key, record in records.items():
-            for value in self._values(index, *self._read(record), strict=strict):
+            for value in self._values(index, *self._read(record)):
                 index.add(value, key)
         # What records know of their index values is out of date now: the next change of each looks at the old state.
         self.epoch += 1
@@ -124,15 +128,9 @@ class Indexes:
                 for value in new_values:
                     index.add(value, key)
 
-    def _values(self, index: Index, head: Head, document: bytes, *, strict: bool = False) -> tuple[str, ...]:
+    def _values(self, index: Index, head: Head, document: bytes) -> tuple[str, ...]:
         try:
-            if index.projection is None:
-                found = index.function(head)
-                return tuple(found) if found else ()
-            return tuple(index.function(decode(index.projection, document)))
-        except Exception as problem:
-            # Whoever puts something unreadable into a cluster must not keep programs from starting.
-            if strict and not isinstance(problem, DecodeError):
-                raise
-            logger.exception("index function %r failed for %s: it is not indexed", index.function, head.key)
+            return index.values_of(head if index.projection is None else decode(index.projection, document))
+        except Exception:  # one object that a function can't read must not end the watch of all
+            logger.exception("index function %s failed for %s: it is not indexed", name_of(index.function), head.key)
             return ()

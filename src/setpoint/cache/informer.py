@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 from setpoint.cache.barriers import Barrier
 from setpoint.cache.errors import InformerStopped
 from setpoint.cache.index import IndexFunction
+from setpoint.cache.indexes import OWNER
 from setpoint.cache.lister import Lister
 from setpoint.cache.record import version_number
 from setpoint.cache.registration import HandlerRegistration, OnAdd, OnChange, OnDelete, OnUpdate
@@ -44,7 +45,8 @@ class Informer(Generic[K]):
         self._release = release
         self._registrations: list[HandlerRegistration] = []
         self._closed = False
-        self._lister = Lister(shared.store, kind, shared.scope.resource)
+        self._indexes: dict[str, str] = {}
+        self._lister = Lister(shared.store, kind, shared.scope.resource, indexes=self._indexes)
 
     @property
     def resource(self) -> Resource:
@@ -140,15 +142,23 @@ class Informer(Generic[K]):
     def add_index(self, name: str, function: IndexFunction, *, projection: type[Any] | None = None) -> None:
         """Index objects by what ``function`` gives for their `Head`, or for their ``projection``; at any time.
 
-        Adding the same again does nothing. Look up with ``lister.list(index=(name, value))``.
+        Adding the same again does nothing. Look up with ``lister.list(index=(name, value))``. Another handle may give
+        the same name to another function: each finds its own. An object for which the function raises is logged, and
+        left out of the index.
 
         Raises:
-            ValueError: another index has that name.
+            ValueError: another index of this handle has that name.
             InformerStopped: this handle or its factory has been closed.
         """
         if self.is_stopped:
             raise InformerStopped(f"the informer of {self.resource} has been stopped")
-        self._shared.store.add_index(name, function, projection=projection)
+        store = self._shared.store
+        if name in self._indexes or name == OWNER:
+            known = store.index(self._indexes.get(name, name))
+            if known.function != function or known.projection is not projection:
+                raise ValueError(f"there is another index {name!r} already")
+            return
+        self._indexes[name] = store.add_index(name, function, projection=projection)
 
     def snapshot(self) -> Snapshot:
         """The store as it is now; read it with `lister_of`. Close it when done."""
@@ -156,7 +166,7 @@ class Informer(Generic[K]):
 
     def lister_of(self, snapshot: Snapshot) -> Lister[K]:
         """Typed reads of a snapshot."""
-        return Lister(snapshot, self._kind, self.resource)
+        return Lister(snapshot, self._kind, self.resource, indexes=self._indexes)
 
     def has_observed(self, key: str, resource_version: str = "", *, uid: str = "", deleted: bool = False) -> bool:
         """Whether this cache has seen a write by now; see `InformerFactory.observed`."""

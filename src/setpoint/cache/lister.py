@@ -19,6 +19,7 @@ P = TypeVar("P")
 logger = logging.getLogger("setpoint.cache")
 
 _MOST_TOLD = 1000
+_AS_THEY_ARE: Mapping[str, str] = {}
 AnySelector = str | Mapping[str, str] | LabelSelector | Selector | None
 
 
@@ -54,10 +55,13 @@ class Lister(Generic[K]):
     looked up, not searched. ``as_`` names a smaller struct to decode into; what it leaves out is not decoded.
     """
 
-    __slots__ = ("_kind", "_readable", "_resource", "_told")
+    __slots__ = ("_indexes", "_kind", "_readable", "_resource", "_told")
 
-    def __init__(self, readable: Readable, kind: type[K], resource: Resource) -> None:
+    def __init__(
+        self, readable: Readable, kind: type[K], resource: Resource, *, indexes: Mapping[str, str] = _AS_THEY_ARE
+    ) -> None:
         self._readable = readable
+        self._indexes = indexes
         self._kind = kind
         self._resource = resource
         self._told: dict[str, Record] = {}
@@ -190,7 +194,8 @@ class Lister(Generic[K]):
         readable = self._readable
         by_label = readable.labelled(selector) if selector else None
         if index is not None:
-            keys = readable.indexed(*index)
+            name, value = index
+            keys = readable.indexed(self._indexes.get(name, name), value)
         elif by_label is not None:
             keys = by_label
         elif namespace:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import inspect
 import logging
 from collections import OrderedDict
@@ -11,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from setpoint.cache.errors import InformerStopped
+from setpoint.cache.names import name_of
 from setpoint.cache.record import Record, same_fingerprint, version_of
 from setpoint.cache.store import Store
 from setpoint.meta.head import Head
@@ -75,7 +75,7 @@ class HandlerRegistration:
         resync: float = 0.0,
         name: str = "",
     ) -> None:
-        self.name = name or _name_of(on_add or on_update or on_change or on_delete)
+        self.name = name or name_of(on_add or on_update or on_change or on_delete)
         self.resync = max(resync, MIN_RESYNC) if resync else 0.0
         self.failures = 0
         self.delivered = 0
@@ -107,6 +107,11 @@ class HandlerRegistration:
     def has_synced(self) -> bool:
         """Whether the informer has synced and this handler has been told of everything that was there."""
         return self._synced
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether this handler has been told of everything, and no call of it is under way."""
+        return not self._mailbox and self._busy is None
 
     @property
     def queued(self) -> int:
@@ -396,13 +401,3 @@ class Heads:
 
 def _with_both(on_update: OnUpdate) -> OnChange:
     return lambda heads: on_update(heads.old, heads.new)
-
-
-def _name_of(function: Callable[..., Any] | None) -> str:
-    if function is None:
-        return "handler"
-    while isinstance(function, functools.partial):
-        function = function.func
-    name = getattr(function, "__qualname__", None) or type(function).__qualname__
-    module = getattr(function, "__module__", "")
-    return f"{module}.{name}" if module else name

@@ -169,16 +169,14 @@ class Store:
 
     # -- indexes -------------------------------------------------------------------------------------------------------
 
-    def add_index(self, name: str, function: IndexFunction, *, projection: type[Any] | None = None) -> None:
+    def add_index(self, name: str, function: IndexFunction, *, projection: type[Any] | None = None) -> str:
         """Add an index, at any time; the objects that are there are indexed at once.
 
-        ``function`` must depend on its argument alone: what it once returned for an object, it always returns.
-
-        Raises:
-            ValueError: another index has that name.
-            Exception: whatever the function raises for an object that is there; the index is not added then.
+        Returns the name of the index in this store, which is another one where an index of another function has that
+        name. ``function`` must depend on its argument alone: what it once returned for an object, it always returns. An
+        object for which it raises is logged, and left out of the index.
         """
-        self._indexes.add(name, function, projection, self._records)
+        return self._indexes.add(name, function, projection, self._records)
 
     def index(self, name: str) -> Index:
         """Raises `KeyError` where there is none of that name."""

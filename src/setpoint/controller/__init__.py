@@ -1,8 +1,9 @@
 """One reconcile loop: sources, predicates, handlers, workers, outcomes, context, status, finalizers, events."""
 
 from setpoint.controller.barriers import Barriers
+from setpoint.controller.caches import Caches, UndeclaredRead
 from setpoint.controller.cause import Cause
-from setpoint.controller.context import Context, UndeclaredRead
+from setpoint.controller.context import Context
 from setpoint.controller.controller import Controller, watched_kinds
 from setpoint.controller.failures import Outdated, ReconcileTimeout
 from setpoint.controller.hotloop import HotLoopLimits
@@ -29,6 +30,7 @@ __all__ = [
     "Attempt",
     "Barriers",
     "BoundLogger",
+    "Caches",
     "Cause",
     "Context",
     "Controller",

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from setpoint.cache import Informer, Lister
 from setpoint.client import Client, Conflict, NotFound, PatchType
+from setpoint.controller.caches import UndeclaredRead
 from setpoint.controller.cause import Cause
 from setpoint.controller.children import Children
 from setpoint.controller.exactly import apply_child, patch_exactly
 from setpoint.controller.failures import maybe_done
+from setpoint.controller.indexing import having
 from setpoint.controller.log import BoundLogger
 from setpoint.controller.owner import owned_copy, placed_copy
 from setpoint.controller.timeline import Read, Write
@@ -38,10 +40,6 @@ AnySelector = str | Mapping[str, str] | LabelSelector | Selector | None
 
 current: ContextVar[Context | None] = ContextVar("setpoint_reconcile", default=None)
 """The context of the reconcile that the running task works for; writes are counted to it."""
-
-
-class UndeclaredRead(LookupError):
-    """A cached read of a kind for which the controller declares no cache."""
 
 
 class Context:
@@ -167,15 +165,7 @@ class Context:
         Raises:
             UndeclaredRead: the controller declares none.
         """
-        informer = self._run.informers.get(resource_of(kind).gvr)
-        if informer is None:
-            name = kind.__name__
-            raise UndeclaredRead(
-                f"controller {self._run.name!r} declares no cache of {name}: add .owns({name}), .watches({name}, ...) "
-                f"or .reads({name}), or read live with ctx.client"
-            )
-        lister: Lister[T] = informer.lister
-        return lister
+        return self._run.caches.lister(kind)
 
     def _read(self, kind: str, objects: int, informer: Informer[Any] | None = None) -> None:
         """Notes a read, from the informer's cache or else from the server."""
@@ -210,19 +200,30 @@ class Context:
         return found
 
     async def list(
-        self, kind: type[T], *, namespace: str | None = None, selector: AnySelector = None
+        self,
+        kind: type[T],
+        *,
+        namespace: str | None = None,
+        selector: AnySelector = None,
+        index: tuple[str, str] | None = None,
     ) -> builtins.list[T]:
-        """The objects whose labels match. ``namespace`` defaults to that of the reconciled object, ``"*"`` is all."""
+        """The objects whose labels match. ``namespace`` defaults to that of the reconciled object, ``"*"`` is all.
+
+        ``index`` is the name of an index that the controller declares (`Controller.index`) and a value in it.
+
+        Raises:
+            KeyError: there is no such index of that kind.
+        """
         resource = resource_of(kind)
         space = "" if namespace == "*" else self._namespace(resource, namespace)
         live = self.live
         if (live is None or resource.gvr not in live) and self._cached(resource, space):
-            found = self.lister(kind).list(namespace=space or None, selector=selector)
+            found = self.lister(kind).list(namespace=space or None, selector=selector, index=index)
             self._read(resource.kind, len(found), self._run.informers[resource.gvr])
             return found
         answer = await self._run.client.list(kind, namespace=space or None, selector=selector)
         self._read(resource.kind, len(answer.items))
-        return answer.items
+        return answer.items if index is None else having(answer.items, self._run.controller.indexes, index, kind)
 
     def owned(self, kind: type[T]) -> builtins.list[T]:
         """The objects of a declared kind that have the reconciled object among their owners, ordered by key.

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from random import Random
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeAlias, TypeVar, overload
 
 from setpoint.cache import InformerFactory
+from setpoint.cache.indexes import OWNER
 from setpoint.client import Client
 from setpoint.controller import handlers
 from setpoint.controller.context import Context
 from setpoint.controller.finalizer import checked_name, finalizer_name
-from setpoint.controller.handlers import Handler, MapFunction
+from setpoint.controller.handlers import MapFunction
 from setpoint.controller.hotloop import HotLoopLimits
+from setpoint.controller.indexing import DeclaredIndex
 from setpoint.controller.outcome import Outcome
 from setpoint.controller.predicates import Test
 from setpoint.controller.status import RECONCILED
 from setpoint.controller.tracing import find_tracer, traced
-from setpoint.meta import ApiModel, FieldSelector, LabelSelector, Object, ObjectKey, Selector, resource_of
+from setpoint.controller.watch import AnyFieldSelector, AnySelector, Watch
+from setpoint.meta import ApiModel, Object, ObjectKey, resource_of
 from setpoint.meta.names import dns1123_subdomain
 from setpoint.workqueue import RateLimiter
 
@@ -27,13 +30,14 @@ if TYPE_CHECKING:
     from setpoint.controller.running import RunningController
 
 K = TypeVar("K", bound=Object)
+T = TypeVar("T", bound=Object)
+P = TypeVar("P")
+Values: TypeAlias = Iterable[str] | str | None
 _HOT_LOOP = HotLoopLimits()
 MANAGER_LENGTH: Final = 128
 """Characters that API servers take as the name of a field manager."""
 CONDITION_LENGTH: Final = 316
 """Characters that upstream's schemas take as the type of a condition."""
-AnySelector: TypeAlias = str | Mapping[str, str] | LabelSelector | Selector | None
-AnyFieldSelector: TypeAlias = str | Mapping[str, str] | FieldSelector | None
 
 Reconcile: TypeAlias = Callable[[K, Context], Awaitable[Outcome | None]]
 """What users write: looks at what is wanted and at what is there, and brings the latter one step nearer."""
@@ -43,19 +47,6 @@ SyncReconcile: TypeAlias = Callable[[K, Any], Outcome | None]
 
 Source: TypeAlias = Callable[[], AsyncIterator[ObjectKey | str]]
 """Gives keys from outside of the cluster, for as long as it likes."""
-
-
-class Watch(NamedTuple):
-    """One declared cache: which objects, and what their changes mean for the controller's keys."""
-
-    kind: type[Object]
-    role: str
-    handler: Handler | None
-    predicates: tuple[Test, ...] = ()
-    namespace: str | None = None
-    selector: AnySelector = None
-    field_selector: AnyFieldSelector = None
-    metadata_only: bool = False
 
 
 class Controller(Generic[K]):
@@ -145,8 +136,17 @@ class Controller(Generic[K]):
         self.sync_timeout = sync_timeout
         self.hot_loop = hot_loop
         self.watched: list[Watch] = [
-            Watch(kind, "for", handlers.itself, tuple(predicates), namespace, selector, field_selector, metadata_only)
+            Watch(
+                kind,
+                "for",
+                predicates=tuple(predicates),
+                namespace=namespace,
+                selector=selector,
+                field_selector=field_selector,
+                metadata_only=metadata_only,
+            )
         ]
+        self.indexes: list[DeclaredIndex] = []
         self.sources: list[Source] = []
         self.finalizer = ""
         self.finalizer_function: Reconcile[K] | SyncReconcile[K] | None = None
@@ -190,7 +190,9 @@ class Controller(Generic[K]):
         """Declares a kind of children: a change of one leads to a reconcile of its managing controller's object
         (with ``any_owner``: of every owner of this kind), and `Context.owned` reads them from the cache."""
         handler = handlers.owner(self.resource, any_owner=any_owner)
-        return self._declare(Watch(kind, "owns", handler, tuple(predicates), self._scope(kind), selector))
+        return self._declare(
+            Watch(kind, "owns", handler, None, tuple(predicates), namespace=self._scope(kind), selector=selector)
+        )
 
     def watches(
         self,
@@ -204,15 +206,25 @@ class Controller(Generic[K]):
         metadata_only: bool = False,
     ) -> Self:
         """Declares a kind on which objects depend: ``map(head)`` gives the keys to reconcile for a changed object; it
-        is asked for the state before and the state after.
+        is called for the state before and the state after.
+
+        ``map(head, caches)`` gets the listers of every declared kind, too; with an `index` they answer which objects
+        refer to the changed one. A coroutine function is awaited: one call of a watch at a time, while other watches
+        and the reconciles go on. When ``map`` raises, that is logged, its event leads to nothing, and the next event is
+        delivered as usual: a function that asks something unreliable has to try again itself.
 
         One object: ``field_selector={"metadata.name": "settings"}, namespace="default"``.
+
+        Raises:
+            TypeError: ``map`` takes something else than a head, or a head and the caches.
         """
+        handlers.takes_caches(map, f"controller {self.name!r}")
         return self._declare(
             Watch(
                 kind,
                 "watches",
-                handlers.mapped(map),
+                None,
+                map,
                 tuple(predicates),
                 self._scope(kind) if namespace is None else namespace,
                 selector,
@@ -231,7 +243,50 @@ class Controller(Generic[K]):
     ) -> Self:
         """Declares a cache to read from, whose changes lead to nothing."""
         space = self._scope(kind) if namespace is None else namespace
-        return self._declare(Watch(kind, "reads", None, (), space, selector, None, metadata_only))
+        return self._declare(Watch(kind, "reads", namespace=space, selector=selector, metadata_only=metadata_only))
+
+    @overload
+    def index(self, name: str, function: Callable[[K], Values]) -> Self: ...
+    @overload
+    def index(self, name: str, function: Callable[[T], Values], *, of: type[T]) -> Self: ...
+    @overload
+    def index(
+        self, name: str, function: Callable[[P], Values], *, of: type[Object] | None = None, as_: type[P]
+    ) -> Self: ...
+
+    def index(
+        self,
+        name: str,
+        function: Callable[[Any], Values],
+        *,
+        of: type[Object] | None = None,
+        as_: type[Any] | None = None,
+    ) -> Self:
+        """Declares an index of this controller's kind (with ``of``: of another declared kind), from the values that
+        ``function(object)`` gives to the objects that have them.
+
+        ``lister.list(index=(name, value))``, and ``heads`` and ``keys``, look up instead of searching; so does
+        `Context.list`. The values are strings, such as ``f"{namespace}/{name}"``: any number of them, one as a plain
+        string, or None. ``function`` must depend on its argument alone. It is called whenever an object of the kind has
+        changed; with ``as_`` it gets a smaller class, decoded from the object, or its `Head`, which costs least.
+
+        *Guarantees*: the index and the cache change in one step, so an object that a lister finds by it has the value. It is
+        built from the cache: a restart, a new leader, another shard or cluster has it as soon as the cache has synced.
+
+        *Caveats*: an object for which ``function`` raises is logged and left out of the index; everything else goes on.
+
+        Raises:
+            ValueError: another index of that kind has the name.
+        """
+        kind = of or self.kind
+        index = DeclaredIndex(kind, name, function, as_ or kind)
+        for present in self.indexes:
+            if present.name == name and resource_of(present.kind) == resource_of(kind):
+                raise ValueError(f"controller {self.name!r} has two indexes {name!r} of {kind.__name__}")
+        if name == OWNER:
+            raise ValueError(f"controller {self.name!r}: every cache has an index {name!r}, of the uids of owners")
+        self.indexes.append(index)
+        return self
 
     def source(self, source: Source) -> Self:
         """Declares an external source: ``source()`` is an async iterator of keys. When it ends, that is all right;
@@ -325,7 +380,7 @@ class Controller(Generic[K]):
     def _declare(self, watch: Watch) -> Self:
         resource = resource_of(watch.kind)
         for present in self.watched:
-            if resource_of(present.kind) == resource and present[4:] != watch[4:]:
+            if resource_of(present.kind) == resource and present.cache != watch.cache:
                 raise ValueError(
                     f"controller {self.name!r} declares {resource.kind} twice, with different namespaces, selectors "
                     "or forms; it has one cache of each kind"

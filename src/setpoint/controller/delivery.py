@@ -6,14 +6,16 @@ For every event this is all that happens before the queue: predicates, mapping, 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+import inspect
+from collections.abc import Coroutine, Iterable
+from typing import TYPE_CHECKING, Any, cast
 
 from setpoint.cache import HandlerRegistration, Head, Heads
 from setpoint.controller.cause import Cause
-from setpoint.controller.controller import Watch
-from setpoint.controller.handlers import itself
+from setpoint.controller.handlers import itself, mapped
 from setpoint.controller.predicates import name_of
-from setpoint.meta import resource_of
+from setpoint.controller.watch import Watch
+from setpoint.meta import ObjectKey, resource_of
 from setpoint.workqueue import LOW_PRIORITY
 
 if TYPE_CHECKING:
@@ -22,18 +24,21 @@ if TYPE_CHECKING:
 
 def subscribe(run: RunningController[Any], watch: Watch) -> HandlerRegistration | None:
     """Puts the handlers of one declared watch on its informer; None for one whose changes lead to nothing."""
-    handler = watch.handler
-    if handler is None:
+    if watch.role == "reads":
         return None
     kind = resource_of(watch.kind).kind
     informer = run.informers[resource_of(watch.kind).gvr]
     predicates, owns = watch.predicates, watch.role == "owns"
-    primary = handler is itself
+    primary = watch.role == "for"
+    owners = watch.owners or itself
+    mapping = mapped(watch.map, run.caches, f"controller {run.name!r}") if watch.map is not None else None
     causes, queue, metrics, echoes, seen = run.causes, run.queue, run.metrics, run.echoes, run.seen
     orphans = run.orphans
     clock = asyncio.get_running_loop().time
 
-    def deliver(old: Head | None, new: Head | None, change: str, version: str, priority: int) -> None:
+    def deliver(
+        old: Head | None, new: Head | None, change: str, version: str, priority: int
+    ) -> Coroutine[Any, Any, None] | None:
         head = new if new is not None else old
         assert head is not None
         changed = head.key
@@ -41,46 +46,60 @@ def subscribe(run: RunningController[Any], watch: Watch) -> HandlerRegistration 
         for test in predicates:
             if not test(old, new):
                 metrics.filtered += 1
-                for key in (changed,) if primary else handler(old, new) if owns else ():
+                for key in (changed,) if primary else owners(old, new) if owns else ():
                     seen.filtered(key, name_of(test), cause)
-                return
+                return None
         if primary:
             causes.add(changed, cause)
             queue.add(changed, priority=priority)
-            return
-        for key in handler(old, new):
+            return None
+        if mapping is None:
+            keys = owners(old, new)
+        else:
+            found = mapping(old, new)
+            if inspect.iscoroutine(found):
+                return deliver_later(found, cause, priority)
+            keys = cast("Iterable[ObjectKey]", found)
+        for key in keys:
             causes.add(key, cause)
             queue.add(key, priority=priority)
+        return None
 
-    def on_add(head: Head, initial: bool) -> None:
+    async def deliver_later(found: Coroutine[Any, Any, Iterable[ObjectKey]], cause: Cause, priority: int) -> None:
+        async def deliver_keys() -> None:
+            for key in await found:
+                causes.add(key, cause)
+                queue.add(key, priority=priority)
+
+        await run.unless_stopped(deliver_keys())
+
+    def on_add(head: Head, initial: bool) -> Coroutine[Any, Any, None] | None:
         if initial:
-            deliver(None, head, "sync", head.resource_version, LOW_PRIORITY)
-        else:
-            deliver(None, head, "create", head.resource_version, 0)
+            return deliver(None, head, "sync", head.resource_version, LOW_PRIORITY)
+        return deliver(None, head, "create", head.resource_version, 0)
 
-    def on_change(heads: Heads) -> None:
+    def on_change(heads: Heads) -> Coroutine[Any, Any, None] | None:
         new = heads.new
         version = new.resource_version
         if heads.same_version:
-            deliver(new, new, "sync", version, LOW_PRIORITY)
-            return
+            return deliver(new, new, "sync", version, LOW_PRIORITY)
         if primary:
             if echoes:
                 own = echoes.get(new.key)
                 if own is not None and version in own and heads.old.resource_version in own:
                     metrics.suppressed += 1
-                    return
+                    return None
             needs_old = bool(predicates)
         else:
             needs_old = bool(predicates) or not owns or not heads.same_owners
-        deliver(heads.old if needs_old else new, new, "update", version, 0)
+        return deliver(heads.old if needs_old else new, new, "update", version, 0)
 
-    def on_delete(head: Head, final_state_unknown: bool) -> None:
+    def on_delete(head: Head, final_state_unknown: bool) -> Coroutine[Any, Any, None] | None:
         if primary:
             seen.deleted(head.key)
         elif owns:
-            for key in handler(head, None):
+            for key in owners(head, None):
                 orphans.went(head.uid, key)
-        deliver(head, None, "delete", head.resource_version, 0)
+        return deliver(head, None, "delete", head.resource_version, 0)
 
     return informer.add_event_handler(on_add=on_add, on_change=on_change, on_delete=on_delete, name=run.name)

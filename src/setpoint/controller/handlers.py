@@ -2,18 +2,28 @@
 
 A handler is called with the head before and the head after a change (one of them may be None, see `predicates`) and
 returns keys. For an update both heads count: when an object moves from one owner to another, both are told.
+
+What users write is a `MapFunction` of one head. It may look into the controller's caches, and it may be a coroutine
+function.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TypeAlias
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from typing import Any, TypeAlias
 
 from setpoint.cache import Head
+from setpoint.cache.names import name_of
+from setpoint.controller.caches import Caches
 from setpoint.meta import ObjectKey, Resource
 
 Handler: TypeAlias = Callable[[Head | None, Head | None], Iterable[ObjectKey]]
-MapFunction: TypeAlias = Callable[[Head], Iterable[ObjectKey | str]]
+Keys: TypeAlias = Iterable[ObjectKey | str]
+MapFunction: TypeAlias = Callable[[Head], Keys | Awaitable[Keys]] | Callable[[Head, Caches], Keys | Awaitable[Keys]]
+Found: TypeAlias = Iterable[ObjectKey] | Coroutine[Any, Any, Iterable[ObjectKey]]
+Mapping: TypeAlias = Callable[[Head | None, Head | None], Found]
+"""A `Handler` whose answer may have to be awaited."""
 
 
 def itself(old: Head | None, new: Head | None) -> Iterable[ObjectKey]:
@@ -53,15 +63,63 @@ def owner(resource: Resource, *, any_owner: bool = False) -> Handler:
     return handler
 
 
-def mapped(function: MapFunction) -> Handler:
-    """The keys that ``function`` gives for the head before and the head after, each once."""
+def takes_caches(function: MapFunction, whose: str) -> bool:
+    """Whether the function is to be called with a head and the caches, and not with a head alone.
 
-    def handler(old: Head | None, new: Head | None) -> Iterable[ObjectKey]:
+    Raises:
+        TypeError: it can be called with neither.
+    """
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # some built-in functions don't tell
+        return False
+    if _binds(signature, 1):
+        return False
+    if _binds(signature, 2):
+        return True
+    raise TypeError(
+        f"{whose}: the mapping function {name_of(function)}{signature} has to take the head of the changed object, "
+        "or that and the caches"
+    )
+
+
+def mapped(function: MapFunction, caches: Caches, whose: str) -> Mapping:
+    """The keys that ``function`` gives for the head before and the head after, each once."""
+    call: Any = function
+    with_caches = takes_caches(function, whose)
+
+    def answer(head: Head) -> Keys | Awaitable[Keys]:
+        found: Keys | Awaitable[Keys] = call(head, caches) if with_caches else call(head)
+        return found
+
+    def mapping(old: Head | None, new: Head | None) -> Any:
         keys: dict[ObjectKey, None] = {}
         for head in (old, new):
             if head is not None:
-                for key in function(head):
-                    keys[key if isinstance(key, ObjectKey) else ObjectKey(key)] = None
+                found = answer(head)
+                if inspect.isawaitable(found):
+                    return awaited(found, new if head is old else None, keys)
+                _gather(found, keys)
         return keys
 
-    return handler
+    async def awaited(found: Awaitable[Keys], rest: Head | None, keys: dict[ObjectKey, None]) -> Iterable[ObjectKey]:
+        _gather(await found, keys)
+        if rest is not None:
+            more = answer(rest)
+            _gather(await more if inspect.isawaitable(more) else more, keys)
+        return keys
+
+    return mapping
+
+
+def _gather(found: Keys, keys: dict[ObjectKey, None]) -> None:
+    for key in found:
+        keys[key if isinstance(key, ObjectKey) else ObjectKey(key)] = None
+
+
+def _binds(signature: inspect.Signature, count: int) -> bool:
+    try:
+        signature.bind(*[None] * count)
+    except TypeError:
+        return False
+    return True

@@ -18,6 +18,7 @@ from setpoint.client import ApiError, Client, PatchType, Sent, TransportError
 from setpoint.concurrency import first
 from setpoint.controller.applied import AppliedChildren
 from setpoint.controller.barriers import Barriers
+from setpoint.controller.caches import Caches
 from setpoint.controller.cause import Cause, CauseLog, waited
 from setpoint.controller.changes import changed_fields, sent_fields
 from setpoint.controller.context import Context, current
@@ -89,6 +90,7 @@ class RunningController(Generic[K]):
         )
         self.informers: dict[GroupVersionResource, Informer[Any]] = {}
         self.scopes: dict[GroupVersionResource, str] = {}
+        self.caches = Caches(self.informers, self.name, client, cluster)
         self.causes = CauseLog()
         self.timeline = Timeline()
         self.seen = Seen()
@@ -137,6 +139,15 @@ class RunningController(Generic[K]):
                     metadata_only=watch.metadata_only,
                 )
                 self.scopes[gvr] = self.informers[gvr].shared.scope.namespace
+        for index in self.controller.indexes:
+            informer = self.informers.get(resource_of(index.kind).gvr)
+            if informer is None:
+                name = index.kind.__name__
+                raise ValueError(
+                    f"controller {self.controller.name!r} declares an index {index.name!r} of {name} and no cache of "
+                    f"it: add .watches({name}, ...), .owns({name}) or .reads({name})"
+                )
+            informer.add_index(index.name, index.function, projection=index.projection)
 
     async def run(self) -> None:
         """Works until `stop` or until it is cancelled.
@@ -156,7 +167,7 @@ class RunningController(Generic[K]):
                 for watch in self.controller.watched:
                     if (registration := subscribe(self, watch)) is not None:
                         self._registrations.append(registration)
-                await self._unless_stopped(self._synced())
+                await self.unless_stopped(self._synced())
                 async with asyncio.TaskGroup() as group:
                     beside = [
                         group.create_task(self._drain(source), name=f"{self.name} source {number}")
@@ -164,7 +175,7 @@ class RunningController(Generic[K]):
                     ]
                     if self.guard is not None:
                         beside.append(group.create_task(self.guard.follow(), name=f"{self.name} shard"))
-                        await self._unless_stopped(self.guard.caught_up.wait())
+                        await self.unless_stopped(self.guard.caught_up.wait())
                     if not self._stopping.is_set():
                         self.state = "running"
                         self.log.info("controller started", extra={"workers": self.loop.workers})
@@ -176,6 +187,7 @@ class RunningController(Generic[K]):
             raise
         finally:
             self.state = "stopped"
+            self._stopping.set()
             self.queue.shut_down()
             self.reconciler.close()
             for informer in self.informers.values():
@@ -192,7 +204,7 @@ class RunningController(Generic[K]):
         self.loop.stop()
         self.barriers.abandon()
 
-    async def _unless_stopped(self, what: Coroutine[Any, Any, Any]) -> None:
+    async def unless_stopped(self, what: Coroutine[Any, Any, Any]) -> None:
         """Waits for it; returns early when this is stopped meanwhile."""
         await first(what, self._stopping.wait())
 
@@ -338,9 +350,10 @@ class RunningController(Generic[K]):
         return str(UUID(int=self.random.getrandbits(128), version=4))
 
     def idle(self) -> bool:
-        """Whether no key is ready or being worked on; keys with an appointment don't count."""
+        """Whether no event waits to be mapped, and no key is ready or being worked on; keys with an appointment don't
+        count."""
         depths = self.queue.depths()
-        return not depths.ready and not depths.processing
+        return not depths.ready and not depths.processing and all(each.is_idle for each in self._registrations)
 
     def under_way(self) -> list[UnderWay]:
         """The reconciles under way, those that began first at the front."""

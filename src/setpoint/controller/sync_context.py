@@ -86,9 +86,16 @@ class SyncContext:
         """See `Context.get`."""
         return self._portal.run(self._context.get(kind, name, namespace=namespace))
 
-    def list(self, kind: type[T], *, namespace: str | None = None, selector: AnySelector = None) -> builtins.list[T]:
+    def list(
+        self,
+        kind: type[T],
+        *,
+        namespace: str | None = None,
+        selector: AnySelector = None,
+        index: tuple[str, str] | None = None,
+    ) -> builtins.list[T]:
         """See `Context.list`."""
-        return self._portal.run(self._context.list(kind, namespace=namespace, selector=selector))
+        return self._portal.run(self._context.list(kind, namespace=namespace, selector=selector, index=index))
 
     def owned(self, kind: type[T]) -> builtins.list[T]:
         """See `Context.owned`."""

@@ -1,0 +1,43 @@
+"""The tests of databases.py."""
+
+from __future__ import annotations
+
+from databases import Database, DatabaseSpec, controller
+
+import setpoint as sp
+from setpoint.models.core_v1 import ConfigMap, Secret
+
+
+def database(name: str, secret: str) -> Database:
+    return Database.named(name, "default", spec=DatabaseSpec(password_secret=secret))
+
+
+@sp.testing.virtual_time
+async def test_a_changed_secret_leads_to_the_databases_that_refer_to_it_and_to_no_others() -> None:
+    async with sp.testing.cluster(controller) as cluster:
+        for name, secret in (("orders", "shared"), ("users", "shared"), ("logs", "own")):
+            await cluster.apply(database(name, secret))
+        await cluster.settle()
+        assert (await cluster.get(Database, "orders")).status.conditions[0].reason == "NoSecret"
+        made = await cluster.apply(Secret.named("shared", "default", string_data={"password": "x"}))
+        await cluster.settle()
+        versions = {each.name: each.status.password_version for each in await cluster.list(Database)}
+        assert versions == {
+            "orders": made.metadata.resource_version,
+            "users": made.metadata.resource_version,
+            "logs": "",
+        }
+        assert (await cluster.get(ConfigMap, "orders")).data == {"sharedBy": "2"}
+
+
+@sp.testing.virtual_time
+async def test_a_database_that_moves_to_another_secret_follows_that_one() -> None:
+    async with sp.testing.cluster(controller) as cluster:
+        await cluster.apply(Secret.named("new", "default", string_data={"password": "x"}))
+        await cluster.apply(database("orders", "old"))
+        await cluster.settle()
+        await cluster.apply(database("orders", "new"))
+        await cluster.settle()
+        changed = await cluster.apply(Secret.named("new", "default", string_data={"password": "y"}))
+        await cluster.settle()
+        assert (await cluster.get(Database, "orders")).status.password_version == changed.metadata.resource_version

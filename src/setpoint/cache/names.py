@@ -1,0 +1,18 @@
+"""Names of functions, for logs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+
+def name_of(function: Callable[..., Any] | None) -> str:
+    """Where the function is defined: its module and its qualified name."""
+    if function is None:
+        return "handler"
+    while isinstance(function, functools.partial):
+        function = function.func
+    name = getattr(function, "__qualname__", None) or type(function).__qualname__
+    module = getattr(function, "__module__", "")
+    return f"{module}.{name}" if module else name

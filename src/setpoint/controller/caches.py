@@ -1,0 +1,52 @@
+"""Caches: the declared caches of one run, as mapping functions and contexts read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from setpoint.cache import Informer, Lister
+from setpoint.client import Client
+from setpoint.meta import GroupVersionResource, Object, resource_of
+
+T = TypeVar("T", bound=Object)
+
+
+class UndeclaredRead(LookupError):
+    """A cached read of a kind for which the controller declares no cache."""
+
+
+class Caches:
+    """What a mapping function can look into: the caches of every kind that its controller declares.
+
+    A cache may be behind by a moment. When an event is mapped, the cache of the changed kind shows that change or a
+    newer state. An object that appears in another cache later brings an event of its own.
+    """
+
+    __slots__ = ("_informers", "_name", "client", "cluster")
+
+    def __init__(
+        self, informers: Mapping[GroupVersionResource, Informer[Any]], name: str, client: Client, cluster: str
+    ) -> None:
+        self._informers = informers
+        self._name = name
+        self.client = client
+        """For reads that no cache can answer, in a mapping function that is a coroutine function."""
+        self.cluster = cluster
+        """The name of the cluster in a fleet; ``""`` is the manager's own."""
+
+    def lister(self, kind: type[T]) -> Lister[T]:
+        """The cache of a declared kind.
+
+        Raises:
+            UndeclaredRead: the controller declares none.
+        """
+        informer = self._informers.get(resource_of(kind).gvr)
+        if informer is None:
+            name = kind.__name__
+            raise UndeclaredRead(
+                f"controller {self._name!r} declares no cache of {name}: add .owns({name}), .watches({name}, ...) "
+                f"or .reads({name}), or read live with the client"
+            )
+        lister: Lister[T] = informer.lister
+        return lister

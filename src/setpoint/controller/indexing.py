@@ -1,0 +1,58 @@
+"""Indexing: the declared indexes of a controller's caches."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import Any, NamedTuple, TypeVar
+
+from setpoint.cache import Head
+from setpoint.cache.index import IndexFunction, answers
+from setpoint.cache.indexes import OWNER
+from setpoint.cache.names import name_of
+from setpoint.meta import Object, decode, head_of, json_of, raw_of, resource_of
+
+T = TypeVar("T", bound=Object)
+logger = logging.getLogger("setpoint.controller")
+
+
+class DeclaredIndex(NamedTuple):
+    """One index: of which kind, under which name, from what ``function`` gives for an ``argument``: the object, its
+    `Head`, or a smaller class that is decoded from it."""
+
+    kind: type[Object]
+    name: str
+    function: IndexFunction
+    argument: type[Any]
+
+    @property
+    def projection(self) -> type[Any] | None:
+        """What a store decodes for the function."""
+        return None if self.argument is Head else self.argument
+
+
+def having(objects: Iterable[T], indexes: Iterable[DeclaredIndex], index: tuple[str, str], kind: type[T]) -> list[T]:
+    """The objects that were read live, of those that have the index's value: what a cache would answer.
+
+    Raises:
+        KeyError: there is no such index of that kind.
+    """
+    name, value = index
+    if name == OWNER:
+        return [obj for obj in objects if value in [each.uid for each in obj.metadata.owner_references]]
+    resource = resource_of(kind)
+    declared = [each for each in indexes if resource_of(each.kind) == resource]
+    for each in declared:
+        if each.name == name:
+            return [obj for obj in objects if value in _values(each, obj)]
+    there = ", ".join(sorted([OWNER, *(each.name for each in declared)]))
+    raise KeyError(f"no index {name!r} of {kind.__name__}; there are: {there}")
+
+
+def _values(index: DeclaredIndex, obj: Object) -> tuple[str, ...]:
+    try:
+        raw = raw_of(obj) or json_of(obj)
+        return answers(index.function)(head_of(raw) if index.argument is Head else decode(index.argument, raw))
+    except Exception:  # as in a cache: one object that a function can't read must not hide the others
+        logger.exception("index function %s failed for %s: it is left out", name_of(index.function), obj.key)
+        return ()

@@ -1,0 +1,34 @@
+"""Watch: one declared cache of a controller."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from setpoint.controller.handlers import Handler, MapFunction
+from setpoint.controller.predicates import Test
+from setpoint.meta import FieldSelector, LabelSelector, Object, Selector
+
+AnySelector: TypeAlias = str | Mapping[str, str] | LabelSelector | Selector | None
+AnyFieldSelector: TypeAlias = str | Mapping[str, str] | FieldSelector | None
+
+
+class Watch(NamedTuple):
+    """One declared cache: which objects, and what their changes mean for the controller's keys."""
+
+    kind: type[Object]
+    role: Literal["for", "owns", "watches", "reads"]
+    owners: Handler | None = None
+    """Of ``owns``: from a child's heads to its owners."""
+    map: MapFunction | None = None
+    """Of ``watches``."""
+    predicates: tuple[Test, ...] = ()
+    namespace: str | None = None
+    selector: AnySelector = None
+    field_selector: AnyFieldSelector = None
+    metadata_only: bool = False
+
+    @property
+    def cache(self) -> tuple[Any, ...]:
+        """What the cache holds: two watches of a kind have to agree in it."""
+        return (self.namespace, self.selector, self.field_selector, self.metadata_only)
