@@ -270,8 +270,8 @@ class Controller(Generic[K]):
         string, or None. ``function`` must depend on its argument alone. It is called whenever an object of the kind has
         changed; with ``as_`` it gets a smaller class, decoded from the object, or its `Head`, which costs least.
 
-        *Guarantees*: the index and the cache change in one step, so an object that a lister finds by it has the value. It is
-        built from the cache: a restart, a new leader, another shard or cluster has it as soon as the cache has synced.
+        *Guarantees*: the index and the cache change in one step, so an object that a lister finds by it has the value.
+        It is built from the cache: a restart, a new leader, another shard or cluster has it when the cache has synced.
 
         *Caveats*: an object for which ``function`` raises is logged and left out of the index; everything else goes on.
 
