@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, Protocol
 
 from setpoint.apiserver.http_types import UserInfo
-from setpoint.apiserver.storage import Record, Storage
+from setpoint.apiserver.storage import Damage, Record, Storage
 from setpoint.meta import Resource
 from setpoint.patch import FieldSet
 from setpoint.schema import FieldError
@@ -22,6 +22,11 @@ NameRule = Callable[[str], list[str]]
 
 class Definitions(Protocol):
     """CustomResourceDefinitions, which are followed as they are written."""
+
+    @property
+    def damage(self) -> list[Damage]:
+        """Stored ones that can't be served as they are."""
+        ...
 
     def created(self, record: Record) -> Record:
         """After a CRD was stored for the first time; returns what is stored then."""
@@ -38,6 +43,11 @@ class Definitions(Protocol):
 
 class AdmissionConfigurations(Protocol):
     """Configurations of admission webhooks and policies, which are followed as they are written."""
+
+    @property
+    def damage(self) -> list[Damage]:
+        """Stored ones that can't be used as they are."""
+        ...
 
     def refresh(self, written: Record | None = None) -> None:
         """Reads them all again. Raises what is wrong with the one that was just ``written``."""

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
 from setpoint.apiserver import protobuf
 from setpoint.apiserver.errors import bad_request, request_entity_too_large, unsupported_media_type
 from setpoint.apiserver.nesting import TOO_DEEP, check_document
-from setpoint.apiserver.turns import Suspended, Turn
+from setpoint.apiserver.turns import Replay, Suspended
 from setpoint.schema import parse_json
-
-if TYPE_CHECKING:
-    from setpoint.apiserver.server import ApiServer
 
 __all__ = [
     "JSON_TYPE",
@@ -55,22 +52,22 @@ def check_size(body: bytes) -> None:
         raise request_entity_too_large(f"limit is {MAX_BODY}")
 
 
-def parse_body(server: ApiServer, body: bytes, kind: str) -> tuple[Any, list[str]]:
-    """As `parse_document`, of the request that ``server`` works on now.
+def parse_body(body: bytes, kind: str, replay: Replay | None) -> tuple[Any, list[str]]:
+    """As `parse_document`, of the request that ``replay`` is for.
 
     Large YAML is read before the work on the object is done, while others have their turn. Raises Suspended for that.
     """
     if kind != YAML_TYPE or len(body) <= _LARGE_YAML:
         return parse_document(body, kind)
-    known = server.turn.answers.get(_DECODED) if server.turn is not None else None
+    known = replay.answers.get(_DECODED) if replay is not None else None
     if known is None:
         made = _json_for_yaml(body)
         if made is not None:
             check_document(body, made[0])
             return made
 
-        async def learn(turn: Turn) -> None:
-            turn.answers[_DECODED] = await _decoded(body)
+        async def learn(replay: Replay) -> None:
+            replay.answers[_DECODED] = await _decoded(body)
 
         raise Suspended(learn)
     if isinstance(known, str):
@@ -186,9 +183,9 @@ def decode_text(body: bytes) -> str:
     return f"{shown} ..." if len(body) > 30 else shown
 
 
-def parse_or_refuse(server: ApiServer, body: bytes, kind: str) -> tuple[Any, list[str]]:
+def parse_or_refuse(body: bytes, kind: str, replay: Replay | None) -> tuple[Any, list[str]]:
     """As `parse_document`, for bodies that are no objects of a kind. Raises ApiStatusError (400)."""
     try:
-        return parse_body(server, body, kind)
+        return parse_body(body, kind, replay)
     except ValueError as problem:
         raise bad_request(str(problem)) from None

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.errors import ApiStatusError, forbidden, too_many_requests
-from setpoint.apiserver.update import live_object, store
+from setpoint.apiserver.update import store
 from setpoint.meta import LabelSelector, Selector, SelectorError, from_wire
 from setpoint.schema import copy_json
 
@@ -26,12 +26,12 @@ def spend(call: Call, pod: JsonObject, *, dry_run: bool) -> None:
     """
     if (pod.get("status") or {}).get("phase") in _UNGUARDED or pod["metadata"].get("deletionTimestamp"):
         return
-    served = call.server.registry.find("policy", "v1", "poddisruptionbudgets")
+    served = call.state.registry.find("policy", "v1", "poddisruptionbudgets")
     assert served is not None
     labels = pod["metadata"].get("labels") or {}
     found = []
     for record in call.storage.scan(served.collection, call.path.namespace):
-        budget = live_object(served, record)
+        budget = call.versions.decoded(served, record)
         if _selects(budget, labels):
             found.append((record, budget))
     if len(found) > 1:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
-from setpoint.apiserver.registry import Registry, ScalePaths, Served
+from setpoint.apiserver.registry import Convert, Registry, ScalePaths, Served
 from setpoint.apiserver.strategies import Strategy, strategy_for
 from setpoint.meta import GroupResource, Resource
 from setpoint.models import BUILTIN, definition_name, schemas
@@ -54,8 +53,8 @@ def add_builtin(registry: Registry) -> None:
             registry.add(found)
 
 
-def _converter(strategy: Strategy) -> Callable[[dict[str, Any], Served], dict[str, Any]]:
-    return lambda obj, target: strategy.convert(obj, target.resource)
+def _converter(strategy: Strategy) -> Convert:
+    return lambda obj, target, _: strategy.convert(obj, target.resource)
 
 
 def _several(resource: Resource) -> bool:

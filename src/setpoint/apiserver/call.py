@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from datetime import datetime
 from random import Random
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from setpoint.apiserver.admitting import Admission
 from setpoint.apiserver.behaviour import AdmissionConfigurations, Definitions
 from setpoint.apiserver.http_types import IncomingRequest, UserInfo
 from setpoint.apiserver.options import Query
 from setpoint.apiserver.registry import Served
 from setpoint.apiserver.request_info import ResourcePath
+from setpoint.apiserver.state import State
 from setpoint.apiserver.storage import Storage
+from setpoint.apiserver.turns import Replay
+from setpoint.apiserver.versions import PLAIN, Versions
 from setpoint.meta import format_time
 from setpoint.schema import FieldError
-
-if TYPE_CHECKING:
-    from setpoint.apiserver.hooks.admission import Admission
-    from setpoint.apiserver.server import ApiServer
 
 __all__ = ["Call"]
 
@@ -30,24 +30,26 @@ class Call:
     """``served`` and ``path`` say what the request is about.
 
     ``warnings`` collects what the headers will say, ``missing`` the fields that the object which came in lacks.
-    ``admission`` is None where no webhook is configured, and for what the server does by itself.
+    ``admission`` is None where no webhook is configured, and for what the server does by itself. ``replay`` is None
+    for a request that was never suspended: time and random numbers are then the server's.
     """
 
     __slots__ = (
-        *("_cutting", "_room", "_turn", "_warned", "admission", "missing", "path", "query", "request", "served"),
-        *("server", "user", "warnings"),
+        *("_cutting", "_room", "_warned", "admission", "missing", "path", "query", "replay", "request", "served"),
+        *("state", "user", "versions", "warnings"),
     )
 
     def __init__(
         self,
-        server: ApiServer,
+        state: State,
         request: IncomingRequest,
         path: ResourcePath,
         served: Served,
         query: Query,
         user: UserInfo,
+        replay: Replay | None = None,
     ) -> None:
-        self.server = server
+        self.state = state
         self.request = request
         self.path = path
         self.served = served
@@ -59,7 +61,8 @@ class Call:
         self._cutting = False
         self.missing: list[FieldError] = []
         self.admission: Admission | None = None
-        self._turn = server.turn
+        self.replay = replay
+        self.versions = PLAIN if replay is None else Versions(replay)
 
     @property
     def subresource(self) -> str:
@@ -67,22 +70,22 @@ class Call:
 
     @property
     def definitions(self) -> Definitions:
-        return self.server.custom_resources
+        return self.state.definitions
 
     @property
     def configurations(self) -> AdmissionConfigurations:
-        return self.server.hooks
+        return self.state.configurations
 
     @property
     def storage(self) -> Storage:
-        return self.server.storage
+        return self.state.storage
 
     @property
     def random(self) -> Random:
-        return self.server.random if self._turn is None else self._turn.random
+        return self.state.random if self.replay is None else self.replay.random
 
     def now(self) -> datetime:
-        return self.server.now() if self._turn is None else self._turn.moment
+        return self.state.now() if self.replay is None else self.replay.moment
 
     def timestamp(self) -> str:
         return format_time(self.now())

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
+from setpoint.apiserver.call import Call
+from setpoint.apiserver.delete import remove
 from setpoint.apiserver.discovery import version_order
 from setpoint.apiserver.hooks.conversion import ConversionWebhook
 from setpoint.apiserver.http_types import Request
 from setpoint.apiserver.objects import decode, encode
+from setpoint.apiserver.options import DeleteOptions, Query
 from setpoint.apiserver.registry import ScalePaths, Served
+from setpoint.apiserver.request_info import ResourcePath
+from setpoint.apiserver.state import State
 from setpoint.apiserver.storage import Damage, Record
 from setpoint.apiserver.strategies.custom import CustomStrategy
 from setpoint.meta import GroupVersionKind, Resource, format_time
 from setpoint.schema import ANYTHING, Schema, structural
 from setpoint.schema.object_meta import with_object_meta
-
-if TYPE_CHECKING:
-    from setpoint.apiserver.server import ApiServer
 
 __all__ = ["CLEANUP_FINALIZER", "COLLECTION", "CustomResources"]
 
@@ -40,8 +43,8 @@ class CustomResources:
     has been done by then.
     """
 
-    def __init__(self, server: ApiServer) -> None:
-        self._server = server
+    def __init__(self, state: State) -> None:
+        self._state = state
         self._served: dict[str, list[Served]] = {}
         self._specs: dict[str, bytes] = {}
         self._unusable: dict[str, Damage] = {}
@@ -53,7 +56,7 @@ class CustomResources:
 
     def load(self) -> None:
         """Serves what is stored. A CRD that can't be served is told, and can be changed or deleted like any other."""
-        for record in self._server.storage.scan(COLLECTION):
+        for record in self._state.storage.scan(COLLECTION):
             try:
                 self.refresh(record)
             except Exception as problem:  # noqa: BLE001 - whatever it is, the others are served
@@ -88,13 +91,13 @@ class CustomResources:
 
     def deleted(self, record: Record) -> None:
         """After a CRD is gone."""
-        self._server.storage.then(lambda: self._unserve(record.name))
+        self._state.storage.then(lambda: self._unserve(record.name))
 
     def instance_deleted(self, name: str) -> None:
         """After an object of that CRD is gone: it may have been what the CRD's deletion waited for."""
         if not any(served.terminating for served in self._served.get(name, ())):
             return
-        record = self._server.storage.get(COLLECTION, "", name)
+        record = self._state.storage.get(COLLECTION, "", name)
         if record is not None:
             self._finish(record)
 
@@ -130,7 +133,7 @@ class CustomResources:
 
     def _conflict(self, crd: str, group: str, names: JsonObject) -> tuple[str, str] | None:
         """Names of one group belong to whoever had them first. Of several conflicts the last is told, as upstream."""
-        others = [item.resource for item in self._server.registry if item.collection != crd]
+        others = [item.resource for item in self._state.registry if item.collection != crd]
         others = [resource for resource in others if resource.group == group]
         words = {word for item in others for word in (item.plural, item.singular, *item.short_names)}
         kinds = {word for item in others for word in (item.kind, item.list_kind)}
@@ -150,14 +153,14 @@ class CustomResources:
 
     def _terminate(self, record: Record) -> Record:
         crd: JsonObject = decode(record.value)
-        self._server.storage.then(lambda: self._end(record.name))
+        self._state.storage.then(lambda: self._end(record.name))
         text = "CustomResource deletion is in progress"
         wanted: JsonObject = decode(record.value)
         _set_condition(self._now(), wanted["status"], "Terminating", "True", "InstanceDeletionInProgress", text)
         if wanted != crd:
             record = self._put(record, wanted)
         self._delete_instances(record.name)
-        current = self._server.storage.get(COLLECTION, "", record.name)
+        current = self._state.storage.get(COLLECTION, "", record.name)
         return record if current is None else self._finish(current)
 
     def _end(self, name: str) -> None:
@@ -165,20 +168,15 @@ class CustomResources:
             served.terminating = True
 
     def _delete_instances(self, crd: str) -> None:
-        from setpoint.apiserver.call import Call
-        from setpoint.apiserver.delete import remove
-        from setpoint.apiserver.options import DeleteOptions, Query
-        from setpoint.apiserver.request_info import ResourcePath
-
-        server = self._server
+        state = self._state
         served = next((item.stored_as for item in self._served.get(crd, ())), None)
         if served is None:
             return
         resource = served.resource
-        for item in server.storage.scan(crd):
+        for item in state.storage.scan(crd):
             path = ResourcePath(resource.group, resource.version, resource.plural, item.namespace, item.name)
-            call = Call(server, Request("DELETE", ""), path, served, Query(()), server.admin)
-            current = server.storage.get(crd, item.namespace, item.name)
+            call = Call(state, Request("DELETE", ""), path, served, Query(()), state.admin)
+            current = state.storage.get(crd, item.namespace, item.name)
             if current is not None:
                 remove(call, served, current, DeleteOptions())
 
@@ -187,7 +185,7 @@ class CustomResources:
         crd: JsonObject = decode(record.value)
         metadata = crd["metadata"]
         finalizers = metadata.get("finalizers") or []
-        if self._server.storage.scan(record.name) or CLEANUP_FINALIZER not in finalizers:
+        if self._state.storage.scan(record.name) or CLEANUP_FINALIZER not in finalizers:
             return record
         text = "removed all instances"
         _set_condition(self._now(), crd["status"], "Terminating", "False", "InstanceDeletionCompleted", text)
@@ -196,7 +194,7 @@ class CustomResources:
             return self._put(record, crd)
         del metadata["finalizers"]
         home = self._home()
-        last = self._server.storage.delete(
+        last = self._state.storage.delete(
             COLLECTION, "", record.name, lambda revision: encode(home, crd, revision), expected=record.revision
         )
         self.deleted(last)
@@ -214,46 +212,46 @@ class CustomResources:
         terminating = bool(crd["metadata"].get("deletionTimestamp"))
         if self._specs.get(record.name) == spec:
             return
-        made = _served_versions(self._server, crd)
+        made = _served_versions(self._state, crd, partial(self.instance_deleted, record.name))
         exposed = {version["name"] for version in crd["spec"]["versions"] if version.get("served")}
         for served in made:
             served.terminating = terminating
             served.has_defaults = b'"default":' in msgspec.json.encode(served.schema_document)
             served.defaults_since = record.revision if served.has_defaults else 0
         exposable = [served for served in made if served.resource.version in exposed]
-        self._server.storage.then(lambda: self._serve(record.name, spec, made, exposable))
+        self._state.storage.then(lambda: self._serve(record.name, spec, made, exposable))
 
     def _serve(self, name: str, spec: bytes, made: list[Served], exposed: list[Served]) -> None:
         self._unserve(name)
         self._specs[name] = spec
         self._served[name] = made
         for served in exposed:
-            self._server.registry.add(served)
+            self._state.registry.add(served)
 
     def _unserve(self, name: str) -> None:
         self._specs.pop(name, None)
         self._unusable.pop(name, None)
         for served in self._served.pop(name, ()):
-            self._server.registry.remove(served)
-            self._server.end_watches(served)
+            self._state.registry.remove(served)
+            self._state.end_watches(served)
 
     def _put(self, record: Record, crd: JsonObject) -> Record:
         home = self._home()
-        return self._server.storage.put(
+        return self._state.storage.put(
             COLLECTION, "", record.name, lambda revision: encode(home, crd, revision), expected=record.revision
         )
 
     def _home(self) -> Served:
-        home = self._server.registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+        home = self._state.registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
         assert home is not None
         return home
 
     def _now(self) -> str:
-        return format_time(self._server.now())
+        return format_time(self._state.now())
 
 
-def _served_versions(server: ApiServer, crd: JsonObject) -> list[Served]:
-    """All versions of a CRD, the stored one first."""
+def _served_versions(state: State, crd: JsonObject, gone: Callable[[], None]) -> list[Served]:
+    """All versions of a CRD, the stored one first. ``gone`` is called after an object was deleted."""
     spec = crd["spec"]
     names = _full_names(spec["names"]) | (crd["status"].get("acceptedNames") or {})
     made: list[Served] = []
@@ -283,7 +281,7 @@ def _served_versions(server: ApiServer, crd: JsonObject) -> list[Served]:
             Served(
                 resource,
                 _schema(document, preserve=bool(spec.get("preserveUnknownFields"))),
-                CustomStrategy(resource, partial(server.custom_resources.instance_deleted, crd["metadata"]["name"])),
+                CustomStrategy(resource, gone),
                 stored_as=made[0] if made else None,
                 collection=crd["metadata"]["name"],
                 custom=True,
@@ -297,7 +295,7 @@ def _served_versions(server: ApiServer, crd: JsonObject) -> list[Served]:
     if len(made) > 1:
         conversion = spec.get("conversion") or {}
         siblings = {item.resource.api_version: item for item in made}
-        webhook = ConversionWebhook(server, conversion["webhook"]) if conversion.get("strategy") == "Webhook" else None
+        webhook = ConversionWebhook(state, conversion["webhook"]) if conversion.get("strategy") == "Webhook" else None
         for item in made:
             item.siblings = siblings
             if webhook is not None:

@@ -93,8 +93,7 @@ def _store(call: Call, served: Served, obj: JsonObject, options: WriteOptions, g
     metadata = obj["metadata"]
     name, namespace = metadata["name"], metadata.get("namespace", "")
     stored = served.stored_as
-    document = served.store_form(obj, call.storage.revision)
-    served.foresee(document)
+    document = call.versions.to_store(served, obj, call.storage.revision)
     if options.dry_run:
         taken = call.storage.get(served.collection, namespace, name)
         if taken is None:

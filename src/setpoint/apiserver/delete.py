@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from setpoint.apiserver.admitting import Admission, Question
 from setpoint.apiserver.body import check_size, media_type, parse_or_refuse
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.create import JsonObject
@@ -13,16 +14,13 @@ from setpoint.apiserver.errors import bad_request, conflict, not_found
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.listing import select
 from setpoint.apiserver.metadata import FINALIZER_FOREGROUND, FINALIZER_ORPHAN
-from setpoint.apiserver.objects import decode, encode, home_of, view, views
+from setpoint.apiserver.objects import decode, encode
 from setpoint.apiserver.options import DeleteOptions, ListOptions
 from setpoint.apiserver.registry import Served
 from setpoint.apiserver.representation import Representation, respond
 from setpoint.apiserver.storage import Record
+from setpoint.apiserver.versions import written_version
 from setpoint.meta import GroupResource, format_time, parse_time
-
-if TYPE_CHECKING:
-    from setpoint.apiserver.hooks.admission import Admission
-    from setpoint.apiserver.hooks.matching import Question
 
 __all__ = ["delete", "delete_collection", "remove"]
 
@@ -38,7 +36,7 @@ def delete(call: Call) -> Response:
     if record is None:
         raise not_found(served.group_resource, path.name)
     if served.asks:
-        view(served, record)  # what the answer needs must be known before anything is done
+        call.versions.encoded(served, record)  # what the answer needs must be known before anything is done
     left, gone = remove(call, served, record, options)
     status = 202 if not gone and options.orphan_dependents is False else 200
     if not gone or served.strategy.returns_deleted:
@@ -62,7 +60,7 @@ def delete_collection(call: Call) -> Response:
     lists = ListOptions.parse(call.query)
     options = DeleteOptions.parse(_body(call), call.query)
     records, metadata = select(call, lists)
-    values = views(call, served, records)
+    values = call.versions.encoded_all(served, records)
     admission = call.admission
     if admission is not None:
         admission.deletions([_question(call, admission, served, record, options) for record in records])
@@ -130,7 +128,7 @@ def remove(
 def _finish(
     call: Call, served: Served, record: Record, obj: JsonObject, *, gone: bool, changed: bool, dry_run: bool
 ) -> tuple[bytes, bool]:
-    stored = home_of(served, record.value)
+    stored = written_version(served, record.value)
     key = (served.collection, record.namespace, record.name)
     if dry_run or not (gone or changed):
         return (encode(stored, obj, record.revision) if changed else record.value), gone
@@ -145,7 +143,7 @@ def _finish(
 
 
 def _question(call: Call, admission: Admission, served: Served, record: Record, options: DeleteOptions) -> Question:
-    old: JsonObject = decode(view(served, record))
+    old: JsonObject = call.versions.decoded(served, record)
     return admission.question(served, "DELETE", None, old, options, name=call.path.name)
 
 
@@ -221,7 +219,7 @@ def _body(call: Call) -> dict[str, Any] | None:
     if not body:
         return None
     check_size(body)
-    value, _ = parse_or_refuse(call.server, body, media_type(call.request.headers))
+    value, _ = parse_or_refuse(body, media_type(call.request.headers), call.replay)
     if not isinstance(value, dict):
         raise bad_request("the body of a deletion must be DeleteOptions")
     return value

@@ -143,7 +143,7 @@ class HttpFront:
     ) -> None:
         if self._runner is None:
             return
-        self.server.stopping = True
+        self.server.state.stopping = True
         self.server.end_watches()
         await self._runner.cleanup()
         self._runner = None

@@ -40,7 +40,7 @@ def read_document(call: Call, kind: str) -> tuple[JsonObject, list[str]]:
     check_size(body)
     media = media_type(call.request.headers)
     try:
-        value, duplicates = parse_body(call.server, body, media)
+        value, duplicates = parse_body(body, media, call.replay)
         if value is None:
             value = {}
         elif not isinstance(value, dict):
@@ -130,7 +130,7 @@ def why_not(call: Call, served: Served, found: GroupVersion, kind: str) -> str:
 
 
 def _known(call: Call, version: GroupVersion, kind: str) -> bool:
-    return call.server.registry.find_kind(version.group, version.version, kind) is not None
+    return call.state.registry.find_kind(version.group, version.version, kind) is not None
 
 
 def coerce(

@@ -12,7 +12,6 @@ from setpoint.apiserver.call import Call
 from setpoint.apiserver.errors import bad_request, expired, not_found, too_large_resource_version
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.matching import Matcher
-from setpoint.apiserver.objects import view, views
 from setpoint.apiserver.options import ListOptions
 from setpoint.apiserver.representation import Representation
 from setpoint.apiserver.storage import Compacted, Record
@@ -39,7 +38,7 @@ def get(call: Call) -> Response:
     record = call.storage.get(served.collection, path.namespace, path.name)
     if record is None:
         raise not_found(served.group_resource, path.name)
-    return shape.document(call, shape.item(call, view(served, record)))
+    return shape.document(call, shape.item(call, call.versions.encoded(served, record)))
 
 
 def list_objects(call: Call, options: ListOptions) -> Response:
@@ -50,7 +49,7 @@ def list_objects(call: Call, options: ListOptions) -> Response:
     if served.stored_as is served and not served.defaults_since and not served.siblings:
         values = [record.value for record in records]
     else:
-        values = views(call, served, records)
+        values = call.versions.encoded_all(served, records)
     return shape.document(call, shape.items(call, values, metadata))
 
 
@@ -75,13 +74,13 @@ def select(call: Call, options: ListOptions) -> tuple[list[Record], dict[str, An
         records = [record for record in records if record.name == call.path.name]
     metadata: dict[str, Any] = {"resourceVersion": str(revision if at is None else at)}
     if served.asks and matcher.decodes:
-        views(call, served, records)
+        call.versions.encoded_all(served, records)
     # What need not be newer than what is remembered is given as a whole, as out of upstream's watch cache.
     limit = 0 if options.resource_version_match == "NotOlderThan" else options.limit
     if limit > 0:
         found: list[Record] = []
         for index, record in enumerate(records):
-            if matcher.everything or matcher.matches(record.value):
+            if matcher.everything or matcher.matches(record.value, call.versions):
                 if len(found) == limit:
                     metadata["continue"] = _token(_key(found[-1]) + "\0", int(metadata["resourceVersion"]))
                     if matcher.everything:
@@ -90,7 +89,7 @@ def select(call: Call, options: ListOptions) -> tuple[list[Record], dict[str, An
                 found.append(record)
         return found, metadata
     if not matcher.everything:
-        records = [record for record in records if matcher.matches(record.value)]
+        records = [record for record in records if matcher.matches(record.value, call.versions)]
     return records, metadata
 
 

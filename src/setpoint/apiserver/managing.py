@@ -55,7 +55,7 @@ def track(
 def converter(call: Call, served: Served) -> server_side_apply.Convert | None:
     """How managers of other versions see an object; None where there is one version only."""
     resource = served.resource
-    versions = call.server.registry.versions(resource.group, resource.plural)
+    versions = call.state.registry.versions(resource.group, resource.plural)
     if len(versions) < 2:
         return None
     by_version = {item.resource.api_version: item for item in versions}
@@ -65,6 +65,6 @@ def converter(call: Call, served: Served) -> server_side_apply.Convert | None:
         if target is None:
             return None
         source = by_version.get(obj.get("apiVersion", ""), served)
-        return target.schema or ANYTHING, source.convert(dict(obj), target)
+        return target.schema or ANYTHING, call.versions.convert(dict(obj), source, target)
 
     return convert

@@ -8,9 +8,10 @@ from typing import Any
 from setpoint.apiserver import fields
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.errors import bad_request
-from setpoint.apiserver.objects import converted, decode, labels_of, metadata_of
+from setpoint.apiserver.objects import decode, labels_of, metadata_of
 from setpoint.apiserver.options import ListOptions
 from setpoint.apiserver.registry import Served
+from setpoint.apiserver.versions import Versions
 from setpoint.meta import FieldSelector, Selector
 
 __all__ = ["Matcher"]
@@ -48,16 +49,16 @@ class Matcher:
                     )
         return cls(served, options.label_selector, options.field_selector)
 
-    def matches(self, value: bytes) -> bool:
+    def matches(self, value: bytes, versions: Versions) -> bool:
         """Of an object as it is stored."""
         if self._labels and not self._labels.matches(labels_of(value)):
             return False
-        return not self._fields or self._fields.matches(self._fields_of(value))
+        return not self._fields or self._fields.matches(self._fields_of(value, versions))
 
-    def _fields_of(self, value: bytes) -> Mapping[str, str]:
+    def _fields_of(self, value: bytes, versions: Versions) -> Mapping[str, str]:
         served = self._served
         if not self.decodes:
             metadata = metadata_of(value)
             return {"metadata.name": metadata.name, "metadata.namespace": metadata.namespace}
-        obj: dict[str, Any] = decode(converted(served, value))
+        obj: dict[str, Any] = decode(versions.converted(served, value))
         return fields.fields_of(served.resource, obj, served.selectable_fields)

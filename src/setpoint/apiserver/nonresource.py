@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import platform
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from setpoint.apiserver import discovery, openapi
 from setpoint.apiserver.errors import ApiStatusError, no_such_path, not_acceptable
 from setpoint.apiserver.http_types import IncomingRequest, Response
 from setpoint.apiserver.representation import respond
-
-if TYPE_CHECKING:
-    from setpoint.apiserver.server import ApiServer
+from setpoint.apiserver.state import State
 
 __all__ = ["VERSION", "answer", "knows", "nothing"]
 
@@ -35,7 +33,7 @@ _HEALTH: Final = ("/healthz", "/livez", "/readyz")
 _TEXT: Final = {"content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff"}
 
 
-def answer(server: ApiServer, request: IncomingRequest) -> Response:
+def answer(state: State, request: IncomingRequest) -> Response:
     """Raises ApiStatusError: 404 for a path where nothing is, 405 for another method than GET."""
     if not request.path.startswith("/"):  # ``OPTIONS *``, and CONNECT, which names a host
         return nothing()
@@ -49,9 +47,9 @@ def answer(server: ApiServer, request: IncomingRequest) -> Response:
             405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {}
         )
     if root in ("api", "apis"):
-        found = discovery.respond(path, server.registry, accept)
+        found = discovery.respond(path, state.registry, accept)
         if found is None:
-            if root == "apis" and not knows(server, path.split("/")[2]):
+            if root == "apis" and not knows(state, path.split("/")[2]):
                 return nothing()
             raise no_such_path()
         status, document, kind = found
@@ -60,14 +58,14 @@ def answer(server: ApiServer, request: IncomingRequest) -> Response:
         response.headers["vary"] = "Accept"
         return response
     if root == "openapi":
-        return _openapi(server, request, path, accept)
+        return _openapi(state, request, path, accept)
     if path == "/version":
         return respond(VERSION)
     if path == _DAMAGE:
-        return respond(_damage(server))
+        return respond(_damage(state))
     if path == "/":
-        return respond({"paths": _paths(server)})
-    return _health(server, request, path)
+        return respond({"paths": _paths(state)})
+    return _health(state, request, path)
 
 
 def nothing() -> Response:
@@ -75,16 +73,16 @@ def nothing() -> Response:
     return Response(404, dict(_TEXT), b"404 page not found\n")
 
 
-def knows(server: ApiServer, group: str) -> bool:
+def knows(state: State, group: str) -> bool:
     """Whether any resource of the group is served."""
-    return any(served.resource.group == group for served in server.registry)
+    return any(served.resource.group == group for served in state.registry)
 
 
-def _openapi(server: ApiServer, request: IncomingRequest, path: str, accept: str) -> Response:
+def _openapi(state: State, request: IncomingRequest, path: str, accept: str) -> Response:
     kinds = {part.split(";")[0].strip() for part in accept.split(",")}
     if accept and not any(kind in ("application/json", "*/*", "application/*") for kind in kinds):
         raise not_acceptable(("application/json",))
-    found = openapi.respond(path, server.registry)
+    found = openapi.respond(path, state.registry)
     if found is None:
         raise no_such_path()
     body, etag, kind = found
@@ -97,15 +95,15 @@ def _openapi(server: ApiServer, request: IncomingRequest, path: str, accept: str
     return Response(200, headers, body)
 
 
-def _paths(server: ApiServer) -> list[str]:
-    roots = {served.resource.root for served in server.registry}
+def _paths(state: State) -> list[str]:
+    roots = {served.resource.root for served in state.registry}
     groups = {root.rsplit("/", 1)[0] for root in roots}
     return sorted(roots | groups | {"/apis", "/openapi/v2", "/openapi/v3", "/version", *_HEALTH})
 
 
-def _damage(server: ApiServer) -> dict[str, object]:
+def _damage(state: State) -> dict[str, object]:
     """A Status of what is stored and can't be used; upstream's reason for that is ``StorageReadError``."""
-    causes = [{"reason": "StorageReadError", "message": item.why, "field": item.what} for item in server.damage]
+    causes = [{"reason": "StorageReadError", "message": item.why, "field": item.what} for item in state.damage]
     status: dict[str, object] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
     if causes:
         status |= {"status": "Failure", "reason": "StorageReadError", "details": {"causes": causes}}
@@ -113,11 +111,11 @@ def _damage(server: ApiServer) -> dict[str, object]:
     return status
 
 
-def _health(server: ApiServer, request: IncomingRequest, path: str) -> Response:
+def _health(state: State, request: IncomingRequest, path: str) -> Response:
     base, _, check = path[1:].partition("/")
-    checks = {"ping": True, "storage": server.running}
+    checks = {"ping": True, "storage": state.running}
     if base == "readyz":
-        checks["shutdown"] = not server.stopping
+        checks["shutdown"] = not state.stopping
     if check:
         if check not in checks:
             raise no_such_path()

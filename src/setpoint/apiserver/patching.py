@@ -22,11 +22,10 @@ from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.incoming import check_kind, coerce, patched_wrong, why_not
 from setpoint.apiserver.managing import converter, ignored_fields
 from setpoint.apiserver.nesting import TOO_DEEP, is_too_deep
-from setpoint.apiserver.objects import view
 from setpoint.apiserver.options import WriteOptions
 from setpoint.apiserver.registry import Served
 from setpoint.apiserver.representation import Representation
-from setpoint.apiserver.update import check_name, live_object, modify
+from setpoint.apiserver.update import check_name, modify
 from setpoint.meta import GroupVersion
 from setpoint.patch import (
     ApplyConflict,
@@ -76,8 +75,8 @@ def patch(call: Call) -> Response:
     record = call.storage.get(served.collection, path.namespace, path.name)
     if record is None:
         raise not_found(served.group_resource, path.name)
-    old = live_object(served, record)
-    base = live_object(served, record)  # another copy: what comes out shares parts with it, and is changed
+    old = call.versions.decoded(served, record)
+    base = call.versions.decoded(served, record)  # another copy: what comes out shares parts with it, and is changed
     if served.custom and served.stored_as is not served:
         prune(served.schema, base)  # nobody is to be warned of what only another version has
     new = change(base)
@@ -161,7 +160,7 @@ def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
     if record is None and uid:
         why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
         raise conflict(served.group_resource, path.name, why)
-    live = None if record is None else live_object(served, record)
+    live = None if record is None else call.versions.decoded(served, record)
     try:
         result = server_side_apply.apply(
             served.schema,
@@ -191,7 +190,7 @@ def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
         version = configuration["metadata"].get("resourceVersion")
         if version and version != str(record.revision):
             raise conflict(served.group_resource, path.name)
-        return view(served.stored_as, record), False
+        return call.versions.encoded(served.stored_as, record), False
     new: JsonObject = copy_json(result.object)
     new["metadata"].setdefault("name", path.name)
     coerce(call, served, new, options.field_validation, [], patch=True)
@@ -207,7 +206,7 @@ def _configuration(call: Call, options: WriteOptions) -> JsonObject:
     """What is to be applied. Raises ApiStatusError (400)."""
     body = call.request.body or b""
     try:
-        document, duplicates = parse_body(call.server, body, YAML_TYPE)
+        document, duplicates = parse_body(body, YAML_TYPE, call.replay)
     except ValueError as problem:
         raise bad_request(f"error decoding YAML: error converting YAML to JSON: {problem}") from None
     if not isinstance(document, dict):

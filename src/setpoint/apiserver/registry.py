@@ -7,11 +7,16 @@ from functools import cached_property
 from typing import Any
 
 from setpoint.apiserver.behaviour import Behaviour
+from setpoint.apiserver.turns import Replay
 from setpoint.cel.rules import RuleValidator
 from setpoint.meta import GroupResource, Resource
-from setpoint.schema import Schema, copy_json
+from setpoint.schema import Schema
 
 __all__ = ["Registry", "ScalePaths", "Served"]
+
+
+Convert = Callable[[dict[str, Any], "Served", Replay | None], dict[str, Any]]
+"""See `Served.convert`."""
 
 
 class ScalePaths:
@@ -50,7 +55,7 @@ class Served:
         columns: Sequence[Mapping[str, Any]] | None = None,
         selectable_fields: Sequence[str] = (),
         scale: ScalePaths | None = None,
-        convert: Callable[[dict[str, Any], Served], dict[str, Any]] | None = None,
+        convert: Convert | None = None,
         warning: str = "",
     ) -> None:
         self.resource = resource
@@ -84,31 +89,22 @@ class Served:
         """Of a custom resource: the rules of its schema, compiled when they are first asked."""
         return RuleValidator(self.schema_document or {})
 
-    def convert(self, obj: dict[str, Any], target: Served) -> dict[str, Any]:
-        """``obj``, of this version, as ``target`` has it. May change ``obj``."""
+    def convert(self, obj: dict[str, Any], target: Served, replay: Replay | None) -> dict[str, Any]:
+        """``obj``, of this version, as ``target`` has it. May change ``obj``.
+
+        Raises Suspended if a webhook converts and ``replay`` does not know its answer.
+        """
         if target is self:
             return obj
         if self._convert is not None:
-            return self._convert(obj, target)
+            return self._convert(obj, target, replay)
         obj["apiVersion"] = target.resource.api_version
         return obj
 
-    def store_form(self, obj: dict[str, Any], revision: int) -> dict[str, Any]:
-        """``obj`` as it is to be stored after ``revision``. May change ``obj``."""
-        stored = self.stored_as
-        if stored is not self and stored.has_defaults:  # which are filled in when it is read
-            stored.defaults_since = max(stored.defaults_since, revision + 2)
-        return self.convert(obj, stored)
-
-    def convert_by(self, convert: Callable[[dict[str, Any], Served], dict[str, Any]]) -> None:
+    def convert_by(self, convert: Convert) -> None:
         """From now on a webhook converts."""
         self._convert = convert
         self.asks = True
-
-    def foresee(self, document: dict[str, Any]) -> None:
-        """Makes sure that ``document``, of the stored version, can be shown in this one once it is stored."""
-        if self.asks and self.stored_as is not self:
-            self.stored_as.convert(copy_json(document), self)
 
     def __repr__(self) -> str:
         return f"<Served {self.resource.gvr}>"

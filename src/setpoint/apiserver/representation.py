@@ -13,7 +13,6 @@ from setpoint.apiserver.body import JSON_TYPE, YAML_TYPE
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.errors import bad_request, not_acceptable
 from setpoint.apiserver.http_types import Response
-from setpoint.apiserver.objects import converted
 from setpoint.apiserver.registry import Served
 
 __all__ = ["Representation", "respond"]
@@ -96,7 +95,7 @@ class Representation:
 
     def one(self, call: Call, value: bytes, *, status: int = 200) -> Response:
         """An answer that holds one object, given as it is stored."""
-        return self.document(call, self.item(call, converted(call.served, value)), status=status)
+        return self.document(call, self.item(call, call.versions.converted(call.served, value)), status=status)
 
     def document(self, call: Call, body: Any, *, status: int = 200) -> Response:
         """An answer that holds a document in its final form."""

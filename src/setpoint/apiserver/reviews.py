@@ -71,7 +71,7 @@ def _token(call: Call, obj: JsonObject) -> JsonObject:
     spec = obj.get("spec") or {}
     if not spec.get("token"):
         raise bad_request("token is required for TokenReview in authentication")
-    known = bearer(call.server, spec["token"], spec.get("audiences"))
+    known = bearer(call.state, spec["token"], spec.get("audiences"))
     if known is None:
         return {"user": {}, "error": "invalid bearer token"}
     user, audiences = known

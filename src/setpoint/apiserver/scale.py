@@ -13,13 +13,13 @@ from setpoint.apiserver.checking import fit_namespace
 from setpoint.apiserver.errors import bad_request, conflict, invalid, not_found, unsupported_media_type
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.incoming import read_document, typed
-from setpoint.apiserver.objects import converted, decode
+from setpoint.apiserver.objects import decode
 from setpoint.apiserver.options import WriteOptions
 from setpoint.apiserver.patching import read_patch
 from setpoint.apiserver.registry import ScalePaths, Served
 from setpoint.apiserver.representation import Representation
 from setpoint.apiserver.storage import Record
-from setpoint.apiserver.update import check_name, kind_of, live_object, modify
+from setpoint.apiserver.update import check_name, kind_of, modify
 from setpoint.meta import GroupKind, GroupVersionKind, LabelSelector, Selector, SelectorError, from_wire
 from setpoint.schema import copy_json
 from setpoint.schema.errors import invalid as invalid_field
@@ -95,7 +95,7 @@ def _live(call: Call) -> tuple[Record, JsonObject]:
     record = call.storage.get(served.collection, path.namespace, path.name)
     if record is None:
         raise not_found(served.group_resource, path.name)
-    return record, live_object(served, record)
+    return record, call.versions.decoded(served, record)
 
 
 def _set(call: Call, record: Record, live: JsonObject, scale: JsonObject, options: WriteOptions) -> JsonObject:
@@ -141,7 +141,7 @@ def _set(call: Call, record: Record, live: JsonObject, scale: JsonObject, option
     elif not served.strategy.unconditional_update:
         new["metadata"]["resourceVersion"] = str(record.revision)
     value = modify(call, served, record, live, new, options, subresource="scale", shown=shown)
-    return scale_of(served, decode(converted(served, value)))
+    return scale_of(served, decode(call.versions.converted(served, value)))
 
 
 def _check_replicas(record: Record, replicas: Any) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from random import Random
 from types import TracebackType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from setpoint.apiserver import bootstrap, nonresource, tokens
 from setpoint.apiserver.builtin import add_builtin
@@ -26,6 +26,7 @@ from setpoint.apiserver.errors import (
     timeout,
 )
 from setpoint.apiserver.gate import check
+from setpoint.apiserver.hooks.admission import Admission
 from setpoint.apiserver.hooks.caller import HttpCaller, WebhookCaller
 from setpoint.apiserver.hooks.configurations import Hooks
 from setpoint.apiserver.http_types import SYSTEM_ADMIN, IncomingRequest, Response, UserInfo
@@ -33,18 +34,16 @@ from setpoint.apiserver.impersonation import impersonated
 from setpoint.apiserver.listing import get, list_objects
 from setpoint.apiserver.options import ListOptions, Query
 from setpoint.apiserver.patching import patch
-from setpoint.apiserver.registry import Registry, Served
+from setpoint.apiserver.registry import Registry
 from setpoint.apiserver.representation import respond
 from setpoint.apiserver.request_info import parse_path
 from setpoint.apiserver.scale import get_scale, patch_scale, update_scale
+from setpoint.apiserver.state import OpenWatch, State
 from setpoint.apiserver.storage import Damage, MemoryStorage, Storage, StorageError
 from setpoint.apiserver.subresources import CREATORS
-from setpoint.apiserver.turns import Lines, Suspended, Turn, settle
+from setpoint.apiserver.turns import Replay, Suspended
 from setpoint.apiserver.update import update
 from setpoint.apiserver.watching import watch
-
-if TYPE_CHECKING:
-    from setpoint.apiserver.watching import Watch
 
 __all__ = ["ApiServer"]
 
@@ -109,55 +108,73 @@ class ApiServer:
         webhook_caller: WebhookCaller | None = None,
         bookmark_period: float = BOOKMARK_PERIOD,
     ) -> None:
-        self.storage: Storage = storage if storage is not None else MemoryStorage()
-        self.now = now or _utc_now
-        self.random = random or Random()
-        self.token_secret = self.random.randbytes(32) if random is not None else secrets.token_bytes(32)
-        self.admin = admin
-        self.webhook_caller: WebhookCaller = webhook_caller if webhook_caller is not None else HttpCaller()
-        self.bookmark_period = bookmark_period
-        self.hooks = Hooks(self.storage)
-        self.turn: Turn | None = None
-        """Of the request that is worked on right now, if it waits for webhooks."""
-        self.lines = Lines()
-        self.registry = Registry()
-        self.watches: set[Watch] = set()
-        self.running = False
-        self.stopping = False
-        add_builtin(self.registry)
-        self.custom_resources = CustomResources(self)
+        kept: Storage = storage if storage is not None else MemoryStorage()
+        self.hooks = Hooks(kept)
+        self.state = State(
+            storage=kept,
+            configurations=self.hooks,
+            now=now or _utc_now,
+            random=random or Random(),
+            token_secret=random.randbytes(32) if random is not None else secrets.token_bytes(32),
+            admin=admin,
+            webhook_caller=webhook_caller if webhook_caller is not None else HttpCaller(),
+            bookmark_period=bookmark_period,
+        )
+        add_builtin(self.state.registry)
+        self.custom_resources = CustomResources(self.state)
+        self.state.definitions = self.custom_resources
+
+    @property
+    def storage(self) -> Storage:
+        """Where the objects are."""
+        return self.state.storage
+
+    @property
+    def random(self) -> Random:
+        """The source of names and uids."""
+        return self.state.random
+
+    @property
+    def registry(self) -> Registry:
+        """What is served."""
+        return self.state.registry
+
+    @property
+    def watches(self) -> set[OpenWatch]:
+        """The watches that clients hold open."""
+        return self.state.watches
 
     async def start(self) -> None:
         """Makes the objects that every cluster has, and serves the custom resources that are stored."""
-        if self.running:
+        state = self.state
+        if state.running:
             return
         # A client that knew this server's former life must not take new revisions for old ones.
-        self.storage.advance(int(self.now().timestamp() * 1000))
+        state.storage.advance(int(state.now().timestamp() * 1000))
         self.custom_resources.load()
         self.hooks.refresh()
-        self.running = True
-        await bootstrap.create_objects(self)
+        state.running = True
+        await bootstrap.create_objects(state.storage, self.handle)
 
     @property
     def damage(self) -> list[Damage]:
         """What is stored and can't be read or used: of the storage when it was opened, and of what is stored now. Also
         at ``/debug/damage``."""
-        return [*self.storage.damage, *self.custom_resources.damage, *self.hooks.damage]
+        return self.state.damage
 
     async def close(self) -> None:
         """Ends all watches and closes the storage. Requests are refused from now on."""
-        if not self.running:
+        state = self.state
+        if not state.running:
             return
-        self.end_watches()
-        self.running = False
-        await self.webhook_caller.close()
-        self.storage.close()
+        state.end_watches()
+        state.running = False
+        await state.webhook_caller.close()
+        state.storage.close()
 
-    def end_watches(self, served: Served | None = None) -> None:
-        """Ends the watches on one resource (in one version), or all of them."""
-        for item in tuple(self.watches):
-            if served is None or item.served is served:
-                item.stop()
+    def end_watches(self) -> None:
+        """Ends all watches."""
+        self.state.end_watches()
 
     async def __aenter__(self) -> ApiServer:
         await self.start()
@@ -173,11 +190,11 @@ class ApiServer:
         try:
             check(request)
             if self.hooks.active and request.method not in _READS:
-                return await self._in_turns(request)
+                return await self._replayed(request)
             try:
-                return self._dispatch(request)
+                return self._dispatch(request, None)
             except Suspended:
-                return await self._in_turns(request)
+                return await self._replayed(request)
         except ApiStatusError as error:
             response = respond(error.status, error.code, warnings=error.warnings)
             retry_after = error.status.get("details", {}).get("retryAfterSeconds")
@@ -193,46 +210,46 @@ class ApiServer:
             failure = internal_error(f"{type(error).__name__}: {error}")
             return respond(failure.status, failure.code)
 
-    async def _in_turns(self, request: IncomingRequest) -> Response:
+    async def _replayed(self, request: IncomingRequest) -> Response:
         """A request that may need webhooks."""
         limit = _READ_TIMEOUT if request.method in _READS else _WRITE_TIMEOUT
         try:
             async with asyncio.timeout(limit):
                 key = None if request.method in _READS else _written(request)
                 if key is not None:
-                    await self.lines.pass_by(key)
-                return await settle(self, Turn(self), lambda: self._dispatch(request), key)
+                    await self.state.locks.wait(key)
+                replay = self.state.replay()
+                return await replay.run(lambda: self._dispatch(request, replay), self.state.locks, key)
         except TimeoutError:
             raise timeout("request did not complete within requested timeout - context deadline exceeded") from None
 
-    def _dispatch(self, request: IncomingRequest) -> Response:
+    def _dispatch(self, request: IncomingRequest, replay: Replay | None) -> Response:
         """The answer. What was written on the way is stored if there is one, and only then."""
-        if not self.running:
+        if not self.state.running:
             raise ApiStatusError(503, "ServiceUnavailable", "the server is not running")
         if request.method in _READS:
-            return self._answer(request)
-        with self.storage.transaction():
-            return self._answer(request)
+            return self._answer(request, replay)
+        with self.state.storage.transaction():
+            return self._answer(request, replay)
 
-    def _answer(self, request: IncomingRequest) -> Response:
+    def _answer(self, request: IncomingRequest, replay: Replay | None) -> Response:
+        state = self.state
         path = parse_path(request.path)
         if path is None:
-            return nonresource.answer(self, request)
-        served = self.registry.find(path.group, path.version, path.resource)
+            return nonresource.answer(state, request)
+        served = state.registry.find(path.group, path.version, path.resource)
         if served is None or path.surplus:
-            if path.surplus or path.resource or not self.registry.has_version(path.group, path.version):
-                if not nonresource.knows(self, path.group):
+            if path.surplus or path.resource or not state.registry.has_version(path.group, path.version):
+                if not nonresource.knows(state, path.group):
                     return nonresource.nothing()
                 raise no_such_path()
-            return nonresource.answer(self, request)
+            return nonresource.answer(state, request)
         resource = served.resource
         if path.namespace and not resource.namespaced:
             raise no_such_path()
-        call = Call(self, request, path, served, Query(request.query), self._user(request))
-        if self.turn is not None and self.hooks.active:
-            from setpoint.apiserver.hooks.admission import Admission
-
-            call.admission = Admission(call, self.turn)
+        call = Call(state, request, path, served, Query(request.query), self._user(request), replay)
+        if replay is not None and self.hooks.active:
+            call.admission = Admission(call, replay, self.hooks)
         if served.warning:
             call.warn(served.warning)
         if path.name and resource.namespaced and not path.namespace:
@@ -255,10 +272,10 @@ class ApiServer:
         if other is not None:
             return other
         kind, _, token = request.headers.get("authorization", "").partition(" ")
-        known = tokens.bearer(self, token) if kind.lower() == "bearer" and token else None
+        known = tokens.bearer(self.state, token) if kind.lower() == "bearer" and token else None
         if known is not None:
             return known[0]
-        return getattr(request, "user", None) or self.admin
+        return getattr(request, "user", None) or self.state.admin
 
     def _collection(self, call: Call) -> Response:
         resource, method = call.served.resource, call.request.method

@@ -18,7 +18,7 @@ from setpoint.apiserver.representation import Representation, respond
 from setpoint.apiserver.reviews import REVIEWS
 from setpoint.apiserver.storage import Record
 from setpoint.apiserver.tokens import create_token
-from setpoint.apiserver.update import check_name, live_object, modify, store
+from setpoint.apiserver.update import check_name, modify, store
 from setpoint.meta import GroupKind, GroupVersionKind
 from setpoint.schema import copy_json
 from setpoint.schema.errors import required
@@ -55,12 +55,12 @@ def _bind(call: Call, name: str) -> Response:
         raise bad_request(f"name in URL does not match name in Binding object: {name} != {metadata['name']}")
     if not target.get("name"):
         raise invalid(GroupKind("", "Binding"), name, [required("target.name")])
-    pods = call.server.registry.find("", "v1", "pods")
+    pods = call.state.registry.find("", "v1", "pods")
     assert pods is not None
     record = call.storage.get(pods.collection, call.path.namespace, name)
     if record is None:
         raise not_found(pods.group_resource, name)
-    live = live_object(pods, record)
+    live = call.versions.decoded(pods, record)
     if metadata.get("uid") and metadata["uid"] != live["metadata"].get("uid"):
         found = live["metadata"].get("uid")
         why = f"Precondition failed: UID in precondition: {metadata['uid']}, UID in object meta: {found}"
@@ -116,7 +116,7 @@ def finalize_namespace(call: Call) -> Response:
     new = read_object(call, call.served, options.field_validation)
     check_name(call, new)
     record = _record(call)
-    live = live_object(call.served, record)
+    live = call.versions.decoded(call.served, record)
     changed: JsonObject = copy_json(live)
     finalizers = (new.get("spec") or {}).get("finalizers") or []
     changed["spec"] = {"finalizers": finalizers} if finalizers else {}

@@ -11,7 +11,7 @@ import binascii
 import hashlib
 import hmac
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
@@ -23,11 +23,9 @@ from setpoint.apiserver.metadata import new_uid
 from setpoint.apiserver.objects import metadata_of
 from setpoint.apiserver.options import WriteOptions
 from setpoint.apiserver.representation import Representation, respond
+from setpoint.apiserver.state import State
 from setpoint.meta import GroupKind, GroupVersionKind, format_time
 from setpoint.schema.errors import invalid as invalid_field
-
-if TYPE_CHECKING:
-    from setpoint.apiserver.server import ApiServer
 
 __all__ = ["AUDIENCE", "bearer", "create_token"]
 
@@ -63,7 +61,7 @@ def create_token(call: Call) -> Response:
         raise _refused(seconds, "may not specify a duration larger than 2^32 seconds")
     account = metadata_of(record.value)
     audiences = spec.get("audiences") or [AUDIENCE]
-    now = call.server.now()
+    now = call.state.now()
     claims = {
         "aud": audiences,
         "exp": int(now.timestamp()) + seconds,
@@ -92,7 +90,7 @@ def create_token(call: Call) -> Response:
             "boundObjectRef": spec.get("boundObjectRef"),
         },
         "status": {
-            "token": _signed(call.server, claims),
+            "token": _signed(call.state, claims),
             "expirationTimestamp": format_time(_seconds(now) + timedelta(seconds=seconds)),
         },
     }
@@ -107,18 +105,18 @@ def _refused(seconds: Any, why: str) -> Exception:
     return invalid(_KIND, "", [invalid_field("spec.expirationSeconds", seconds, why)])
 
 
-def bearer(server: ApiServer, token: str, audiences: list[str] | None = None) -> tuple[UserInfo, list[str]] | None:
+def bearer(state: State, token: str, audiences: list[str] | None = None) -> tuple[UserInfo, list[str]] | None:
     """Whose token it is, and which of ``audiences`` (default: the server's own) it is for; None if it is not valid.
 
     It is not when it was signed elsewhere, has run out, is for others, or its account is gone.
     """
-    claims = _checked(server, token)
-    if claims is None or not claims["nbf"] <= server.now().timestamp() < claims["exp"]:
+    claims = _checked(state, token)
+    if claims is None or not claims["nbf"] <= state.now().timestamp() < claims["exp"]:
         return None
     wanted = [text for text in audiences or [AUDIENCE] if text in claims["aud"]]
     private = claims["kubernetes.io"]
     namespace, account = private["namespace"], private["serviceaccount"]
-    record = server.storage.get("serviceaccounts", namespace, account["name"])
+    record = state.storage.get("serviceaccounts", namespace, account["name"])
     if not wanted or record is None or metadata_of(record.value).uid != account["uid"]:
         return None
     groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
@@ -126,23 +124,23 @@ def bearer(server: ApiServer, token: str, audiences: list[str] | None = None) ->
     return UserInfo(claims["sub"], account["uid"], groups, extra), wanted
 
 
-def _signed(server: ApiServer, claims: JsonObject) -> str:
+def _signed(state: State, claims: JsonObject) -> str:
     text = f"{_encoded(_HEADER)}.{_encoded(msgspec.json.encode(claims))}"
-    return f"{text}.{_encoded(_signature(server, text))}"
+    return f"{text}.{_encoded(_signature(state, text))}"
 
 
-def _checked(server: ApiServer, token: str) -> Any:
+def _checked(state: State, token: str) -> Any:
     """The claims of a token that was signed here, else None."""
     text, _, signature = token.rpartition(".")
     try:
-        good = hmac.compare_digest(_signature(server, text), _decoded(signature))
+        good = hmac.compare_digest(_signature(state, text), _decoded(signature))
         return msgspec.json.decode(_decoded(text.partition(".")[2])) if good else None
     except (ValueError, binascii.Error):
         return None
 
 
-def _signature(server: ApiServer, text: str) -> bytes:
-    return hmac.digest(server.token_secret, text.encode(), hashlib.sha256)
+def _signature(state: State, text: str) -> bytes:
+    return hmac.digest(state.token_secret, text.encode(), hashlib.sha256)
 
 
 def _encoded(raw: bytes) -> str:

@@ -13,15 +13,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from datetime import datetime
 from random import Random
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
-if TYPE_CHECKING:
-    from setpoint.apiserver.server import ApiServer
-
-__all__ = ["Lines", "Suspended", "Turn", "gathered", "settle"]
+__all__ = ["ObjectLocks", "Replay", "Suspended"]
 
 T = TypeVar("T")
-Learn = Callable[["Turn"], Awaitable[None]]
+Learn = Callable[["Replay"], Awaitable[None]]
 
 
 _PATIENCE: Final = 12
@@ -29,7 +26,7 @@ _PATIENCE: Final = 12
 
 
 class Suspended(Exception):
-    """The work can't go on before ``learn`` has put into ``Turn.answers`` what was missing."""
+    """The work can't go on before ``learn`` has put into ``Replay.answers`` what was missing."""
 
     def __init__(self, learn: Learn) -> None:
         super().__init__("answers of webhooks are missing")
@@ -37,90 +34,89 @@ class Suspended(Exception):
 
 
 class Asker(Protocol):
-    """Who can ask many questions at once."""
+    """Answers many questions at once."""
 
-    async def learn(self, turn: Turn, questions: Sequence[Any]) -> None: ...
+    async def learn(self, replay: Replay, questions: Sequence[Any]) -> None: ...
 
 
-class Lines:
+class ObjectLocks:
     """Objects that one request has for itself because others' writes kept it from ever getting through.
 
-    Upstream such a request goes on until its time is over. Whoever else writes the object waits meanwhile; reads don't.
+    Upstream such a request goes on until its time is over. Other writers of the object wait meanwhile; readers don't.
     """
 
     def __init__(self) -> None:
         self._held: dict[Hashable, asyncio.Event] = {}
 
-    async def pass_by(self, key: Hashable) -> None:
+    async def wait(self, key: Hashable) -> None:
         """Waits as long as the object is another request's."""
         while (held := self._held.get(key)) is not None:
             await held.wait()
 
-    async def hold(self, key: Hashable) -> None:
-        await self.pass_by(key)
+    async def acquire(self, key: Hashable) -> None:
+        await self.wait(key)
         self._held[key] = asyncio.Event()
 
     def release(self, key: Hashable) -> None:
         self._held.pop(key).set()
 
 
-class Turn:
-    """What one request knows so far. Its clock stands still and its dice repeat, so that all attempts are alike."""
+class Replay:
+    """What one request knows so far. Its clock stands still and its random numbers repeat, so that all attempts are
+    alike."""
 
-    __slots__ = ("_seed", "answers", "collected", "moment", "random")
+    __slots__ = ("_collected", "_seed", "answers", "moment", "random")
 
-    def __init__(self, server: ApiServer) -> None:
-        self._seed = server.random.getrandbits(64)
+    def __init__(self, random: Random, moment: datetime) -> None:
+        self._seed = random.getrandbits(64)
         self.random = Random(self._seed)
-        self.moment: datetime = server.now()
+        self.moment = moment
         self.answers: dict[Hashable, Any] = {}
-        self.collected: list[tuple[Asker, Any]] | None = None
+        self._collected: list[tuple[Asker, Any]] | None = None
         """What is missing, while that is gathered to be asked for at once."""
 
-    def begin(self) -> None:
-        """Before each attempt."""
-        self.random = Random(self._seed)
-        self.collected = None
+    async def run(self, work: Callable[[], T], locks: ObjectLocks | None = None, key: Hashable = None) -> T:
+        """What ``work`` returns, after as many attempts as it takes. Raises what it raises, or what asking raised.
 
+        ``key`` is the object that it writes: see `ObjectLocks`.
+        """
+        asked, held = 0, False
+        try:
+            while True:
+                self.random = Random(self._seed)
+                self._collected = None
+                try:
+                    return work()
+                except Suspended as pending:
+                    learn = pending.learn
+                asked += 1
+                if asked == _PATIENCE and locks is not None and key is not None:
+                    await locks.acquire(key)
+                    held = True
+                await learn(self)
+        finally:
+            if held and locks is not None:
+                locks.release(key)
 
-def gathered(server: ApiServer, work: Callable[[], T]) -> T:
-    """What ``work`` gives, which asks for many things of the same kind: all that is missing is asked for at once."""
-    turn = server.turn
-    if turn is None:
-        return work()
-    missing: list[tuple[Asker, Any]] = []
-    turn.collected = missing
-    try:
-        result = work()
-    finally:
-        turn.collected = None
-    if missing:  # all of one kind of objects, so there is one to be asked
-        asker = missing[0][0]
-        raise Suspended(lambda turn: asker.learn(turn, [question for _, question in missing]))
-    return result
+    def batch(self, work: Callable[[], T]) -> T:
+        """What ``work`` returns, which asks for many things of the same kind: all that is missing is asked for at once.
 
+        Raises Suspended.
+        """
+        missing: list[tuple[Asker, Any]] = []
+        self._collected = missing
+        try:
+            result = work()
+        finally:
+            self._collected = None
+        if missing:  # all of one kind of objects, so there is one to be asked
+            asker = missing[0][0]
+            raise Suspended(lambda replay: asker.learn(replay, [question for _, question in missing]))
+        return result
 
-async def settle(server: ApiServer, turn: Turn, work: Callable[[], T], key: Hashable = None) -> T:
-    """What ``work`` gives, after as many attempts as it takes. Raises what it raises, or what asking raised.
-
-    ``key`` is the object that it writes: see `Lines`.
-    """
-    asked, held = 0, False
-    try:
-        while True:
-            turn.begin()
-            server.turn = turn
-            try:
-                return work()
-            except Suspended as pending:
-                learn = pending.learn
-            finally:
-                server.turn = None
-            asked += 1
-            if asked == _PATIENCE and key is not None:
-                await server.lines.hold(key)
-                held = True
-            await learn(turn)
-    finally:
-        if held:
-            server.lines.release(key)
+    def collect(self, asker: Asker, question: Any) -> bool:
+        """Whether the question is asked later, with others: the caller then goes on without an answer."""
+        if self._collected is None:
+            return False
+        self._collected.append((asker, question))
+        return True

@@ -14,17 +14,18 @@ from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.incoming import dedupe_owners, read_object
 from setpoint.apiserver.managing import track
 from setpoint.apiserver.metadata import clean
-from setpoint.apiserver.objects import decode, encode, home_of, view
+from setpoint.apiserver.objects import encode
 from setpoint.apiserver.options import WriteOptions
 from setpoint.apiserver.registry import Served
 from setpoint.apiserver.representation import Representation
 from setpoint.apiserver.storage import Record
+from setpoint.apiserver.versions import written_version
 from setpoint.meta import GroupKind
 from setpoint.meta.numbers import NumberError, parse_uint
 from setpoint.schema import json_equal
 from setpoint.schema.errors import OMITTED, ErrorType, FieldError
 
-__all__ = ["check_name", "kind_of", "live_object", "modify", "update"]
+__all__ = ["check_name", "kind_of", "modify", "update"]
 
 JsonObject = dict[str, Any]
 
@@ -46,17 +47,11 @@ def update(call: Call) -> Response:
         new["metadata"].pop("resourceVersion", None)
         return shape.one(call, insert(call, served, new, options), status=201)
     uid = new["metadata"].get("uid")
-    live = live_object(served, record)
+    live = call.versions.decoded(served, record)
     if uid and uid != live["metadata"].get("uid"):
         raise _precondition_failed(call, uid, live["metadata"].get("uid", ""))
     value = modify(call, served, record, live, new, options, subresource=call.path.subresource)
     return shape.one(call, value)
-
-
-def live_object(served: Served, record: Record) -> JsonObject:
-    """A fresh copy of what is stored, in the served version."""
-    obj: JsonObject = decode(view(served, record))
-    return obj
 
 
 def check_name(call: Call, obj: JsonObject) -> None:
@@ -156,16 +151,17 @@ def store(
     same = new == old and json_equal(new, old)
     if before is not None:
         old["metadata"]["resourceVersion"] = before
-    if same and home_of(served, record.value) is stored:  # else it is rewritten in the version that is stored now
-        return view(stored, record)
+    if (
+        same and written_version(served, record.value) is stored
+    ):  # else it is rewritten in the version that is stored now
+        return call.versions.encoded(stored, record)
     gone = (
         not metadata.get("finalizers")
         and bool(metadata.get("deletionTimestamp"))
         and not old["metadata"].get("deletionGracePeriodSeconds")
         and not served.strategy.keeps(new)
     )
-    document = served.store_form(new, call.storage.revision)
-    served.foresee(document)
+    document = call.versions.to_store(served, new, call.storage.revision)
     if dry_run:
         return encode(stored, document, record.revision)
     key = (served.collection, record.namespace, record.name)

@@ -14,11 +14,10 @@ from setpoint.apiserver.errors import ApiStatusError, expired, too_large_resourc
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.listing import select
 from setpoint.apiserver.matching import Matcher
-from setpoint.apiserver.objects import view, views
 from setpoint.apiserver.options import ListOptions
 from setpoint.apiserver.representation import Representation
 from setpoint.apiserver.storage import Change, Compacted, Record, Subscription
-from setpoint.apiserver.turns import Turn, settle
+from setpoint.apiserver.versions import PLAIN, Versions
 
 if TYPE_CHECKING:
     from setpoint.apiserver.registry import Served
@@ -80,7 +79,7 @@ class Watch:
             self._subscription: Subscription = storage.subscribe(self._served.collection, revision, self._wake.set)
         except Compacted as gap:
             raise expired(f"too old resource version: {revision} ({gap.oldest})") from None
-        call.server.watches.add(self)
+        call.state.watches.add(self)
 
     @property
     def served(self) -> Served:
@@ -97,7 +96,7 @@ class Watch:
         end = loop.time() + self._timeout()
         timers = [loop.call_at(end, self._wake.set)]
         bookmarks = self._options.allow_bookmarks
-        period = self._call.server.bookmark_period
+        period = self._call.state.bookmark_period
         next_bookmark = loop.time() + period
         try:
             for start in range(0, len(self._initial), _BATCH):
@@ -105,7 +104,7 @@ class Watch:
                 if self._served.asks:
                     yield await self._with_answers(records, partial(self._added, records))
                 else:
-                    yield self._added(records)
+                    yield self._added(records, PLAIN)
             self._initial = ()
             if self._options.send_initial_events and bookmarks:
                 yield self._bookmark(initial_end=True)
@@ -119,7 +118,7 @@ class Watch:
                         ]
                         chunk = await self._with_answers(records, partial(self._events, changes))
                     else:
-                        chunk = self._events(changes)
+                        chunk = self._events(changes, PLAIN)
                     self._revision = changes[-1].record.revision
                     if chunk:
                         yield chunk
@@ -147,22 +146,24 @@ class Watch:
                 timer.cancel()
             self.close()
 
-    def _added(self, records: Sequence[Record]) -> bytes:
-        return b"".join(self._line(b"ADDED", record) for record in records)
+    def _added(self, records: Sequence[Record], versions: Versions) -> bytes:
+        return b"".join(self._line(b"ADDED", record, versions) for record in records)
 
-    def _events(self, changes: Sequence[Change]) -> bytes:
-        return b"".join(self._event(change) for change in changes)
+    def _events(self, changes: Sequence[Change], versions: Versions) -> bytes:
+        return b"".join(self._event(change, versions) for change in changes)
 
-    async def _with_answers(self, records: Sequence[Record], work: Callable[[], bytes]) -> bytes:
+    async def _with_answers(self, records: Sequence[Record], work: Callable[[Versions], bytes]) -> bytes:
         """What ``work`` gives once a webhook has converted what it needs. Raises ApiStatusError."""
-        call, served, headers = self._call, self._served, self._headers
+        served, headers = self._served, self._headers
+        replay = self._call.state.replay()
+        versions = Versions(replay)
 
         def attempt() -> bytes:
             self._headers = headers
-            views(call, served, [record for record in records if self._concerns(record)])
-            return work()
+            versions.encoded_all(served, [record for record in records if self._concerns(record)])
+            return work(versions)
 
-        return await settle(call.server, Turn(call.server), attempt)
+        return await replay.run(attempt)
 
     def _concerns(self, record: Record) -> bool:
         path = self._call.path
@@ -170,33 +171,33 @@ class Watch:
 
     def close(self) -> None:
         self._subscription.close()
-        self._call.server.watches.discard(self)
+        self._call.state.watches.discard(self)
 
     def _timeout(self) -> float:
         if self._options.timeout_seconds:
             return float(self._options.timeout_seconds)
         return MIN_TIMEOUT * (1 + self._call.random.random())
 
-    def _event(self, change: Change) -> bytes:
+    def _event(self, change: Change, versions: Versions) -> bytes:
         record, previous = change.record, change.previous
         if not self._concerns(record):
             return b""
         if self._matcher.everything:
-            return self._line(change.type.encode(), record)
-        before = previous is not None and self._matcher.matches(previous.value)
-        after = change.type != "DELETED" and self._matcher.matches(record.value)
+            return self._line(change.type.encode(), record, versions)
+        before = previous is not None and self._matcher.matches(previous.value, versions)
+        after = change.type != "DELETED" and self._matcher.matches(record.value, versions)
         if after:
-            return self._line(b"MODIFIED" if before else b"ADDED", record)
+            return self._line(b"MODIFIED" if before else b"ADDED", record, versions)
         if not before:
             return b""
         if change.type == "DELETED":
-            return self._line(b"DELETED", record)
+            return self._line(b"DELETED", record, versions)
         assert previous is not None
-        return self._line(b"DELETED", _at_revision(previous, record.revision))
+        return self._line(b"DELETED", _at_revision(previous, record.revision), versions)
 
-    def _line(self, type_: bytes, record: Record) -> bytes:
+    def _line(self, type_: bytes, record: Record, versions: Versions) -> bytes:
         served = self._served
-        value = view(served, record)
+        value = versions.encoded(served, record)
         if self._shape.form != "object":
             value = self._shape.item(self._call, value, headers=self._headers)
             self._headers = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from setpoint.apiserver.hooks.matching import Question
+from setpoint.apiserver.admitting import Question
 from setpoint.apiserver.hooks.review import request_document
 from setpoint.apiserver.http_types import UserInfo
 from setpoint.apiserver.objects import decode

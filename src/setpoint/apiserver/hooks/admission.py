@@ -9,23 +9,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
+from setpoint.apiserver.admitting import Question
+from setpoint.apiserver.call import Call
 from setpoint.apiserver.errors import ApiStatusError
 from setpoint.apiserver.hooks.asking import Asking, converted
+from setpoint.apiserver.hooks.configurations import Hooks
 from setpoint.apiserver.hooks.hook import Hook
-from setpoint.apiserver.hooks.matching import Question
 from setpoint.apiserver.hooks.mutating import MutatingPolicy
 from setpoint.apiserver.hooks.review import options_document
 from setpoint.apiserver.hooks.validating import check_policies
 from setpoint.apiserver.options import DeleteOptions, WriteOptions
 from setpoint.apiserver.registry import Served
-from setpoint.apiserver.turns import Suspended, Turn
-
-if TYPE_CHECKING:
-    from setpoint.apiserver.call import Call
+from setpoint.apiserver.turns import Replay, Suspended
 
 __all__ = ["Admission"]
 
@@ -47,12 +46,13 @@ class _Outcome:
 class Admission:
     """What webhooks say about one request's objects. Its methods are synchronous; see `setpoint.apiserver.turns`."""
 
-    __slots__ = ("_asking", "_call", "_turn")
+    __slots__ = ("_asking", "_call", "_hooks", "_replay")
 
-    def __init__(self, call: Call, turn: Turn) -> None:
+    def __init__(self, call: Call, replay: Replay, hooks: Hooks) -> None:
         self._call = call
-        self._turn = turn
-        self._asking = Asking(call, turn)
+        self._replay = replay
+        self._hooks = hooks
+        self._asking = Asking(call, replay)
 
     def question(
         self,
@@ -80,9 +80,8 @@ class Admission:
 
     def mutates(self, question: Question) -> bool:
         """Whether any mutating webhook or policy is to be asked."""
-        hooks = self._call.server.hooks
-        server = self._call.server
-        if any(policy.asked(question, server) is not None for policy in hooks.mutating_policies):
+        hooks, state = self._hooks, self._call.state
+        if any(policy.asked(question, state) is not None for policy in hooks.mutating_policies):
             return True
         return bool(self._asked(hooks.mutating, question))
 
@@ -103,7 +102,7 @@ class Admission:
     def validate(self, question: Question) -> None:
         """Raises ApiStatusError for a refusal or a failure."""
         self._check_policies(question)
-        if self._asked(self._call.server.hooks.validating, question):
+        if self._asked(self._hooks.validating, question):
             self._outcomes("validate", [question])
 
     def document(
@@ -123,7 +122,7 @@ class Admission:
 
     def deletions(self, questions: Sequence[Question]) -> None:
         """All at once. Raises ApiStatusError for the first refusal or failure."""
-        hooks = self._call.server.hooks
+        hooks = self._hooks
         for question in questions:
             self._check_policies(question)
         for phase, configured in (("mutate", hooks.mutating), ("validate", hooks.validating)):
@@ -132,8 +131,12 @@ class Admission:
                 self._outcomes("mutate" if phase == "mutate" else "validate", asked)
 
     def _check_policies(self, question: Question) -> None:
+        versions = self._call.versions
         for text in check_policies(
-            self._call, question, lambda obj, target: converted(question, obj, question.served, target)
+            self._call,
+            self._hooks.validating_policies,
+            question,
+            lambda obj, target: converted(versions, question, obj, question.served, target),
         ):
             self._warn(text)
 
@@ -142,21 +145,21 @@ class Admission:
     def _asked(self, hooks: Sequence[Hook], question: Question) -> list[tuple[Hook, Served]]:
         if question.exempt:
             return []
-        server = self._call.server
+        state = self._call.state
         found: list[tuple[Hook, Served]] = []
         for hook in hooks:
-            target = hook.matching.wants(question, server.registry)
-            if target is not None and hook.matching.selects(question, server.storage):
+            target = hook.matching.wants(question, state.registry)
+            if target is not None and hook.matching.selects(question, state.storage):
                 found.append((hook, target))
         return found
 
     def _outcomes(self, phase: Phase, questions: Sequence[Question]) -> list[_Outcome]:
         """Raises Suspended where one is not known yet, and the first refusal."""
-        answers = self._turn.answers
+        answers = self._replay.answers
         keys = [_key(phase, question) for question in questions]
         missing = {key: item for key, item in zip(keys, questions, strict=True) if key not in answers}
         if missing:
-            raise Suspended(lambda turn: self._learn(turn, phase, missing))
+            raise Suspended(lambda replay: self._learn(replay, phase, missing))
         found: list[_Outcome] = [answers[key] for key in keys]
         for outcome in found:
             for text in outcome.warnings:
@@ -166,13 +169,13 @@ class Admission:
                 raise outcome.error
         return found
 
-    async def _learn(self, turn: Turn, phase: Phase, questions: dict[Hashable, Question]) -> None:
+    async def _learn(self, replay: Replay, phase: Phase, questions: dict[Hashable, Question]) -> None:
         places = asyncio.Semaphore(_AT_ONCE)
 
         async def learn(key: Hashable, question: Question) -> None:
             async with places:
                 work = self._mutated(question) if phase == "mutate" else self._validated(question)
-                turn.answers[key] = await work
+                replay.answers[key] = await work
 
         async with asyncio.TaskGroup() as group:
             for key, question in questions.items():
@@ -198,7 +201,7 @@ class Admission:
 
     async def _rounds(self, question: Question, warnings: list[str]) -> JsonObject | None:
         """All in order; then once more those that want it, if the object was changed after they had seen it."""
-        hooks = self._call.server.hooks
+        hooks = self._hooks
         seen: set[str] = set()
         again: set[str] = set()
         for reinvoking in (False, True):
@@ -207,7 +210,7 @@ class Admission:
                 if reinvoking and hook.uid not in again:
                     continue
                 if isinstance(hook, MutatingPolicy):
-                    target = hook.asked(question, self._call.server)
+                    target = hook.asked(question, self._call.state)
                     if target is None:
                         continue
                     made = await self._asking.changed_by_policy(hook, target, question)
@@ -226,7 +229,7 @@ class Admission:
 
     async def _validated(self, question: Question) -> _Outcome:
         outcome = _Outcome()
-        asked = self._asked(self._call.server.hooks.validating, question)
+        asked = self._asked(self._hooks.validating, question)
         warnings: list[list[str]] = [[] for _ in asked]
         errors: list[ApiStatusError | None] = [None] * len(asked)
 

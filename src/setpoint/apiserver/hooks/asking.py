@@ -5,30 +5,29 @@ from __future__ import annotations
 import base64
 import binascii
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
+from setpoint.apiserver.admitting import Question
+from setpoint.apiserver.call import Call
 from setpoint.apiserver.errors import ApiStatusError, bad_request, forbidden, internal_error
 from setpoint.apiserver.hooks.activation import values_for
 from setpoint.apiserver.hooks.answers import ask, refused_by, response_of
 from setpoint.apiserver.hooks.caller import CallFailed
 from setpoint.apiserver.hooks.conditions import CONDITION_LIMIT, ConditionFailed
 from setpoint.apiserver.hooks.hook import Hook
-from setpoint.apiserver.hooks.matching import Question
 from setpoint.apiserver.hooks.mutating import MutatingPolicy
 from setpoint.apiserver.hooks.review import request_document
 from setpoint.apiserver.incoming import coerce
 from setpoint.apiserver.metadata import new_uid
 from setpoint.apiserver.nesting import TOO_DEEP, is_too_deep
 from setpoint.apiserver.registry import Served
-from setpoint.apiserver.turns import Turn, settle
+from setpoint.apiserver.turns import Replay
+from setpoint.apiserver.versions import Versions
 from setpoint.cel.admission import Evaluation
 from setpoint.patch import PatchError, json_patch
 from setpoint.schema import apply_defaults, copy_json, json_equal
-
-if TYPE_CHECKING:
-    from setpoint.apiserver.call import Call
 
 __all__ = ["Asking", "converted"]
 
@@ -36,11 +35,13 @@ JsonObject = dict[str, Any]
 _log = logging.getLogger(__name__)
 
 
-def converted(question: Question, obj: JsonObject | None, served: Served, target: Served) -> JsonObject | None:
+def converted(
+    versions: Versions, question: Question, obj: JsonObject | None, served: Served, target: Served
+) -> JsonObject | None:
     """``obj`` of ``served``'s version as ``target`` has it, with defaults. Raises Suspended if a webhook converts."""
     if obj is None or served is target or question.kind is not None:
         return obj
-    made = served.convert(copy_json(obj), target)
+    made = versions.convert(copy_json(obj), served, target)
     if target.has_defaults:
         apply_defaults(target.schema, made)
     return made
@@ -49,11 +50,11 @@ def converted(question: Question, obj: JsonObject | None, served: Served, target
 class Asking:
     """For one request. Its answers are asynchronous, unlike all other work on objects."""
 
-    __slots__ = ("_call", "_turn")
+    __slots__ = ("_call", "_replay")
 
-    def __init__(self, call: Call, turn: Turn) -> None:
+    def __init__(self, call: Call, replay: Replay) -> None:
         self._call = call
-        self._turn = turn
+        self._replay = replay
 
     async def changed(self, hook: Hook, target: Served, question: Question, warnings: list[str]) -> JsonObject | None:
         """The object as one webhook wants it, None if it wants no change. Raises ApiStatusError."""
@@ -113,12 +114,12 @@ class Asking:
     ) -> JsonObject | None:
         """The answer of a webhook that allows; None if it failed and that is to be ignored. Raises ApiStatusError."""
         old = await self.version(question, question.old, question.served, target)
-        server = self._call.server
+        state = self._call.state
         if hook.conditions and not self._conditions_hold(hook, target, question, obj, old):
             return None
         if question.dry_run and not hook.dry_runs:
             raise bad_request(f'admission webhook "{hook.name}" does not support dry run')
-        request = {"uid": new_uid(server.random), **request_document(question, target, self._call.user)}
+        request = {"uid": new_uid(state.random), **request_document(question, target, self._call.user)}
         review = {
             "kind": "AdmissionReview",
             "apiVersion": "admission.k8s.io/v1",
@@ -126,7 +127,7 @@ class Asking:
         }
         try:
             try:
-                document = await ask(server.webhook_caller, hook.target, review, hook.timeout)
+                document = await ask(state.webhook_caller, hook.target, review, hook.timeout)
             except CallFailed as problem:
                 raise CallFailed(f"failed to call webhook: {problem}") from None
             try:
@@ -152,7 +153,8 @@ class Asking:
         self, question: Question, obj: JsonObject | None, served: Served, target: Served
     ) -> JsonObject | None:
         """``obj`` in the version that a webhook speaks, or back."""
-        return await settle(self._call.server, self._turn, lambda: converted(question, obj, served, target))
+        versions = self._call.versions
+        return await self._replay.run(lambda: converted(versions, question, obj, served, target))
 
     def _conditions_hold(
         self, hook: Hook, target: Served, question: Question, obj: JsonObject | None, old: JsonObject | None

@@ -7,7 +7,7 @@ labels and annotations count, everything else stays as it was.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
@@ -16,13 +16,11 @@ from setpoint.apiserver.hooks.answers import ask, response_of
 from setpoint.apiserver.hooks.caller import CallFailed, Target
 from setpoint.apiserver.metadata import new_uid
 from setpoint.apiserver.nesting import TOO_DEEP, is_too_deep
-from setpoint.apiserver.turns import Suspended, Turn
+from setpoint.apiserver.registry import Served
+from setpoint.apiserver.state import State
+from setpoint.apiserver.turns import Replay, Suspended
 from setpoint.meta.names import label_value, qualified_name
 from setpoint.schema import apply_defaults, prune
-
-if TYPE_CHECKING:
-    from setpoint.apiserver.registry import Served
-    from setpoint.apiserver.server import ApiServer
 
 __all__ = ["ConversionWebhook"]
 
@@ -30,33 +28,31 @@ JsonObject = dict[str, Any]
 _TIMEOUT: Final = 30.0
 _BATCH: Final = 500
 _SHOWN: Final = ("labels", "annotations")
-Question = tuple[Hashable, JsonObject, "Served"]
+Question = tuple[Hashable, JsonObject, Served]
 
 
 class ConversionWebhook:
     """The ``spec.conversion.webhook`` of one CRD. What it answers is known for as long as the request lasts."""
 
-    def __init__(self, server: ApiServer, config: JsonObject) -> None:
-        self._server = server
+    def __init__(self, state: State, config: JsonObject) -> None:
+        self._state = state
         self._target = Target.of(config["clientConfig"])
 
-    def convert(self, obj: JsonObject, target: Served) -> JsonObject:
-        """``obj`` as ``target`` has it, pruned and with defaults. Raises Suspended until the webhook has answered."""
+    def convert(self, obj: JsonObject, target: Served, replay: Replay | None) -> JsonObject:
+        """``obj`` as ``target`` has it, pruned and with defaults. Raises Suspended until ``replay`` knows."""
         resource = target.resource
         if obj.get("apiVersion") == resource.api_version:
             return obj
-        turn = self._server.turn
         metadata = obj.get("metadata") or {}
         # The rest of the metadata can't make a difference, and changes with every write.
         seen = {key: metadata.get(key) for key in ("name", "namespace", "uid", *_SHOWN)}
         key = (self, resource.api_version, msgspec.json.encode({**obj, "metadata": seen}))
-        known = turn.answers.get(key) if turn is not None else None
+        known = replay.answers.get(key) if replay is not None else None
         if known is None:
             question = (key, {**obj, "metadata": metadata}, target)
-            if turn is not None and turn.collected is not None:
-                turn.collected.append((self, question))
+            if replay is not None and replay.collect(self, question):
                 return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": dict(metadata)}
-            raise Suspended(lambda turn: self.learn(turn, [question]))
+            raise Suspended(lambda replay: self.learn(replay, [question]))
         made: JsonObject = msgspec.json.decode(known)
         shown = made.get("metadata") or {}
         kept = {name: value for name, value in metadata.items() if name not in _SHOWN}
@@ -65,8 +61,8 @@ class ConversionWebhook:
         apply_defaults(target.schema, made)
         return made
 
-    async def learn(self, turn: Turn, questions: Sequence[Question]) -> None:
-        """Asks, and puts the answers into ``turn``. Raises ApiStatusError (500)."""
+    async def learn(self, replay: Replay, questions: Sequence[Question]) -> None:
+        """Asks, and puts the answers into ``replay``. Raises ApiStatusError (500)."""
         by_version: dict[str, dict[Hashable, JsonObject]] = {}
         for key, obj, target in questions:
             by_version.setdefault(target.resource.api_version, {})[key] = obj
@@ -76,19 +72,19 @@ class ConversionWebhook:
                 part = items[start : start + _BATCH]
                 made = await self._ask([obj for _, obj in part], version)
                 for (key, _), document in zip(part, made, strict=True):
-                    turn.answers[key] = msgspec.json.encode(document)
+                    replay.answers[key] = msgspec.json.encode(document)
 
     async def _ask(self, objects: list[JsonObject], version: str) -> list[JsonObject]:
         first = objects[0]
         what = f"conversion webhook for {first.get('apiVersion')}, Kind={first.get('kind')}"
-        uid = new_uid(self._server.random)
+        uid = new_uid(self._state.random)
         review = {
             "kind": "ConversionReview",
             "apiVersion": "apiextensions.k8s.io/v1",
             "request": {"uid": uid, "desiredAPIVersion": version, "objects": objects},
         }
         try:
-            document = await ask(self._server.webhook_caller, self._target, review, _TIMEOUT)
+            document = await ask(self._state.webhook_caller, self._target, review, _TIMEOUT)
             response = response_of(document, "ConversionReview", "apiextensions.k8s.io", uid)
             made = _converted(response)
         except CallFailed as problem:

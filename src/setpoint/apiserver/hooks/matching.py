@@ -1,58 +1,19 @@
-"""What admission is asked about, and which of it a webhook or a policy is for."""
+"""Which requests a webhook or a policy is for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
+from setpoint.apiserver.admitting import Question
 from setpoint.apiserver.objects import labels_of
 from setpoint.apiserver.registry import Registry, Served
 from setpoint.apiserver.storage import Storage
 from setpoint.meta import LabelSelector, Selector, from_wire
 
-__all__ = ["Matching", "Question"]
+__all__ = ["Matching"]
 
 JsonObject = dict[str, Any]
-_EXEMPT: Final = "admissionregistration.k8s.io"
-
-
-@dataclass(slots=True)
-class Question:
-    """What admission is asked about. ``obj`` and ``old`` are of the version ``served`` is, unless ``kind`` (group,
-    version, kind) says that they are something else, such as a Scale.
-    """
-
-    served: Served
-    operation: str
-    subresource: str
-    namespace: str
-    name: str
-    obj: JsonObject | None
-    old: JsonObject | None
-    options: JsonObject
-    dry_run: bool
-    kind: tuple[str, str, str] | None = None
-
-    @property
-    def is_namespace(self) -> bool:
-        return (self.served.resource.group, self.served.resource.plural) == ("", "namespaces")
-
-    @property
-    def exempt(self) -> bool:
-        """Configurations of admission are not subject to webhooks: nobody could repair them any more."""
-        return self.served.resource.group == _EXEMPT
-
-    @property
-    def exempt_from_policies(self) -> bool:
-        """Nor are policies subject to policies."""
-        return self.exempt and "admissionpolic" in self.served.resource.plural
-
-    @property
-    def shown_name(self) -> str:
-        """As refusals call the object."""
-        metadata = (self.obj or {}).get("metadata") or {}
-        return self.name or metadata.get("name") or metadata.get("generateName") or "Unknown"
 
 
 class Matching:

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from setpoint.apiserver.admitting import Question
+from setpoint.apiserver.call import Call
 from setpoint.apiserver.errors import forbidden
 from setpoint.apiserver.hooks.activation import namespace_of, values_for
 from setpoint.apiserver.hooks.conditions import CONDITION_LIMIT, ConditionFailed
-from setpoint.apiserver.hooks.matching import Question
 from setpoint.apiserver.hooks.policy import POLICY_LIMIT, Policy, PolicyError
 from setpoint.apiserver.nesting import TOO_DEEP, is_too_deep
 from setpoint.apiserver.registry import Served
+from setpoint.apiserver.state import State
 from setpoint.cel import EvaluationError
 from setpoint.cel.admission import (
     BudgetSpent,
@@ -30,10 +32,6 @@ from setpoint.cel.values import LISTS, Value
 from setpoint.patch import PatchError, json_patch
 from setpoint.patch.typed import merge, type_errors
 from setpoint.schema import Schema, copy_json
-
-if TYPE_CHECKING:
-    from setpoint.apiserver.call import Call
-    from setpoint.apiserver.server import ApiServer
 
 __all__ = ["MutatingPolicy"]
 
@@ -56,10 +54,10 @@ class MutatingPolicy(Policy):
         """Whether it wants to see what others change after it."""
         return self.spec.get("reinvocationPolicy") == "IfNeeded"
 
-    def asked(self, question: Question, server: ApiServer) -> Served | None:
+    def asked(self, question: Question, state: State) -> Served | None:
         """The version in which it wants to change the object, None if it does not want to."""
-        target = self.applies(question, server)
-        return target if target is not None and any(True for _ in self.bound(question, server)) else None
+        target = self.applies(question, state)
+        return target if target is not None and any(True for _ in self.bound(question, state)) else None
 
     @cached_property
     def _mutations(self) -> list[Expression]:
@@ -74,13 +72,13 @@ class MutatingPolicy(Policy):
         self, call: Call, question: Question, target: Served, obj: JsonObject, old: JsonObject | None
     ) -> JsonObject:
         """``obj``, of the version ``target`` is, as the policy wants it. Raises ApiStatusError."""
-        if problem := self.unusable(call.server):
+        if problem := self.unusable(call.state):
             self._fail(question, f'policy "{self.name}" denied request: failed to configure policy: {problem}', "")
             return obj
-        for binding in self.bound(question, call.server):
+        for binding in self.bound(question, call.state):
             where = f"policy '{self.name}' with binding '{binding.name}' denied request: "
             try:
-                params = self.params(binding, question, call.server)
+                params = self.params(binding, question, call)
             except PolicyError as unfit:
                 self._fail(question, f"{where}failed to configure binding: {unfit}", "")
                 continue

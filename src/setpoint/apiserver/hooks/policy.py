@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from setpoint.apiserver.admitting import Question
+from setpoint.apiserver.call import Call
 from setpoint.apiserver.hooks.conditions import MatchConditions
-from setpoint.apiserver.hooks.matching import Matching, Question
-from setpoint.apiserver.objects import decode, labels_of, view
+from setpoint.apiserver.hooks.matching import Matching
+from setpoint.apiserver.objects import labels_of
 from setpoint.apiserver.registry import Served
+from setpoint.apiserver.state import State
 from setpoint.cel import Environment, value_without_schema
 from setpoint.cel.admission import Evaluation, Expression, Variables, admission_environment, compile_admission
 from setpoint.cel.types import ANY, DYN, Type
 from setpoint.cel.values import Value
 from setpoint.meta import LabelSelector, Selector, from_wire
-
-if TYPE_CHECKING:
-    from setpoint.apiserver.server import ApiServer
 
 __all__ = ["POLICY_LIMIT", "Binding", "Policy", "PolicyError"]
 
@@ -57,18 +57,18 @@ class Policy:
         self.param_kind: JsonObject | None = self.spec.get("paramKind")
         self._types: dict[str, Type] = {}
 
-    def applies(self, question: Question, server: ApiServer) -> Served | None:
+    def applies(self, question: Question, state: State) -> Served | None:
         """The version that the policy is about, None if the request is not its business."""
         if question.exempt_from_policies:
             return None
-        target = self.matching.wants(question, server.registry)
-        return target if target is not None and self.matching.selects(question, server.storage) else None
+        target = self.matching.wants(question, state.registry)
+        return target if target is not None and self.matching.selects(question, state.storage) else None
 
-    def bound(self, question: Question, server: ApiServer) -> Iterator[Binding]:
+    def bound(self, question: Question, state: State) -> Iterator[Binding]:
         """The bindings that are about the request."""
         for binding in self.bindings:
-            if binding.matching.wants(question, server.registry) is not None and binding.matching.selects(
-                question, server.storage
+            if binding.matching.wants(question, state.registry) is not None and binding.matching.selects(
+                question, state.storage
             ):
                 yield binding
 
@@ -102,7 +102,7 @@ class Policy:
 
     # -- parameters ---------------------------------------------------------------------------------------------------
 
-    def params(self, binding: Binding, question: Question, server: ApiServer) -> list[Value]:
+    def params(self, binding: Binding, question: Question, call: Call) -> list[Value]:
         """The objects that the binding refers to, each for one evaluation; null where it refers to none.
 
         Raises PolicyError.
@@ -110,7 +110,7 @@ class Policy:
         kind, ref = self.param_kind, binding.param_ref
         if kind is None:
             return [None]
-        served = self._param_resource(server)
+        served = self._param_resource(call.state)
         if ref is None or served is None:
             return [None]
         namespaced = served.resource.namespaced
@@ -121,28 +121,28 @@ class Policy:
             text = "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
             raise PolicyError(text)
         if ref.get("name"):
-            record = server.storage.get(served.collection, namespace, ref["name"])
+            record = call.storage.get(served.collection, namespace, ref["name"])
             found = [] if record is None else [record]
         else:
             selector = Selector.from_label_selector(from_wire(LabelSelector, ref.get("selector") or {}))
             found = [
                 record
-                for record in server.storage.scan(served.collection)
+                for record in call.storage.scan(served.collection)
                 if (not namespaced or record.namespace == namespace) and selector.matches(labels_of(record.value))
             ]
         if not found and ref.get("parameterNotFoundAction") == "Deny":
             raise PolicyError("no params found for policy binding with `Deny` parameterNotFoundAction")
-        return [value_without_schema(decode(view(served, record))) for record in found]
+        return [value_without_schema(call.versions.decoded(served, record)) for record in found]
 
-    def unusable(self, server: ApiServer) -> str:
+    def unusable(self, state: State) -> str:
         """Why nothing can be decided by the policy at all; empty if it can."""
         kind = self.param_kind
-        if kind is None or self._param_resource(server) is not None:
+        if kind is None or self._param_resource(state) is not None:
             return ""
         group, _, version = kind["apiVersion"].rpartition("/")
         return f"failed to find resource referenced by paramKind: '{group}/{version}, Kind={kind['kind']}'"
 
-    def _param_resource(self, server: ApiServer) -> Served | None:
+    def _param_resource(self, state: State) -> Served | None:
         assert self.param_kind is not None
         group, _, version = self.param_kind["apiVersion"].rpartition("/")
-        return server.registry.find_kind(group, version, self.param_kind["kind"])
+        return state.registry.find_kind(group, version, self.param_kind["kind"])

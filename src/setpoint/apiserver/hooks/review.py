@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from setpoint.apiserver.hooks.matching import Question
+from setpoint.apiserver.admitting import Question
 from setpoint.apiserver.http_types import UserInfo
 from setpoint.apiserver.options import DeleteOptions, WriteOptions
 from setpoint.apiserver.registry import Served

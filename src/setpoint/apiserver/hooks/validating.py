@@ -6,23 +6,21 @@ https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-pol
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from setpoint.apiserver.admitting import Question
+from setpoint.apiserver.call import Call
 from setpoint.apiserver.errors import ApiStatusError, forbidden
 from setpoint.apiserver.hooks.activation import namespace_of, values_for
 from setpoint.apiserver.hooks.conditions import CONDITION_LIMIT, ConditionFailed
-from setpoint.apiserver.hooks.matching import Question
 from setpoint.apiserver.hooks.policy import POLICY_LIMIT, Binding, Policy, PolicyError
 from setpoint.apiserver.registry import Served
 from setpoint.cel.admission import BudgetSpent, Expression, admission_environment, compile_admission
 from setpoint.cel.types import BOOL, NULL, STRING
 from setpoint.cel.values import Value
-
-if TYPE_CHECKING:
-    from setpoint.apiserver.call import Call
 
 __all__ = ["ValidatingPolicy", "check_policies"]
 
@@ -122,23 +120,25 @@ def _denial(document: JsonObject, text: str) -> _Denial:
     )
 
 
-def check_policies(call: Call, question: Question, converted: Converted) -> list[str]:
+def check_policies(
+    call: Call, policies: Sequence[ValidatingPolicy], question: Question, converted: Converted
+) -> list[str]:
     """The warnings of all policies about the request. Raises ApiStatusError for the first denial."""
     warnings: list[str] = []
     denied: list[tuple[str, _Denial]] = []
-    for policy in call.server.hooks.validating_policies:
-        target = policy.applies(question, call.server)
+    for policy in policies:
+        target = policy.applies(question, call.state)
         if target is None:
             continue
-        if problem := policy.unusable(call.server):
+        if problem := policy.unusable(call.state):
             if not policy.ignores_failure:
                 where = f"ValidatingAdmissionPolicy '{policy.name}' denied request: "
                 denied.append((where, _Denial(f"failed to configure policy: {problem}")))
             continue
-        for binding in policy.bound(question, call.server):
+        for binding in policy.bound(question, call.state):
             where = f"ValidatingAdmissionPolicy '{policy.name}' with binding '{binding.name}' denied request: "
             try:
-                params = policy.params(binding, question, call.server)
+                params = policy.params(binding, question, call)
             except PolicyError as unfit:
                 if not policy.ignores_failure:
                     denied.append((where, _Denial(f"failed to configure binding: {unfit}")))

@@ -1,0 +1,78 @@
+"""What a server consists of, for everything that answers requests. Only `setpoint.apiserver.server` makes one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from random import Random
+from typing import Protocol
+
+from setpoint.apiserver.behaviour import AdmissionConfigurations, Definitions
+from setpoint.apiserver.hooks.caller import WebhookCaller
+from setpoint.apiserver.http_types import UserInfo
+from setpoint.apiserver.registry import Registry, Served
+from setpoint.apiserver.storage import Damage, Storage
+from setpoint.apiserver.turns import ObjectLocks, Replay
+
+__all__ = ["OpenWatch", "State"]
+
+
+class OpenWatch(Protocol):
+    """One client's watch."""
+
+    @property
+    def served(self) -> Served: ...
+    def stop(self) -> None:
+        """Ends the stream after what is under way."""
+        ...
+
+
+class State:
+    """One server's storage, registry, clock and so on.
+
+    ``definitions`` and ``configurations`` follow what is stored of their kinds. ``admin`` makes requests that come
+    without a user; ``token_secret`` signs the tokens of service accounts.
+    """
+
+    definitions: Definitions
+
+    def __init__(
+        self,
+        *,
+        storage: Storage,
+        configurations: AdmissionConfigurations,
+        now: Callable[[], datetime],
+        random: Random,
+        token_secret: bytes,
+        admin: UserInfo,
+        webhook_caller: WebhookCaller,
+        bookmark_period: float,
+    ) -> None:
+        self.storage = storage
+        self.configurations = configurations
+        self.now = now
+        self.random = random
+        self.token_secret = token_secret
+        self.admin = admin
+        self.webhook_caller = webhook_caller
+        self.bookmark_period = bookmark_period
+        self.registry = Registry()
+        self.locks = ObjectLocks()
+        self.watches: set[OpenWatch] = set()
+        self.running = False
+        self.stopping = False
+
+    @property
+    def damage(self) -> list[Damage]:
+        """What is stored and can't be read or used."""
+        return [*self.storage.damage, *self.definitions.damage, *self.configurations.damage]
+
+    def replay(self) -> Replay:
+        """For one request that begins now."""
+        return Replay(self.random, self.now())
+
+    def end_watches(self, served: Served | None = None) -> None:
+        """Ends the watches on one resource (in one version), or all of them."""
+        for item in tuple(self.watches):
+            if served is None or item.served is served:
+                item.stop()
