@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import Final
 
+from setpoint.apiserver.builtin_schemas import built_in_schemas
 from setpoint.apiserver.registry import Convert, Registry, ScalePaths, Served
 from setpoint.apiserver.strategies import Strategy, strategy_for
 from setpoint.meta import GroupResource, Resource
-from setpoint.models import BUILTIN, definition_name, schemas
-from setpoint.schema import Schemas
+from setpoint.models import BUILTIN, definition_name
 
-__all__ = ["add_builtin", "built_in_schemas"]
+__all__ = ["add_builtin"]
 
 _NOT_GENERALLY_AVAILABLE: Final = re.compile(r"v\d+(alpha|beta)\d+")
 # What objects are stored as, where there are several versions.
 _STORED_AS: Final = {"horizontalpodautoscalers.autoscaling": "v2"}
 # Two names of the same thing: events of both groups are in one place.
 _SAME_PLACE: Final = {"events.events.k8s.io": GroupResource("", "events")}
-
-
-@cache
-def built_in_schemas() -> Schemas:
-    """Schemas of the built-in kinds, each made when it is first asked for. Immutable, shared by all servers."""
-    return Schemas(schemas())
 
 
 def add_builtin(registry: Registry) -> None:

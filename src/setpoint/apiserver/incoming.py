@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from setpoint.apiserver.body import check_size, decode_text, media_type, parse_body
-from setpoint.apiserver.builtin import built_in_schemas
+from setpoint.apiserver.builtin_schemas import built_in_schemas
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.errors import ApiStatusError, bad_request, invalid
 from setpoint.apiserver.metadata import clean
