@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from setpoint.apiserver import discovery
-from setpoint.apiserver.discovery import AGGREGATED_V2
+from setpoint.apiserver.discovery import groups as discovery
+from setpoint.apiserver.discovery.groups import AGGREGATED_V2
 from setpoint.meta import GroupVersionKind, Resource
 from setpoint.models import BUILTIN
 

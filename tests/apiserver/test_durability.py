@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from tests.apiserver.harness import CRDS, MAPS, MYKINDS, Api, config_map, crd, mykind, serving
 
-from setpoint.apiserver import SqliteStorage, StorageError, crds, representation
-from setpoint.apiserver.hooks import configurations
+from setpoint.apiserver import SqliteStorage, StorageError
+from setpoint.apiserver.admission import configurations
+from setpoint.apiserver.answers import representation
+from setpoint.apiserver.custom import definitions as crds
 from setpoint.apiserver.strategies.strategy import Strategy
 from setpoint.testing import virtual_time
 
@@ -128,7 +130,7 @@ async def test_a_write_that_fails_after_it_was_stored_has_changed_nothing(
         if where == "in the answer":
             patched.setattr(representation.Representation, "one", fails)
             patched.setattr(representation.Representation, "document", fails)
-            patched.setattr("setpoint.apiserver.delete.respond", fails)
+            patched.setattr("setpoint.apiserver.verbs.delete.respond", fails)
         else:
             patched.setattr(Strategy, "after_create", fails)
             patched.setattr(Strategy, "after_update", fails)

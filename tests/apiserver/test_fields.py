@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from setpoint.apiserver.fields import fields_of, supported
+from setpoint.apiserver.verbs.field_selectors import fields_of, supported
 from setpoint.meta import FieldSelector, Resource
 from setpoint.models import BUILTIN
 

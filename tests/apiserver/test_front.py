@@ -18,8 +18,8 @@ from tests.apiserver.harness import config_map
 from tests.programs import DEADLINE
 
 from setpoint.apiserver import ApiServer, HttpFront, OpenAddressError, PortTakenError
-from setpoint.apiserver.connection import Connections
-from setpoint.apiserver.strangers import refusal
+from setpoint.apiserver.http.connection import Connections
+from setpoint.apiserver.http.hosts import refusal
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 

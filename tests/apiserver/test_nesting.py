@@ -27,8 +27,8 @@ from tests.apiserver.harness import (
 )
 
 from setpoint.apiserver import Request
-from setpoint.apiserver.hooks.caller import Target
 from setpoint.apiserver.nesting import MAX_DEPTH
+from setpoint.apiserver.webhooks.caller import Target
 from setpoint.testing import virtual_time
 
 T = TypeVar("T")

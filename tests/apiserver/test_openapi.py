@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from setpoint.apiserver import openapi
+from setpoint.apiserver.discovery import openapi
 from setpoint.meta import GroupVersionKind, Resource
 from setpoint.models import BUILTIN
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setpoint.apiserver.protobuf import _SCALARS, _messages, decode
+from setpoint.apiserver.requests.protobuf import _SCALARS, _messages, decode
 from setpoint.models import BUILTIN, definition_name
 
 

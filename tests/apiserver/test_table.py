@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setpoint.apiserver.printers import _PRINTERS, printer_of
-from setpoint.apiserver.printers.cells import human_duration
-from setpoint.apiserver.printers.json_path import JsonPath, JsonPathError
-from setpoint.apiserver.printers.printer import description
-from setpoint.apiserver.table import table
+from setpoint.apiserver.answers.printers import _PRINTERS, printer_of
+from setpoint.apiserver.answers.printers.cells import human_duration
+from setpoint.apiserver.answers.printers.json_path import JsonPath, JsonPathError
+from setpoint.apiserver.answers.printers.printer import description
+from setpoint.apiserver.answers.table import table
 from setpoint.meta import GroupResource, Resource
 from setpoint.models import BUILTIN
 

@@ -30,7 +30,7 @@ from tests.apiserver.harness import (
 )
 
 from setpoint.apiserver import ApiServer, Request, Response
-from setpoint.apiserver.hooks.caller import CallFailed, Target
+from setpoint.apiserver.webhooks.caller import CallFailed, Target
 
 EXPECTED_500 = (
     "failed calling webhook",

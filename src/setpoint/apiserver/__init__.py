@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.front import HttpFront, OpenAddressError, PortTakenError
-    from setpoint.apiserver.hooks import CallFailed, HttpCaller, InProcessCaller, Target, WebhookCaller
+    from setpoint.apiserver.http.front import HttpFront, OpenAddressError, PortTakenError
     from setpoint.apiserver.http_types import Request, Response, UserInfo
     from setpoint.apiserver.server import ApiServer
     from setpoint.apiserver.storage import MemoryStorage, SqliteStorage, Storage, StorageError
+    from setpoint.apiserver.webhooks import CallFailed, HttpCaller, InProcessCaller, Target, WebhookCaller
 
 __all__ = [
     "ApiServer",
@@ -36,21 +36,21 @@ __all__ = [
 
 _HOMES = {
     "ApiServer": "server",
-    "CallFailed": "hooks",
-    "HttpCaller": "hooks",
-    "HttpFront": "front",
-    "InProcessCaller": "hooks",
+    "CallFailed": "webhooks",
+    "HttpCaller": "webhooks",
+    "HttpFront": "http.front",
+    "InProcessCaller": "webhooks",
     "MemoryStorage": "storage",
-    "OpenAddressError": "front",
-    "PortTakenError": "front",
+    "OpenAddressError": "http.front",
+    "PortTakenError": "http.front",
     "Request": "http_types",
     "Response": "http_types",
     "SqliteStorage": "storage",
     "Storage": "storage",
     "StorageError": "storage",
-    "Target": "hooks",
+    "Target": "webhooks",
     "UserInfo": "http_types",
-    "WebhookCaller": "hooks",
+    "WebhookCaller": "webhooks",
 }
 
 

@@ -11,13 +11,12 @@ from random import Random
 from types import TracebackType
 from typing import Final
 
-from setpoint.apiserver import bootstrap, nonresource, tokens
-from setpoint.apiserver.builtin import add_builtin
-from setpoint.apiserver.call import Call
-from setpoint.apiserver.checking import PARTIAL
-from setpoint.apiserver.crds import CustomResources
-from setpoint.apiserver.create import create
-from setpoint.apiserver.delete import delete, delete_collection
+from setpoint.apiserver import bootstrap
+from setpoint.apiserver.admission.admission import Admission
+from setpoint.apiserver.admission.configurations import Hooks
+from setpoint.apiserver.answers.representation import respond
+from setpoint.apiserver.custom.definitions import CustomResources
+from setpoint.apiserver.discovery import nonresource
 from setpoint.apiserver.errors import (
     ApiStatusError,
     internal_error,
@@ -25,25 +24,28 @@ from setpoint.apiserver.errors import (
     no_such_path,
     timeout,
 )
-from setpoint.apiserver.gate import check
-from setpoint.apiserver.hooks.admission import Admission
-from setpoint.apiserver.hooks.caller import HttpCaller, WebhookCaller
-from setpoint.apiserver.hooks.configurations import Hooks
 from setpoint.apiserver.http_types import SYSTEM_ADMIN, IncomingRequest, Response, UserInfo
-from setpoint.apiserver.impersonation import impersonated
-from setpoint.apiserver.listing import get, list_objects
-from setpoint.apiserver.options import ListOptions, Query
-from setpoint.apiserver.patching import patch
-from setpoint.apiserver.registry import Registry
-from setpoint.apiserver.representation import respond
-from setpoint.apiserver.request_info import parse_path
-from setpoint.apiserver.scale import get_scale, patch_scale, update_scale
+from setpoint.apiserver.identity import tokens
+from setpoint.apiserver.identity.impersonation import impersonated
+from setpoint.apiserver.replay import Replay, Suspended
+from setpoint.apiserver.requests.call import Call
+from setpoint.apiserver.requests.limits import check
+from setpoint.apiserver.requests.options import ListOptions, Query
+from setpoint.apiserver.requests.path import parse_path
+from setpoint.apiserver.resources.registry import Registry
 from setpoint.apiserver.state import OpenWatch, State
 from setpoint.apiserver.storage import Damage, MemoryStorage, Storage, StorageError
-from setpoint.apiserver.subresources import CREATORS
-from setpoint.apiserver.turns import Replay, Suspended
-from setpoint.apiserver.update import update
-from setpoint.apiserver.watching import watch
+from setpoint.apiserver.strategies.builtin import add_builtin
+from setpoint.apiserver.subresources.handlers import CREATORS
+from setpoint.apiserver.subresources.scale import get_scale, patch_scale, update_scale
+from setpoint.apiserver.verbs.create import create
+from setpoint.apiserver.verbs.delete import delete, delete_collection
+from setpoint.apiserver.verbs.get_list import get, list_objects
+from setpoint.apiserver.verbs.patch import patch
+from setpoint.apiserver.verbs.update import update
+from setpoint.apiserver.verbs.validation import PARTIAL
+from setpoint.apiserver.verbs.watch import watch
+from setpoint.apiserver.webhooks.caller import HttpCaller, WebhookCaller
 
 __all__ = ["ApiServer"]
 

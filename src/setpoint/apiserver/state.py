@@ -7,12 +7,12 @@ from datetime import datetime
 from random import Random
 from typing import Protocol
 
-from setpoint.apiserver.behaviour import AdmissionConfigurations, Definitions
-from setpoint.apiserver.hooks.caller import WebhookCaller
 from setpoint.apiserver.http_types import UserInfo
-from setpoint.apiserver.registry import Registry, Served
+from setpoint.apiserver.replay import ObjectLocks, Replay
+from setpoint.apiserver.resources.behaviour import AdmissionConfigurations, Definitions
+from setpoint.apiserver.resources.registry import Registry, Served
 from setpoint.apiserver.storage import Damage, Storage
-from setpoint.apiserver.turns import ObjectLocks, Replay
+from setpoint.apiserver.webhooks.caller import WebhookCaller
 
 __all__ = ["OpenWatch", "State"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from setpoint.apiserver import HttpCaller, InProcessCaller, WebhookCaller
-from setpoint.apiserver.hooks import Target
+from setpoint.apiserver.webhooks import Target
 from setpoint.client import Client
 from setpoint.crd import CustomResource, Versions
 from setpoint.crd.family import newest_of

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from setpoint.apiserver.request_info import parse_path
+from setpoint.apiserver.requests.path import parse_path
 from setpoint.client.transport import Request
 from setpoint.simulation.history import Meta, label_of
 

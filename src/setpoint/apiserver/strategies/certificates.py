@@ -9,7 +9,7 @@ from setpoint.schema import FieldError, json_equal
 from setpoint.schema.errors import invalid
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.behaviour import WriteContext
+    from setpoint.apiserver.resources.behaviour import WriteContext
 
 __all__ = ["SigningRequests"]
 

@@ -14,7 +14,7 @@ from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, required, too_long
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.behaviour import WriteContext
+    from setpoint.apiserver.resources.behaviour import WriteContext
 
 __all__ = ["Claims", "ConfigMaps", "Endpoints", "Events", "Leases", "Nodes", "PodTemplates", "Secrets"]
 

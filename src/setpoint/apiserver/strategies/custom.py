@@ -11,7 +11,7 @@ from setpoint.meta import Resource
 from setpoint.patch import FieldSet
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.behaviour import WriteContext
+    from setpoint.apiserver.resources.behaviour import WriteContext
 
 __all__ = ["CustomStrategy"]
 

@@ -18,7 +18,7 @@ from setpoint.schema import FieldError, json_equal, structural
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.behaviour import WriteContext
+    from setpoint.apiserver.resources.behaviour import WriteContext
 
 __all__ = ["Definitions"]
 
@@ -28,7 +28,7 @@ _COLUMN_TYPES: Final = ("boolean", "date", "integer", "number", "string")
 
 
 class Definitions(Strategy):
-    """CRDs. The work after each write is done by `setpoint.apiserver.crds.CustomResources`."""
+    """CRDs. The work after each write is done by `setpoint.apiserver.custom.definitions.CustomResources`."""
 
     generation = True
     unconditional_update = False

@@ -11,7 +11,7 @@ from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid, not_supported
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.behaviour import WriteContext
+    from setpoint.apiserver.resources.behaviour import WriteContext
 
 __all__ = ["DisruptionBudgets"]
 
@@ -20,7 +20,7 @@ _COUNTS: Final = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "exp
 
 
 class DisruptionBudgets(Strategy):
-    """How many pods must be left; `setpoint.apiserver.budgets` holds evictions to it."""
+    """How many pods must be left; `setpoint.apiserver.subresources.disruption_budgets` holds evictions to it."""
 
     generation = True
     zero: JsonObject = {"spec": {}, "status": dict.fromkeys(_COUNTS, 0)}

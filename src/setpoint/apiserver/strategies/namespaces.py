@@ -13,7 +13,7 @@ from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.behaviour import WriteContext
+    from setpoint.apiserver.resources.behaviour import WriteContext
 
 __all__ = ["Namespaces"]
 

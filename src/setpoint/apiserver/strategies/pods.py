@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from setpoint.apiserver.errors import forbidden as refused
-from setpoint.apiserver.objects import decode
+from setpoint.apiserver.objects.codec import decode
 from setpoint.apiserver.strategies.pod_template import default_pod_spec, pod_spec_errors
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta import GroupResource
@@ -14,7 +14,7 @@ from setpoint.schema import FieldError, copy_json, json_equal
 from setpoint.schema.errors import forbidden, invalid
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.behaviour import WriteContext
+    from setpoint.apiserver.resources.behaviour import WriteContext
 
 __all__ = ["Pods"]
 

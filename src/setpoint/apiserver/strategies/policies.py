@@ -20,7 +20,7 @@ from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.behaviour import WriteContext
+    from setpoint.apiserver.resources.behaviour import WriteContext
 
 __all__ = ["AdmissionPolicies", "PolicyBindings"]
 

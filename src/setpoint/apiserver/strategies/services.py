@@ -17,7 +17,7 @@ from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, invalid, not_supported, required
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.behaviour import WriteContext
+    from setpoint.apiserver.resources.behaviour import WriteContext
 
 __all__ = ["Services"]
 

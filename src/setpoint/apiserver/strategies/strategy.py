@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from setpoint.apiserver.behaviour import NameRule, WriteContext
+from setpoint.apiserver.resources.behaviour import NameRule, WriteContext
 from setpoint.apiserver.storage import Record
 from setpoint.meta import Resource
 from setpoint.meta.names import dns1123_subdomain

@@ -1,0 +1,1 @@
+"""Admission: webhooks and policies that change or refuse what a request wants to store."""

@@ -1,0 +1,253 @@
+"""Admission of one request: mutating policies and webhooks one after another, then validating policies, then validating
+webhooks all at once.
+
+Rules: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
+
+import msgspec
+
+from setpoint.apiserver.admission.asking import Asking, converted
+from setpoint.apiserver.admission.configurations import Hooks
+from setpoint.apiserver.admission.hook import Hook
+from setpoint.apiserver.admission.mutating import MutatingPolicy
+from setpoint.apiserver.admission.review import options_document
+from setpoint.apiserver.admission.validating import check_policies
+from setpoint.apiserver.errors import ApiStatusError
+from setpoint.apiserver.replay import Replay, Suspended
+from setpoint.apiserver.requests.admission import Question
+from setpoint.apiserver.requests.call import Call
+from setpoint.apiserver.requests.options import DeleteOptions, WriteOptions
+from setpoint.apiserver.resources.registry import Served
+
+__all__ = ["Admission"]
+
+JsonObject = dict[str, Any]
+Phase = Literal["mutate", "validate"]
+_WARNINGS: Final = 4096
+"""Characters of all warnings together, beyond which each is cut at `_WARNING`; as upstream."""
+_WARNING: Final = 256
+_AT_ONCE: Final = 10
+
+
+@dataclass(slots=True)
+class _Outcome:
+    obj: bytes = b"null"
+    error: ApiStatusError | None = None
+    warnings: list[str] = field(default_factory=list)
+
+
+class Admission:
+    """What webhooks say about one request's objects. Its methods are synchronous; see `setpoint.apiserver.replay`."""
+
+    __slots__ = ("_asking", "_call", "_hooks", "_replay")
+
+    def __init__(self, call: Call, replay: Replay, hooks: Hooks) -> None:
+        self._call = call
+        self._replay = replay
+        self._hooks = hooks
+        self._asking = Asking(call, replay)
+
+    def question(
+        self,
+        served: Served,
+        operation: str,
+        obj: JsonObject | None,
+        old: JsonObject | None,
+        options: WriteOptions | DeleteOptions,
+        *,
+        subresource: str = "",
+        name: str | None = None,
+        kind: tuple[str, str, str] | None = None,
+    ) -> Question:
+        """``name``: if it is not what the object or the path says."""
+        path = self._call.path
+        if name is None:
+            name = path.name or str(((obj or old or {}).get("metadata") or {}).get("name") or "")
+        made = Question(
+            served, operation, subresource, path.namespace, name, obj, old, options_document(options, operation),
+            options.dry_run, kind,
+        )  # fmt: skip
+        if made.is_namespace:
+            made.namespace = name
+        return made
+
+    def mutates(self, question: Question) -> bool:
+        """Whether any mutating webhook or policy is to be asked."""
+        hooks, state = self._hooks, self._call.state
+        if any(policy.asked(question, state) is not None for policy in hooks.mutating_policies):
+            return True
+        return bool(self._asked(hooks.mutating, question))
+
+    def mutate(self, question: Question) -> JsonObject:
+        """The object as the webhooks want it, with defaults; the object itself if nobody was asked.
+
+        Raises ApiStatusError for a refusal or a failure.
+        """
+        obj = question.obj
+        if self.mutates(question):
+            outcome = self._outcomes("mutate", [question])[0]
+            obj = msgspec.json.decode(outcome.obj)
+            if obj is not None:
+                self._asking.fit(question, question.served, obj)
+        assert obj is not None
+        return obj
+
+    def validate(self, question: Question) -> None:
+        """Raises ApiStatusError for a refusal or a failure."""
+        self._check_policies(question)
+        if self._asked(self._hooks.validating, question):
+            self._outcomes("validate", [question])
+
+    def document(
+        self,
+        served: Served,
+        document: JsonObject,
+        options: WriteOptions,
+        *,
+        subresource: str,
+        kind: tuple[str, str, str],
+    ) -> JsonObject:
+        """Admission, whole, of a document that is not stored itself, such as a Binding. Raises ApiStatusError."""
+        question = self.question(served, "CREATE", document, None, options, subresource=subresource, kind=kind)
+        made = self.mutate(question)
+        self.validate(replace(question, obj=made))
+        return made
+
+    def deletions(self, questions: Sequence[Question]) -> None:
+        """All at once. Raises ApiStatusError for the first refusal or failure."""
+        hooks = self._hooks
+        for question in questions:
+            self._check_policies(question)
+        for phase, configured in (("mutate", hooks.mutating), ("validate", hooks.validating)):
+            asked = [question for question in questions if self._asked(configured, question)]
+            if asked:
+                self._outcomes("mutate" if phase == "mutate" else "validate", asked)
+
+    def _check_policies(self, question: Question) -> None:
+        versions = self._call.versions
+        for text in check_policies(
+            self._call,
+            self._hooks.validating_policies,
+            question,
+            lambda obj, target: converted(versions, question, obj, question.served, target),
+        ):
+            self._warn(text)
+
+    # -- what is known ------------------------------------------------------------------------------------------------
+
+    def _asked(self, hooks: Sequence[Hook], question: Question) -> list[tuple[Hook, Served]]:
+        if question.exempt:
+            return []
+        state = self._call.state
+        found: list[tuple[Hook, Served]] = []
+        for hook in hooks:
+            target = hook.matching.wants(question, state.registry)
+            if target is not None and hook.matching.selects(question, state.storage):
+                found.append((hook, target))
+        return found
+
+    def _outcomes(self, phase: Phase, questions: Sequence[Question]) -> list[_Outcome]:
+        """Raises Suspended where one is not known yet, and the first refusal."""
+        answers = self._replay.answers
+        keys = [_key(phase, question) for question in questions]
+        missing = {key: item for key, item in zip(keys, questions, strict=True) if key not in answers}
+        if missing:
+            raise Suspended(lambda replay: self._learn(replay, phase, missing))
+        found: list[_Outcome] = [answers[key] for key in keys]
+        for outcome in found:
+            for text in outcome.warnings:
+                self._warn(text)
+        for outcome in found:
+            if outcome.error is not None:
+                raise outcome.error
+        return found
+
+    async def _learn(self, replay: Replay, phase: Phase, questions: dict[Hashable, Question]) -> None:
+        places = asyncio.Semaphore(_AT_ONCE)
+
+        async def learn(key: Hashable, question: Question) -> None:
+            async with places:
+                work = self._mutated(question) if phase == "mutate" else self._validated(question)
+                replay.answers[key] = await work
+
+        async with asyncio.TaskGroup() as group:
+            for key, question in questions.items():
+                group.create_task(learn(key, question))
+
+    def _warn(self, text: str) -> None:
+        total = sum(map(len, self._call.warnings))
+        if total + len(text) > _WARNINGS:
+            text = text[:_WARNING]
+            if total > _WARNINGS:
+                return
+        self._call.warn(text)
+
+    # -- asking -------------------------------------------------------------------------------------------------------
+
+    async def _mutated(self, question: Question) -> _Outcome:
+        outcome = _Outcome()
+        try:
+            outcome.obj = msgspec.json.encode(await self._rounds(question, outcome.warnings))
+        except ApiStatusError as error:
+            outcome.error = error
+        return outcome
+
+    async def _rounds(self, question: Question, warnings: list[str]) -> JsonObject | None:
+        """All in order; then once more those that want it, if the object was changed after they had seen it."""
+        hooks = self._hooks
+        seen: set[str] = set()
+        again: set[str] = set()
+        for reinvoking in (False, True):
+            asked_in_order: list[Hook | MutatingPolicy] = [*hooks.mutating_policies, *hooks.mutating]
+            for hook in asked_in_order:
+                if reinvoking and hook.uid not in again:
+                    continue
+                if isinstance(hook, MutatingPolicy):
+                    target = hook.asked(question, self._call.state)
+                    if target is None:
+                        continue
+                    made = await self._asking.changed_by_policy(hook, target, question)
+                else:
+                    asked = self._asked([hook], question)
+                    if not asked:
+                        continue
+                    made = await self._asking.changed(hook, asked[0][1], question, warnings)
+                if made is not None:
+                    question = replace(question, obj=made)
+                    again |= seen
+                    seen.clear()
+                if hook.reinvoked:
+                    seen.add(hook.uid)
+        return question.obj
+
+    async def _validated(self, question: Question) -> _Outcome:
+        outcome = _Outcome()
+        asked = self._asked(self._hooks.validating, question)
+        warnings: list[list[str]] = [[] for _ in asked]
+        errors: list[ApiStatusError | None] = [None] * len(asked)
+
+        async def validate(index: int, hook: Hook, target: Served) -> None:
+            try:
+                obj = await self._asking.version(question, question.obj, question.served, target)
+                await self._asking.response(hook, target, question, obj, warnings[index], mutating=False)
+            except ApiStatusError as error:
+                errors[index] = error
+
+        async with asyncio.TaskGroup() as group:
+            for index, (hook, target) in enumerate(asked):
+                group.create_task(validate(index, hook, target))
+        outcome.warnings = [text for texts in warnings for text in texts]
+        outcome.error = next((error for error in errors if error is not None), None)
+        return outcome
+
+
+def _key(phase: Phase, question: Question) -> Hashable:
+    asked = (question.operation, question.subresource, question.name, question.kind, question.obj, question.old)
+    return phase, question.served.resource.gvr, msgspec.json.encode(asked)

@@ -1,0 +1,212 @@
+"""Asking webhooks about one object, in the version that each speaks."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import logging
+from typing import Any
+
+import msgspec
+
+from setpoint.apiserver.admission.activation import values_for
+from setpoint.apiserver.admission.conditions import CONDITION_LIMIT, ConditionFailed
+from setpoint.apiserver.admission.hook import Hook
+from setpoint.apiserver.admission.mutating import MutatingPolicy
+from setpoint.apiserver.admission.review import request_document
+from setpoint.apiserver.errors import ApiStatusError, bad_request, forbidden, internal_error
+from setpoint.apiserver.nesting import TOO_DEEP, is_too_deep
+from setpoint.apiserver.objects.metadata import new_uid
+from setpoint.apiserver.objects.versions import Versions
+from setpoint.apiserver.replay import Replay
+from setpoint.apiserver.requests.admission import Question
+from setpoint.apiserver.requests.call import Call
+from setpoint.apiserver.requests.incoming import coerce
+from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.webhooks.caller import CallFailed
+from setpoint.apiserver.webhooks.responses import ask, refused_by, response_of
+from setpoint.cel.admission import Evaluation
+from setpoint.patch import PatchError, json_patch
+from setpoint.schema import apply_defaults, copy_json, json_equal
+
+__all__ = ["Asking", "converted"]
+
+JsonObject = dict[str, Any]
+_log = logging.getLogger(__name__)
+
+
+def converted(
+    versions: Versions, question: Question, obj: JsonObject | None, served: Served, target: Served
+) -> JsonObject | None:
+    """``obj`` of ``served``'s version as ``target`` has it, with defaults. Raises Suspended if a webhook converts."""
+    if obj is None or served is target or question.kind is not None:
+        return obj
+    made = versions.convert(copy_json(obj), served, target)
+    if target.has_defaults:
+        apply_defaults(target.schema, made)
+    return made
+
+
+class Asking:
+    """For one request. Its answers are asynchronous, unlike all other work on objects."""
+
+    __slots__ = ("_call", "_replay")
+
+    def __init__(self, call: Call, replay: Replay) -> None:
+        self._call = call
+        self._replay = replay
+
+    async def changed(self, hook: Hook, target: Served, question: Question, warnings: list[str]) -> JsonObject | None:
+        """The object as one webhook wants it, None if it wants no change. Raises ApiStatusError."""
+        versioned = await self.version(question, question.obj, question.served, target)
+        response = await self.response(hook, target, question, versioned, warnings)
+        if response is None:
+            return None
+        operations = _operations(response)
+        if not operations:
+            return None
+        if versioned is None:
+            raise internal_error(
+                f'admission webhook "{hook.name}" attempted to modify the object, which is not supported for this '
+                "operation"
+            )
+        try:
+            made = json_patch.apply(versioned, operations)
+        except PatchError as problem:
+            raise internal_error(str(problem)) from None
+        if not isinstance(made, dict) or not isinstance(made.get("metadata"), dict):
+            raise internal_error(f'admission webhook "{hook.name}" made of the object what is none')
+        if any(made.get(key) != versioned.get(key) for key in ("apiVersion", "kind")):
+            raise internal_error(f'admission webhook "{hook.name}" changed apiVersion or kind of the object')
+        if is_too_deep(made):
+            raise internal_error(f'admission webhook "{hook.name}" nested the object too deeply: {TOO_DEEP}')
+        made = copy_json(made)  # parts may be shared, and defaulting changes them
+        self.fit(question, target, made)
+        if json_equal(made, versioned):
+            return None
+        return await self.version(question, made, target, question.served)
+
+    async def changed_by_policy(self, policy: MutatingPolicy, target: Served, question: Question) -> JsonObject | None:
+        """The object as a policy wants it, None if it wants no change. Raises ApiStatusError."""
+        versioned = await self.version(question, question.obj, question.served, target)
+        if versioned is None:
+            return None
+        old = await self.version(question, question.old, question.served, target)
+        made = policy.mutated(self._call, question, target, versioned, old)
+        if made is versioned:
+            return None
+        if any(made.get(key) != versioned.get(key) for key in ("apiVersion", "kind")):
+            raise internal_error(f'policy "{policy.name}" changed apiVersion or kind of the object')
+        self.fit(question, target, made)
+        if json_equal(made, versioned):
+            return None
+        return await self.version(question, made, target, question.served)
+
+    async def response(
+        self,
+        hook: Hook,
+        target: Served,
+        question: Question,
+        obj: JsonObject | None,
+        warnings: list[str],
+        *,
+        mutating: bool = True,
+    ) -> JsonObject | None:
+        """The answer of a webhook that allows; None if it failed and that is to be ignored. Raises ApiStatusError."""
+        old = await self.version(question, question.old, question.served, target)
+        state = self._call.state
+        if hook.conditions and not self._conditions_hold(hook, target, question, obj, old):
+            return None
+        if question.dry_run and not hook.dry_runs:
+            raise bad_request(f'admission webhook "{hook.name}" does not support dry run')
+        request = {"uid": new_uid(state.random), **request_document(question, target, self._call.user)}
+        review = {
+            "kind": "AdmissionReview",
+            "apiVersion": "admission.k8s.io/v1",
+            "request": {**request, "object": obj, "oldObject": old},
+        }
+        try:
+            try:
+                document = await ask(state.webhook_caller, hook.target, review, hook.timeout)
+            except CallFailed as problem:
+                raise CallFailed(f"failed to call webhook: {problem}") from None
+            try:
+                response = response_of(document, "AdmissionReview", "admission.k8s.io", request["uid"])
+                _check(response, mutating=mutating)
+            except CallFailed as problem:
+                raise CallFailed(f"received invalid webhook response: {problem}") from None
+        except CallFailed as problem:
+            text = f'failed calling webhook "{hook.name}": {problem}'
+            if hook.ignores_failure:
+                _log.warning("%s; the request goes on as its failurePolicy says", text)
+                return None
+            raise internal_error(text) from None
+        warnings += response.get("warnings") or ()
+        if response["allowed"]:
+            return response
+        status = refused_by(hook.name, response.get("status"))
+        error = ApiStatusError(status["code"], status.get("reason", ""), status["message"])
+        error.status = status
+        raise error
+
+    async def version(
+        self, question: Question, obj: JsonObject | None, served: Served, target: Served
+    ) -> JsonObject | None:
+        """``obj`` in the version that a webhook speaks, or back."""
+        versions = self._call.versions
+        return await self._replay.run(lambda: converted(versions, question, obj, served, target))
+
+    def _conditions_hold(
+        self, hook: Hook, target: Served, question: Question, obj: JsonObject | None, old: JsonObject | None
+    ) -> bool:
+        """Raises ApiStatusError (403) if that can't be told and is not to be ignored."""
+        values = values_for(question, target, self._call.user, obj, old)
+        try:
+            return hook.conditions.hold(Evaluation(values, CONDITION_LIMIT))
+        except ConditionFailed as problem:
+            raise forbidden(question.served.group_resource, question.shown_name, str(problem)) from None
+
+    def fit(self, question: Question, served: Served, obj: JsonObject) -> None:
+        """Prunes and defaults what came out of a patch, in place. Raises ApiStatusError (500)."""
+        if question.kind is not None:
+            return
+        try:
+            coerce(self._call, served, obj, "Ignore", [])
+        except ApiStatusError as error:
+            raise internal_error(str(error)) from None
+
+
+def _check(response: JsonObject, *, mutating: bool) -> None:
+    """Raises CallFailed."""
+    patch, kind = response.get("patch"), response.get("patchType")
+    if not isinstance(response.get("allowed"), bool):
+        raise CallFailed("response.allowed must be true or false")
+    warnings = response.get("warnings") or []
+    if not isinstance(warnings, list) or not all(isinstance(text, str) for text in warnings):
+        raise CallFailed("response.warnings must be a list of strings")
+    if not mutating:
+        if patch:
+            raise CallFailed("validating webhook may not return response.patch")
+        if kind is not None:
+            raise CallFailed("validating webhook may not return response.patchType")
+        return
+    if patch and kind is None:
+        raise CallFailed("webhook returned response.patch but not response.patchType")
+    if not patch and kind is not None:
+        raise CallFailed("webhook returned response.patchType but not response.patch")
+    if kind is not None and kind != "JSONPatch":
+        raise CallFailed(f'webhook returned invalid response.patchType of "{kind}"')
+
+
+def _operations(response: JsonObject) -> list[Any]:
+    """Raises ApiStatusError (500)."""
+    patch = response.get("patch")
+    if not patch:
+        return []
+    try:
+        operations = msgspec.json.decode(base64.b64decode(patch, validate=True))
+    except (binascii.Error, ValueError, TypeError, RecursionError) as problem:
+        raise internal_error(f"the patch of the webhook can't be read: {problem}") from None
+    if not isinstance(operations, list) or not all(isinstance(item, dict) for item in operations):
+        raise internal_error("the patch of the webhook is no list of operations")
+    return operations

@@ -1,0 +1,105 @@
+"""The webhooks and policies that are configured now, in the order in which they are called."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from setpoint.apiserver.admission.hook import Hook
+from setpoint.apiserver.admission.mutating import MutatingPolicy
+from setpoint.apiserver.admission.policy import Binding, Policy
+from setpoint.apiserver.admission.validating import ValidatingPolicy
+from setpoint.apiserver.objects.codec import decode
+from setpoint.apiserver.storage import Damage, Record
+
+if TYPE_CHECKING:
+    from setpoint.apiserver.storage import Storage
+
+__all__ = ["Hooks"]
+
+_log = logging.getLogger(__name__)
+P = TypeVar("P", bound=Policy)
+T = TypeVar("T")
+_GROUP: Final = "admissionregistration.k8s.io"
+_MUTATING: Final = "mutatingwebhookconfigurations.admissionregistration.k8s.io"
+_VALIDATING: Final = "validatingwebhookconfigurations.admissionregistration.k8s.io"
+
+
+class Hooks:
+    """Follows the stored configurations: what was written is in force from the next request on."""
+
+    __slots__ = ("_storage", "active", "damage", "mutating", "mutating_policies", "validating", "validating_policies")
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self.mutating: list[Hook] = []
+        self.validating: list[Hook] = []
+        self.mutating_policies: list[MutatingPolicy] = []
+        self.validating_policies: list[ValidatingPolicy] = []
+        self.active = False
+        self.damage: list[Damage] = []
+        """Stored configurations that can't be used as they are."""
+
+    def refresh(self, written: Record | None = None) -> None:
+        """Reads all configurations; they are sorted by name.
+
+        Raises whatever is wrong with the one that was just ``written``. Others that can't be used are told and left
+        out.
+        """
+        reading = _Reading(self._storage, written)
+        mutating = reading.hooks(_MUTATING)
+        validating = reading.hooks(_VALIDATING)
+        mutating_policies = reading.policies(MutatingPolicy, "mutatingadmissionpolicies")
+        validating_policies = reading.policies(ValidatingPolicy, "validatingadmissionpolicies")
+
+        def use() -> None:
+            self.mutating, self.validating = mutating, validating
+            self.mutating_policies, self.validating_policies = mutating_policies, validating_policies
+            self.active = bool(mutating or validating or mutating_policies or validating_policies)
+            known = {item.what for item in self.damage}
+            self.damage = reading.damage
+            for item in self.damage:
+                if item.what not in known:
+                    _log.error("%s", item)
+
+        self._storage.then(use)
+
+
+class _Reading:
+    """One pass over all configurations."""
+
+    def __init__(self, storage: Storage, written: Record | None) -> None:
+        self._storage = storage
+        self._written = written
+        self.damage: list[Damage] = []
+
+    def hooks(self, collection: str) -> list[Hook]:
+        return [
+            hook
+            for _, hooks in self._each(
+                collection, lambda name, document: [Hook(name, spec) for spec in document.get("webhooks") or ()]
+            )
+            for hook in hooks
+        ]
+
+    def policies(self, kind: type[P], plural: str) -> list[P]:
+        """Policies that are bound; others do nothing."""
+        bindings: dict[str, list[Binding]] = {}
+        collection = f"{plural.removesuffix('ies')}ybindings.{_GROUP}"
+        for _, (policy, binding) in self._each(collection, lambda _, it: (it["spec"]["policyName"], Binding(it))):
+            bindings.setdefault(policy, []).append(binding)
+        made = self._each(f"{plural}.{_GROUP}", lambda name, it: kind(it, bindings.get(name) or []))
+        return [policy for name, policy in made if name in bindings]
+
+    def _each(self, collection: str, make: Callable[[str, Any], T]) -> list[tuple[str, T]]:
+        made: list[tuple[str, T]] = []
+        for record in self._storage.scan(collection):
+            try:
+                made.append((record.name, make(record.name, decode(record.value))))
+            except Exception as problem:
+                if record is self._written:
+                    raise
+                why = f"it is not in force: {type(problem).__name__}: {problem}"
+                self.damage.append(Damage(f"{collection} {record.name}", why))
+        return made

@@ -1,0 +1,40 @@
+"""One admission webhook as it is configured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from setpoint.apiserver.admission.conditions import MatchConditions
+from setpoint.apiserver.admission.matching import Matching
+from setpoint.apiserver.webhooks.caller import Target
+
+__all__ = ["Hook"]
+
+JsonObject = dict[str, Any]
+
+
+class Hook:
+    """One entry of ``webhooks``, checked by its strategy. ``uid`` tells it from all others."""
+
+    __slots__ = (
+        "conditions",
+        "dry_runs",
+        "ignores_failure",
+        "matching",
+        "name",
+        "reinvoked",
+        "target",
+        "timeout",
+        "uid",
+    )
+
+    def __init__(self, configuration: str, spec: JsonObject) -> None:
+        self.name: str = spec["name"]
+        self.uid = f"{configuration}/{self.name}"
+        self.timeout: int = spec.get("timeoutSeconds") or 10
+        self.ignores_failure = spec.get("failurePolicy") == "Ignore"
+        self.dry_runs = spec.get("sideEffects") in ("None", "NoneOnDryRun")
+        self.reinvoked = spec.get("reinvocationPolicy") == "IfNeeded"
+        self.target = Target.of(spec["clientConfig"], f"timeout={self.timeout}s")
+        self.matching = Matching({**spec, "resourceRules": spec.get("rules")})
+        self.conditions = MatchConditions(spec.get("matchConditions") or (), ignores_failure=self.ignores_failure)

@@ -1,0 +1,181 @@
+"""MutatingAdmissionPolicies: what they make of one object.
+
+https://kubernetes.io/docs/reference/access-authn-authz/mutating-admission-policy/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+from setpoint.apiserver.admission.activation import namespace_of, values_for
+from setpoint.apiserver.admission.conditions import CONDITION_LIMIT, ConditionFailed
+from setpoint.apiserver.admission.policy import POLICY_LIMIT, Policy, PolicyError
+from setpoint.apiserver.errors import forbidden
+from setpoint.apiserver.nesting import TOO_DEEP, is_too_deep
+from setpoint.apiserver.requests.admission import Question
+from setpoint.apiserver.requests.call import Call
+from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.state import State
+from setpoint.cel import EvaluationError
+from setpoint.cel.admission import (
+    BudgetSpent,
+    Expression,
+    JsonPatchOperation,
+    PatchObject,
+    compile_admission,
+    patch_value,
+)
+from setpoint.cel.types import list_of, struct
+from setpoint.cel.values import LISTS, Value
+from setpoint.patch import PatchError, json_patch
+from setpoint.patch.typed import merge, type_errors
+from setpoint.schema import Schema, copy_json
+
+__all__ = ["MutatingPolicy"]
+
+JsonObject = dict[str, Any]
+_APPLIED, _PATCHED = struct("Object"), list_of(struct("JSONPatch"))
+
+
+class MutatingPolicy(Policy):
+    """One policy with its bindings."""
+
+    patches = True
+
+    @property
+    def uid(self) -> str:
+        """Tells it from other policies and webhooks."""
+        return f"policy/{self.name}"
+
+    @property
+    def reinvoked(self) -> bool:
+        """Whether it wants to see what others change after it."""
+        return self.spec.get("reinvocationPolicy") == "IfNeeded"
+
+    def asked(self, question: Question, state: State) -> Served | None:
+        """The version in which it wants to change the object, None if it does not want to."""
+        target = self.applies(question, state)
+        return target if target is not None and any(True for _ in self.bound(question, state)) else None
+
+    @cached_property
+    def _mutations(self) -> list[Expression]:
+        made: list[Expression] = []
+        for document in self.spec.get("mutations") or ():
+            applied = document["patchType"] == "ApplyConfiguration"
+            text = document["applyConfiguration" if applied else "jsonPatch"]["expression"]
+            made.append(compile_admission(text, self.environment, (_APPLIED if applied else _PATCHED,)))
+        return made
+
+    def mutated(
+        self, call: Call, question: Question, target: Served, obj: JsonObject, old: JsonObject | None
+    ) -> JsonObject:
+        """``obj``, of the version ``target`` is, as the policy wants it. Raises ApiStatusError."""
+        if problem := self.unusable(call.state):
+            self._fail(question, f'policy "{self.name}" denied request: failed to configure policy: {problem}', "")
+            return obj
+        for binding in self.bound(question, call.state):
+            where = f"policy '{self.name}' with binding '{binding.name}' denied request: "
+            try:
+                params = self.params(binding, question, call)
+            except PolicyError as unfit:
+                self._fail(question, f"{where}failed to configure binding: {unfit}", "")
+                continue
+            for param in params:
+                for expression in (
+                    self._mutations if self._wanted(call, question, target, obj, old, param, where) else ()
+                ):
+                    values = self._values(call, question, target, obj, old, param)
+                    try:
+                        obj = self._applied(expression, values, target, obj)
+                    except (PolicyError, EvaluationError, BudgetSpent) as failed:
+                        self._fail(question, where + str(failed), "Invalid")
+        return obj
+
+    def _values(
+        self, call: Call, question: Question, target: Served, obj: JsonObject, old: JsonObject | None, param: Value
+    ) -> dict[str, Value]:
+        values = values_for(question, target, call.user, obj, old)
+        return values | {"namespaceObject": namespace_of(question, call.storage), "params": param}
+
+    def _wanted(
+        self,
+        call: Call,
+        question: Question,
+        target: Served,
+        obj: JsonObject,
+        old: JsonObject | None,
+        param: Value,
+        where: str,
+    ) -> bool:
+        if not self.conditions:
+            return True
+        values = self._values(call, question, target, obj, old, param)
+        try:
+            return self.conditions.hold(self.evaluation(values, CONDITION_LIMIT))
+        except ConditionFailed as problem:
+            self._fail(question, where + str(problem), "Invalid")
+            return False
+
+    def _fail(self, question: Question, message: str, reason: str) -> None:
+        """Raises ApiStatusError, unless failures are to be ignored."""
+        if self.ignores_failure:
+            return
+        error = forbidden(question.served.group_resource, question.shown_name, "", [{"message": message}])
+        error.status["message"] = message
+        if reason:
+            error.status["reason"] = reason
+        raise error
+
+    def _applied(
+        self, expression: Expression, values: Mapping[str, Value], target: Served, obj: JsonObject
+    ) -> JsonObject:
+        """Raises PolicyError, EvaluationError, BudgetSpent."""
+        if expression.program is None:
+            raise PolicyError(expression.error)
+        value, problem = self.evaluation(values, POLICY_LIMIT).evaluate(expression)
+        if problem:
+            raise PolicyError(problem)
+        if isinstance(value, PatchObject):
+            return _merged(target.schema, obj, patch_value(value, "Object"))
+        assert isinstance(value, LISTS)
+        operations = [item.document() for item in value if isinstance(item, JsonPatchOperation)]
+        try:
+            made = json_patch.apply(obj, operations)
+        except json_patch.TestFailed:
+            return obj
+        except PatchError as failed:
+            raise PolicyError(f"JSON Patch: {failed}") from None
+        if not isinstance(made, dict) or not isinstance(made.get("metadata"), dict):
+            raise PolicyError("JSON Patch: what it makes of the object is none")
+        if is_too_deep(made):
+            raise PolicyError(f"JSON Patch: {TOO_DEEP}")
+        return copy_json(made)  # type: ignore[no-any-return]
+
+
+def _merged(schema: Schema, obj: JsonObject, patch: JsonObject) -> JsonObject:
+    """Raises PolicyError."""
+    if errors := type_errors(schema, patch):
+        raise PolicyError(f"error applying patch: failed to convert patch object to typed object: {'; '.join(errors)}")
+    if atomic := list(_atomic(schema, patch, "")):
+        text = f"may not mutate atomic arrays, maps or structs: {', '.join(atomic)}"
+        raise PolicyError(f"error applying patch: invalid ApplyConfiguration: {text}")
+    made: JsonObject = copy_json(merge(schema, obj, patch))
+    return made
+
+
+def _atomic(schema: Schema | None, value: Any, path: str) -> Iterator[str]:
+    """Places of the patch that can only be set as a whole."""
+    if schema is None:
+        return
+    if isinstance(value, dict):
+        if schema.map_type == "atomic":
+            yield path
+        for name, item in value.items():
+            yield from _atomic(schema.field(name), item, f"{path}.{name}")
+    elif isinstance(value, list):
+        if schema.list_type not in ("set", "map"):
+            yield path
+        for index, item in enumerate(value):
+            yield from _atomic(schema.items, item, f"{path}[{index}]")

@@ -1,0 +1,148 @@
+"""Admission policies and their bindings: what both kinds have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+from setpoint.apiserver.admission.conditions import MatchConditions
+from setpoint.apiserver.admission.matching import Matching
+from setpoint.apiserver.objects.codec import labels_of
+from setpoint.apiserver.requests.admission import Question
+from setpoint.apiserver.requests.call import Call
+from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.state import State
+from setpoint.cel import Environment, value_without_schema
+from setpoint.cel.admission import Evaluation, Expression, Variables, admission_environment, compile_admission
+from setpoint.cel.types import ANY, DYN, Type
+from setpoint.cel.values import Value
+from setpoint.meta import LabelSelector, Selector, from_wire
+
+__all__ = ["POLICY_LIMIT", "Binding", "Policy", "PolicyError"]
+
+JsonObject = dict[str, Any]
+POLICY_LIMIT = 10_000_000
+"""What a policy may cost for a request and one binding."""
+
+
+class PolicyError(Exception):
+    """The policy or binding can't be applied as it is."""
+
+
+class Binding:
+    """Where a policy is in force, and with which parameters."""
+
+    __slots__ = ("actions", "matching", "name", "param_ref")
+
+    def __init__(self, document: JsonObject) -> None:
+        spec = document["spec"]
+        self.name: str = document["metadata"]["name"]
+        self.matching = Matching(spec.get("matchResources") or {}, unruled=True)
+        self.param_ref: JsonObject | None = spec.get("paramRef")
+        self.actions: list[str] = spec.get("validationActions") or []
+
+
+class Policy:
+    """A policy with its bindings. Expressions are compiled when they are first needed."""
+
+    patches = False
+
+    def __init__(self, document: JsonObject, bindings: list[Binding]) -> None:
+        self.spec: JsonObject = document["spec"]
+        self.name: str = document["metadata"]["name"]
+        self.bindings = bindings
+        self.matching = Matching(self.spec.get("matchConstraints") or {})
+        self.ignores_failure = self.spec.get("failurePolicy") == "Ignore"
+        self.param_kind: JsonObject | None = self.spec.get("paramKind")
+        self._types: dict[str, Type] = {}
+
+    def applies(self, question: Question, state: State) -> Served | None:
+        """The version that the policy is about, None if the request is not its business."""
+        if question.exempt_from_policies:
+            return None
+        target = self.matching.wants(question, state.registry)
+        return target if target is not None and self.matching.selects(question, state.storage) else None
+
+    def bound(self, question: Question, state: State) -> Iterator[Binding]:
+        """The bindings that are about the request."""
+        for binding in self.bindings:
+            if binding.matching.wants(question, state.registry) is not None and binding.matching.selects(
+                question, state.storage
+            ):
+                yield binding
+
+    # -- expressions --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def environment(self) -> Environment:
+        """For expressions that see everything."""
+        made = admission_environment(params=self.param_kind is not None, variables=self._types, patches=self.patches)
+        self._variables = self._compiled_variables(made)
+        return made
+
+    def _compiled_variables(self, environment: Environment) -> Mapping[str, Expression]:
+        made: dict[str, Expression] = {}
+        for variable in self.spec.get("variables") or ():
+            expression = compile_admission(variable["expression"], environment, (ANY,))
+            made[variable["name"]] = expression
+            self._types[variable["name"]] = expression.type or DYN
+        return made
+
+    @cached_property
+    def conditions(self) -> MatchConditions:
+        """Of which requests it is, beyond rules and selectors."""
+        documents = self.spec.get("matchConditions") or ()
+        return MatchConditions(documents, ignores_failure=self.ignores_failure, environment=self.environment)
+
+    def evaluation(self, values: Mapping[str, Value], budget: int) -> Evaluation:
+        """For expressions of one request."""
+        _ = self.environment
+        return Evaluation(values, budget, Variables(self._variables, values))
+
+    # -- parameters ---------------------------------------------------------------------------------------------------
+
+    def params(self, binding: Binding, question: Question, call: Call) -> list[Value]:
+        """The objects that the binding refers to, each for one evaluation; null where it refers to none.
+
+        Raises PolicyError.
+        """
+        kind, ref = self.param_kind, binding.param_ref
+        if kind is None:
+            return [None]
+        served = self._param_resource(call.state)
+        if ref is None or served is None:
+            return [None]
+        namespaced = served.resource.namespaced
+        if ref.get("namespace") and not namespaced:
+            raise PolicyError("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
+        namespace = (ref.get("namespace") or question.namespace) if namespaced else ""
+        if namespaced and not namespace:
+            text = "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
+            raise PolicyError(text)
+        if ref.get("name"):
+            record = call.storage.get(served.collection, namespace, ref["name"])
+            found = [] if record is None else [record]
+        else:
+            selector = Selector.from_label_selector(from_wire(LabelSelector, ref.get("selector") or {}))
+            found = [
+                record
+                for record in call.storage.scan(served.collection)
+                if (not namespaced or record.namespace == namespace) and selector.matches(labels_of(record.value))
+            ]
+        if not found and ref.get("parameterNotFoundAction") == "Deny":
+            raise PolicyError("no params found for policy binding with `Deny` parameterNotFoundAction")
+        return [value_without_schema(call.versions.decoded(served, record)) for record in found]
+
+    def unusable(self, state: State) -> str:
+        """Why nothing can be decided by the policy at all; empty if it can."""
+        kind = self.param_kind
+        if kind is None or self._param_resource(state) is not None:
+            return ""
+        group, _, version = kind["apiVersion"].rpartition("/")
+        return f"failed to find resource referenced by paramKind: '{group}/{version}, Kind={kind['kind']}'"
+
+    def _param_resource(self, state: State) -> Served | None:
+        assert self.param_kind is not None
+        group, _, version = self.param_kind["apiVersion"].rpartition("/")
+        return state.registry.find_kind(group, version, self.param_kind["kind"])

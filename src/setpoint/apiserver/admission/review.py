@@ -1,0 +1,74 @@
+"""The request as admission speaks of it: in reviews for webhooks, and as the variable ``request``."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from setpoint.apiserver.http_types import UserInfo
+from setpoint.apiserver.requests.admission import Question
+from setpoint.apiserver.requests.options import DeleteOptions, WriteOptions
+from setpoint.apiserver.resources.registry import Served
+
+__all__ = ["options_document", "request_document"]
+
+JsonObject = dict[str, Any]
+_OPTIONS: Final = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions"}
+
+
+def request_document(question: Question, target: Served, user: UserInfo) -> JsonObject:
+    """An AdmissionRequest without uid and objects. ``target``: the version that is spoken."""
+    info: JsonObject = {"username": user.name, "groups": list(user.groups)}
+    if user.uid:
+        info["uid"] = user.uid
+    if user.extra:
+        info["extra"] = {key: list(values) for key, values in user.extra.items()}
+    request: JsonObject = {
+        "kind": _kind(target, question),
+        "resource": _resource(target),
+        "requestKind": _kind(question.served, question),
+        "requestResource": _resource(question.served),
+        "operation": question.operation,
+        "userInfo": info,
+        "dryRun": question.dry_run,
+        "options": question.options,
+    }
+    if question.subresource:
+        request["subResource"] = request["requestSubResource"] = question.subresource
+    for key, value in (("name", question.name), ("namespace", question.namespace)):
+        if value:
+            request[key] = value
+    return request
+
+
+def options_document(options: WriteOptions | DeleteOptions, operation: str) -> JsonObject:
+    """The options as a document."""
+    made: JsonObject = {"kind": _OPTIONS.get(operation, "DeleteOptions"), "apiVersion": "meta.k8s.io/v1"}
+    if options.dry_run:
+        made["dryRun"] = ["All"]
+    if isinstance(options, WriteOptions):
+        if options.field_manager:
+            made["fieldManager"] = options.field_manager
+        if options.field_validation != "Warn":
+            made["fieldValidation"] = options.field_validation
+        return made
+    preconditions = {"uid": options.uid, "resourceVersion": options.resource_version}
+    for key, value in (
+        ("gracePeriodSeconds", options.grace_period_seconds),
+        ("orphanDependents", options.orphan_dependents),
+        ("propagationPolicy", options.propagation_policy),
+        ("preconditions", {name: item for name, item in preconditions.items() if item is not None} or None),
+    ):
+        if value is not None:
+            made[key] = value
+    return made
+
+
+def _kind(served: Served, question: Question) -> JsonObject:
+    resource = served.resource
+    group, version, kind = question.kind or (resource.group, resource.version, resource.kind)
+    return {"group": group, "version": version, "kind": kind}
+
+
+def _resource(served: Served) -> JsonObject:
+    resource = served.resource
+    return {"group": resource.group, "version": resource.version, "resource": resource.plural}

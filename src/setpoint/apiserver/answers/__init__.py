@@ -1,0 +1,1 @@
+"""The forms of an answer: objects, tables, metadata alone; JSON or YAML."""

@@ -1,0 +1,91 @@
+"""A printer: the columns of one resource's tables and how an object becomes a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from setpoint.apiserver.answers.printers.cells import Cells, Wire, age, name
+from setpoint.models import schemas
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column. ``priority`` 0 is shown always, higher ones only in wide output.
+
+    The description is ``about``, or what the OpenAPI definitions say of the field that ``field`` names, such as
+    ``core.v1.PodStatus.podIP``.
+    """
+
+    name: str
+    field: str = ""
+    type: str = "string"
+    format: str = ""
+    priority: int = 0
+    about: str = ""
+
+    def definition(self) -> dict[str, Any]:
+        """The column as ``meta.k8s.io/v1`` TableColumnDefinition."""
+        return {
+            "name": self.name,
+            "type": self.type,
+            "format": self.format,
+            "description": self.about or description(self.field),
+            "priority": self.priority,
+        }
+
+
+_META = "io.k8s.apimachinery.pkg.apis.meta.v1."
+
+
+@cache
+def description(field: str) -> str:
+    """What the OpenAPI definitions say of a field (``core.v1.PodStatus.podIP``); empty for a field they don't know."""
+    definition, _, attribute = field.rpartition(".")
+    full_name = (
+        _META + definition.removeprefix("meta.v1.") if definition.startswith("meta.v1.") else f"io.k8s.api.{definition}"
+    )
+    properties = schemas().get(full_name, {}).get("properties", {})
+    return str(properties.get(attribute, {}).get("description", ""))
+
+
+NAME = Column("Name", "meta.v1.ObjectMeta.name", format="name")
+AGE = Column("Age", "meta.v1.ObjectMeta.creationTimestamp")
+CREATED_AT = Column("Created At", "meta.v1.ObjectMeta.creationTimestamp", type="date")
+CONTAINERS = Column("Containers", priority=1, about="Names of each container in the template.")
+IMAGES = Column("Images", priority=1, about="Images referenced by each container in the template.")
+
+
+@dataclass(frozen=True, slots=True)
+class Printer:
+    """The columns of a resource's tables, its rows' cells, and the rows' conditions (``Completed`` for pods)."""
+
+    columns: tuple[Column, ...]
+    cells: Cells
+    conditions: Callable[[Wire], list[dict[str, str]]] | None = None
+
+
+def counting(title: str, count: Callable[[Wire], int], about: str) -> Printer:
+    """Name, one number and the age."""
+
+    def cells(obj: Wire, now: datetime) -> list[Any]:
+        return [name(obj), count(obj), age(obj, now)]
+
+    return Printer((NAME, Column(title, type="integer", about=about), AGE), cells)
+
+
+def _created_at(obj: Wire, now: datetime) -> list[Any]:
+    return [name(obj), obj.get("metadata", {}).get("creationTimestamp")]
+
+
+def _name_and_age(obj: Wire, now: datetime) -> list[Any]:
+    return [name(obj), age(obj, now)]
+
+
+DEFAULT = Printer((NAME, CREATED_AT), _created_at)
+"""For built-in kinds without a printer of their own; upstream prints the time of creation there, not the age."""
+
+NAME_AND_AGE = Printer((NAME, AGE), _name_and_age)

@@ -1,0 +1,156 @@
+"""The form of an answer: the object itself, a table, its metadata alone; JSON or YAML. The Accept header says which."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, cast
+
+import msgspec
+from msgspec import Raw, Struct
+
+from setpoint.apiserver.errors import bad_request, not_acceptable
+from setpoint.apiserver.http_types import Response
+from setpoint.apiserver.requests.body import JSON_TYPE, YAML_TYPE
+from setpoint.apiserver.requests.call import Call
+from setpoint.apiserver.resources.registry import Served
+
+__all__ = ["Representation", "respond"]
+
+Form = Literal["object", "table", "partial"]
+_META_VERSIONS: Final = ("v1", "v1beta1")
+_PARTIAL: Final = b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/%s","metadata":%s}'
+
+
+class _RawMetadata(Struct):
+    metadata: Raw
+
+
+_raw_metadata = msgspec.json.Decoder(_RawMetadata)
+
+
+def respond(
+    document: Any, status: int = 200, *, warnings: Sequence[str] = (), yaml: bool = False, pretty: bool = False
+) -> Response:
+    """An answer of JSON or YAML; ``document`` may be JSON already."""
+    body = document if isinstance(document, bytes) else msgspec.json.encode(document)
+    kind = JSON_TYPE
+    if yaml:
+        from setpoint.meta.yaml_text import to_yaml
+
+        body = to_yaml([msgspec.json.decode(body)], sort_keys=True).encode()  # sorted, as Go's writer does
+        kind = YAML_TYPE
+    elif pretty:
+        body = msgspec.json.format(body, indent=2)
+    headers = {"content-type": kind, "cache-control": "no-cache, private"}
+    if warnings:
+        headers["warning"] = ", ".join(f'299 - "{_quoted(text)}"' for text in warnings)
+    return Response(status, headers, body)
+
+
+def _quoted(text: str) -> str:
+    text = "".join(character if character.isprintable() else " " for character in text)
+    return text.replace("\\", "\\\\").replace('"', '\\"').encode("ascii", "backslashreplace").decode()
+
+
+@dataclass(frozen=True, slots=True)
+class Representation:
+    """``version``: of meta.k8s.io, for tables and metadata. ``include``: what of the object a table's rows carry."""
+
+    form: Form = "object"
+    version: str = "v1"
+    yaml: bool = False
+    pretty: bool = False
+    include: str = "Metadata"
+
+    @classmethod
+    def negotiate(cls, call: Call, *, stream: bool = False) -> Representation:
+        """What the request accepts. Raises ApiStatusError: 406 for nothing that is spoken here, 400 for bad options."""
+        accept = call.request.headers.get("accept", "")
+        pretty = call.query.get("pretty", "") not in ("", "0", "false") if call.query.pairs else False
+        if accept in ("", "*/*", JSON_TYPE) and not pretty:
+            return _PLAIN
+        for item in accept.split(",") if accept else ["*/*"]:
+            kind, *rest = (part.strip() for part in item.split(";"))
+            parameters = dict(part.split("=", 1) for part in rest if "=" in part)
+            if kind not in (JSON_TYPE, YAML_TYPE, "*/*", "application/*"):
+                continue
+            yaml = kind == YAML_TYPE
+            if yaml and stream:
+                continue
+            wanted = parameters.get("as")
+            if wanted is None:
+                return cls(yaml=yaml, pretty=pretty)
+            version = parameters.get("v", "v1")
+            if parameters.get("g") != "meta.k8s.io" or version not in _META_VERSIONS:
+                continue
+            if wanted == "Table":
+                include = call.query.get("includeObject", "Metadata") or "Metadata"
+                if include not in ("None", "Metadata", "Object"):
+                    raise bad_request(f'unrecognized includeObject value: "{include}"')
+                return cls("table", version, yaml, pretty, include)
+            if wanted in ("PartialObjectMetadata", "PartialObjectMetadataList"):
+                return cls("partial", version, yaml, pretty)
+        raise not_acceptable((JSON_TYPE,) if stream else (JSON_TYPE, YAML_TYPE))
+
+    def one(self, call: Call, value: bytes, *, status: int = 200) -> Response:
+        """An answer that holds one object, given as it is stored."""
+        return self.document(call, self.item(call, call.versions.converted(call.served, value)), status=status)
+
+    def document(self, call: Call, body: Any, *, status: int = 200) -> Response:
+        """An answer that holds a document in its final form."""
+        return respond(body, status, warnings=call.warnings, yaml=self.yaml, pretty=self.pretty)
+
+    def item(self, call: Call, value: bytes, *, headers: bool = True) -> bytes:
+        """One object, given in the served version, in this form."""
+        if self.form == "object":
+            return value
+        if self.form == "partial":
+            return _PARTIAL % (self.version.encode(), bytes(_raw_metadata.decode(value).metadata))
+        obj = msgspec.json.decode(value)
+        version = obj["metadata"].get("resourceVersion")
+        return self.table(call, [obj], {"resourceVersion": version} if version else {}, headers=headers)
+
+    def items(self, call: Call, values: Sequence[bytes], metadata: Mapping[str, Any]) -> bytes:
+        """A list of objects, given in the served version, in this form."""
+        served = call.served
+        if self.form == "table":
+            return self.table(call, [msgspec.json.decode(value) for value in values], metadata)
+        meta = msgspec.json.encode(metadata)
+        if self.form == "partial":
+            version = self.version.encode()
+            parts = b",".join(_PARTIAL % (version, bytes(_raw_metadata.decode(value).metadata)) for value in values)
+            head = b'{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/%s","metadata":%s,"items":['
+            return b"".join((head % (version, meta), parts, b"]}\n"))
+        head = b'{"kind":"%s","apiVersion":"%s","metadata":%s,"items":['
+        start = head % (served.list_kind.encode(), served.resource.api_version.encode(), meta)
+        return b"".join((start, _joined(served, values), b"]}\n"))
+
+    def table(self, call: Call, objects: Sequence[Any], metadata: Mapping[str, Any], *, headers: bool = True) -> bytes:
+        from setpoint.apiserver.answers.table import Include, table
+
+        served = call.served
+        made = table(
+            served.resource,
+            objects,
+            columns=served.columns,
+            include=cast("Include", self.include),
+            now=call.now(),
+            metadata=metadata,
+            headers=headers,
+            subresource="scale" if call.path.subresource == "scale" else "",
+        )
+        if self.version != "v1":
+            made["apiVersion"] = f"meta.k8s.io/{self.version}"
+        return msgspec.json.encode(made)
+
+
+def _joined(served: Served, values: Sequence[bytes]) -> bytes:
+    """Items without apiVersion and kind, as the real server sends those of built-in kinds; custom ones keep them."""
+    if served.custom or not values:
+        return b",".join(values)
+    cut = len(served.head)
+    return b"{" + b",{".join([value[cut:] for value in values])
+
+
+_PLAIN: Final = Representation()

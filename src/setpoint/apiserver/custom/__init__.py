@@ -1,0 +1,1 @@
+"""CustomResourceDefinitions come alive: what is defined is served."""

@@ -1,0 +1,150 @@
+"""Conversion webhooks of CRDs: versions of custom objects that only somebody else can make of each other.
+
+As upstream's ``webhook_converter.go``: what comes back has the same kind, name, namespace and uid; of its metadata only
+labels and annotations count, everything else stays as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from setpoint.apiserver.errors import ApiStatusError
+from setpoint.apiserver.nesting import TOO_DEEP, is_too_deep
+from setpoint.apiserver.objects.metadata import new_uid
+from setpoint.apiserver.replay import Replay, Suspended
+from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.state import State
+from setpoint.apiserver.webhooks.caller import CallFailed, Target
+from setpoint.apiserver.webhooks.responses import ask, response_of
+from setpoint.meta.names import label_value, qualified_name
+from setpoint.schema import apply_defaults, prune
+
+__all__ = ["ConversionWebhook"]
+
+JsonObject = dict[str, Any]
+_TIMEOUT: Final = 30.0
+_BATCH: Final = 500
+_SHOWN: Final = ("labels", "annotations")
+Question = tuple[Hashable, JsonObject, Served]
+
+
+class ConversionWebhook:
+    """The ``spec.conversion.webhook`` of one CRD. What it answers is known for as long as the request lasts."""
+
+    def __init__(self, state: State, config: JsonObject) -> None:
+        self._state = state
+        self._target = Target.of(config["clientConfig"])
+
+    def convert(self, obj: JsonObject, target: Served, replay: Replay | None) -> JsonObject:
+        """``obj`` as ``target`` has it, pruned and with defaults. Raises Suspended until ``replay`` knows."""
+        resource = target.resource
+        if obj.get("apiVersion") == resource.api_version:
+            return obj
+        metadata = obj.get("metadata") or {}
+        # The rest of the metadata can't make a difference, and changes with every write.
+        seen = {key: metadata.get(key) for key in ("name", "namespace", "uid", *_SHOWN)}
+        key = (self, resource.api_version, msgspec.json.encode({**obj, "metadata": seen}))
+        known = replay.answers.get(key) if replay is not None else None
+        if known is None:
+            question = (key, {**obj, "metadata": metadata}, target)
+            if replay is not None and replay.collect(self, question):
+                return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": dict(metadata)}
+            raise Suspended(lambda replay: self.learn(replay, [question]))
+        made: JsonObject = msgspec.json.decode(known)
+        shown = made.get("metadata") or {}
+        kept = {name: value for name, value in metadata.items() if name not in _SHOWN}
+        made["metadata"] = {**kept, **{name: shown[name] for name in _SHOWN if shown.get(name)}}
+        prune(target.schema, made)
+        apply_defaults(target.schema, made)
+        return made
+
+    async def learn(self, replay: Replay, questions: Sequence[Question]) -> None:
+        """Asks, and puts the answers into ``replay``. Raises ApiStatusError (500)."""
+        by_version: dict[str, dict[Hashable, JsonObject]] = {}
+        for key, obj, target in questions:
+            by_version.setdefault(target.resource.api_version, {})[key] = obj
+        for version, asked in by_version.items():
+            items = list(asked.items())
+            for start in range(0, len(items), _BATCH):
+                part = items[start : start + _BATCH]
+                made = await self._ask([obj for _, obj in part], version)
+                for (key, _), document in zip(part, made, strict=True):
+                    replay.answers[key] = msgspec.json.encode(document)
+
+    async def _ask(self, objects: list[JsonObject], version: str) -> list[JsonObject]:
+        first = objects[0]
+        what = f"conversion webhook for {first.get('apiVersion')}, Kind={first.get('kind')}"
+        uid = new_uid(self._state.random)
+        review = {
+            "kind": "ConversionReview",
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "request": {"uid": uid, "desiredAPIVersion": version, "objects": objects},
+        }
+        try:
+            document = await ask(self._state.webhook_caller, self._target, review, _TIMEOUT)
+            response = response_of(document, "ConversionReview", "apiextensions.k8s.io", uid)
+            made = _converted(response)
+        except CallFailed as problem:
+            raise ApiStatusError(500, "", f"{what} failed: {problem}") from None
+        if len(made) != len(objects):
+            raise ApiStatusError(500, "", f"{what} returned {len(made)} objects, expected {len(objects)}")
+        for index, (obj, found) in enumerate(zip(objects, made, strict=True)):
+            wrong = _problem(obj, found, version, index)
+            if wrong:
+                raise ApiStatusError(500, "", f"{what} returned {wrong}")
+        return made
+
+
+def _converted(response: JsonObject) -> list[Any]:
+    """Raises CallFailed."""
+    result = response.get("result")
+    result = result if isinstance(result, dict) else {}
+    if result.get("status") != "Success":
+        message = result.get("message")
+        raise CallFailed(message or f"response.result.status was '{result.get('status', '')}', not 'Success'")
+    objects = response.get("convertedObjects") or []
+    if not isinstance(objects, list):
+        raise CallFailed("response.convertedObjects must be a list")
+    return objects
+
+
+def _problem(obj: JsonObject, found: Any, version: str, index: int) -> str:
+    """What is wrong with a converted object, empty if nothing is."""
+    where = f"invalid object at index {index}"
+    if not isinstance(found, dict):
+        return f"{where}: not an object"
+    if is_too_deep(found):
+        return f"{where}: {TOO_DEEP}"
+    if found.get("apiVersion", "") != version:
+        return f"{where}: invalid groupVersion (expected {version}, received {found.get('apiVersion', '')})"
+    if found.get("kind", "") != obj.get("kind", ""):
+        return f"{where}: invalid kind (expected {obj.get('kind', '')}, received {found.get('kind', '')})"
+    if "metadata" not in found:
+        return "invalid metadata: missing metadata in converted object"
+    metadata, before = found["metadata"], obj.get("metadata") or {}
+    if not isinstance(metadata, dict):
+        return f"invalid metadata: invalid metadata of type {type(metadata).__name__} in converted object"
+    for key, word in (("name", "name"), ("namespace", "namespace"), ("uid", "UID")):
+        was, is_ = before.get(key) or "", metadata.get(key) or ""
+        if was != is_:
+            return f"invalid object: must have the same {word}: {was} != {is_}"
+    return _metadata_problem(metadata)
+
+
+def _metadata_problem(metadata: JsonObject) -> str:
+    for name in _SHOWN:
+        values = metadata.get(name) or {}
+        if not isinstance(values, dict):
+            return f"invalid metadata: invalid metadata.{name} of type {type(values).__name__} in converted object"
+        for key, value in values.items():
+            if not isinstance(value, str):
+                return f"invalid metadata: metadata.{name}[{key}] must be a string"
+            problems = qualified_name(key if name == "labels" else key.lower())
+            if name == "labels":
+                problems = problems + label_value(value)
+            if problems:
+                return f'invalid metadata: metadata.{name}: Invalid value: "{key}": {problems[0]}'
+    return ""

@@ -1,0 +1,359 @@
+"""CustomResourceDefinitions come alive: what is defined is served, what is deleted takes its objects along."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+
+from setpoint.apiserver.custom.conversion import ConversionWebhook
+from setpoint.apiserver.discovery.groups import version_order
+from setpoint.apiserver.http_types import Request
+from setpoint.apiserver.objects.codec import decode, encode
+from setpoint.apiserver.requests.call import Call
+from setpoint.apiserver.requests.options import DeleteOptions, Query
+from setpoint.apiserver.requests.path import ResourcePath
+from setpoint.apiserver.resources.registry import ScalePaths, Served
+from setpoint.apiserver.state import State
+from setpoint.apiserver.storage import Damage, Record
+from setpoint.apiserver.strategies.custom import CustomStrategy
+from setpoint.apiserver.verbs.delete import remove
+from setpoint.meta import GroupVersionKind, Resource, format_time
+from setpoint.schema import ANYTHING, Schema, structural
+from setpoint.schema.object_meta import with_object_meta
+
+__all__ = ["CLEANUP_FINALIZER", "COLLECTION", "CustomResources"]
+
+_log = logging.getLogger(__name__)
+JsonObject = dict[str, Any]
+COLLECTION: Final = "customresourcedefinitions.apiextensions.k8s.io"
+CLEANUP_FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
+_SCALE: Final = GroupVersionKind("autoscaling", "v1", "Scale")
+
+
+class CustomResources:
+    """Keeps a server's registry in step with its CRDs.
+
+    What upstream's controllers do soon after a write is done here right after it, in the same turn: names are
+    accepted, the CRD is established, its resources are served. Each step is a write of its own, so that a watch sees
+    what it would see there; all are one transaction. What is served changes once they are stored, and all that can fail
+    has been done by then.
+    """
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._served: dict[str, list[Served]] = {}
+        self._specs: dict[str, bytes] = {}
+        self._unusable: dict[str, Damage] = {}
+
+    @property
+    def damage(self) -> list[Damage]:
+        """Stored CRDs that can't be served as they are."""
+        return list(self._unusable.values())
+
+    def load(self) -> None:
+        """Serves what is stored. A CRD that can't be served is told, and can be changed or deleted like any other."""
+        for record in self._state.storage.scan(COLLECTION):
+            try:
+                self.refresh(record)
+            except Exception as problem:  # noqa: BLE001 - whatever it is, the others are served
+                why = f"its resource is not served: {type(problem).__name__}: {problem}"
+                self._unusable[record.name] = Damage(f"{COLLECTION} {record.name}", why)
+                _log.exception("%s %s: its resource is not served", COLLECTION, record.name)
+
+    def created(self, record: Record) -> Record:
+        """After a CRD was stored for the first time."""
+        return self.settle(record)
+
+    def settle(self, record: Record) -> Record:
+        """Brings status and served resources of a stored CRD up to date; gives what is stored then."""
+        crd: JsonObject = decode(record.value)
+        wanted = self._with_names(decode(record.value))
+        if wanted != crd:
+            record = self._put(record, wanted)
+        established = self._with_established(decode(record.value))
+        if established != wanted:
+            record = self._put(record, established)
+        self.refresh(record)
+        return record
+
+    def updated(self, record: Record, old: JsonObject) -> Record:
+        """After a CRD was changed, or marked as being deleted."""
+        crd: JsonObject = decode(record.value)
+        if not crd["metadata"].get("deletionTimestamp"):
+            return self.settle(record)
+        if CLEANUP_FINALIZER not in (crd["metadata"].get("finalizers") or ()):
+            return record
+        return self._terminate(record)
+
+    def deleted(self, record: Record) -> None:
+        """After a CRD is gone."""
+        self._state.storage.then(lambda: self._unserve(record.name))
+
+    def instance_deleted(self, name: str) -> None:
+        """After an object of that CRD is gone: it may have been what the CRD's deletion waited for."""
+        if not any(served.terminating for served in self._served.get(name, ())):
+            return
+        record = self._state.storage.get(COLLECTION, "", name)
+        if record is not None:
+            self._finish(record)
+
+    # -- steps --------------------------------------------------------------------------------------------------------
+
+    def _with_names(self, crd: JsonObject) -> JsonObject:
+        spec, status = crd["spec"], crd.setdefault("status", {})
+        if status.get("conditions") is None:
+            status["conditions"] = []
+        names = _full_names(spec["names"])
+        taken = self._conflict(crd["metadata"]["name"], spec["group"], names)
+        if taken:
+            _set_condition(self._now(), status, "NamesAccepted", "False", *taken)
+            status.setdefault("acceptedNames", {"plural": "", "kind": ""})
+        else:
+            status["acceptedNames"] = names
+            _set_condition(self._now(), status, "NamesAccepted", "True", "NoConflicts", "no conflicts found")
+        stored = next(version["name"] for version in spec["versions"] if version.get("storage"))
+        versions = status.setdefault("storedVersions", [])
+        if stored not in versions:
+            versions.append(stored)
+        return crd
+
+    def _with_established(self, crd: JsonObject) -> JsonObject:
+        status = crd["status"]
+        accepted = _condition(status, "NamesAccepted") == "True"
+        if accepted:
+            text = "the initial names have been accepted"
+            _set_condition(self._now(), status, "Established", "True", "InitialNamesAccepted", text)
+        elif _condition(status, "Established") is None:
+            _set_condition(self._now(), status, "Established", "False", "NotAccepted", "not all names are accepted")
+        return crd
+
+    def _conflict(self, crd: str, group: str, names: JsonObject) -> tuple[str, str] | None:
+        """Names of one group belong to whoever had them first. Of several conflicts the last is told, as upstream."""
+        others = [item.resource for item in self._state.registry if item.collection != crd]
+        others = [resource for resource in others if resource.group == group]
+        words = {word for item in others for word in (item.plural, item.singular, *item.short_names)}
+        kinds = {word for item in others for word in (item.kind, item.list_kind)}
+        found = None
+        for key, reason, used in (
+            ("plural", "PluralConflict", words),
+            ("singular", "SingularConflict", words),
+            ("shortNames", "ShortNamesConflict", words),
+            ("kind", "KindConflict", kinds),
+            ("listKind", "ListKindConflict", kinds),
+        ):
+            value = names.get(key) or ()
+            for word in (value,) if isinstance(value, str) else value:
+                if word in used:
+                    found = (reason, f'"{word}" is already in use')
+        return found
+
+    def _terminate(self, record: Record) -> Record:
+        crd: JsonObject = decode(record.value)
+        self._state.storage.then(lambda: self._end(record.name))
+        text = "CustomResource deletion is in progress"
+        wanted: JsonObject = decode(record.value)
+        _set_condition(self._now(), wanted["status"], "Terminating", "True", "InstanceDeletionInProgress", text)
+        if wanted != crd:
+            record = self._put(record, wanted)
+        self._delete_instances(record.name)
+        current = self._state.storage.get(COLLECTION, "", record.name)
+        return record if current is None else self._finish(current)
+
+    def _end(self, name: str) -> None:
+        for served in self._served.get(name, ()):
+            served.terminating = True
+
+    def _delete_instances(self, crd: str) -> None:
+        state = self._state
+        served = next((item.stored_as for item in self._served.get(crd, ())), None)
+        if served is None:
+            return
+        resource = served.resource
+        for item in state.storage.scan(crd):
+            path = ResourcePath(resource.group, resource.version, resource.plural, item.namespace, item.name)
+            call = Call(state, Request("DELETE", ""), path, served, Query(()), state.admin)
+            current = state.storage.get(crd, item.namespace, item.name)
+            if current is not None:
+                remove(call, served, current, DeleteOptions())
+
+    def _finish(self, record: Record) -> Record:
+        """Lets a CRD go if none of its objects is left; gives its last state then."""
+        crd: JsonObject = decode(record.value)
+        metadata = crd["metadata"]
+        finalizers = metadata.get("finalizers") or []
+        if self._state.storage.scan(record.name) or CLEANUP_FINALIZER not in finalizers:
+            return record
+        text = "removed all instances"
+        _set_condition(self._now(), crd["status"], "Terminating", "False", "InstanceDeletionCompleted", text)
+        metadata["finalizers"] = [name for name in finalizers if name != CLEANUP_FINALIZER]
+        if metadata["finalizers"]:
+            return self._put(record, crd)
+        del metadata["finalizers"]
+        home = self._home()
+        last = self._state.storage.delete(
+            COLLECTION, "", record.name, lambda revision: encode(home, crd, revision), expected=record.revision
+        )
+        self.deleted(last)
+        return last
+
+    # -- serving ------------------------------------------------------------------------------------------------------
+
+    def refresh(self, record: Record) -> None:
+        """Serves the versions of a CRD as it is stored, if it is established and they are not served so already."""
+        crd: JsonObject = decode(record.value)
+        if _condition(crd.get("status") or {}, "Established") != "True":
+            return
+
+        spec = msgspec.json.encode((crd["spec"], crd["status"].get("acceptedNames")))
+        terminating = bool(crd["metadata"].get("deletionTimestamp"))
+        if self._specs.get(record.name) == spec:
+            return
+        made = _served_versions(self._state, crd, partial(self.instance_deleted, record.name))
+        exposed = {version["name"] for version in crd["spec"]["versions"] if version.get("served")}
+        for served in made:
+            served.terminating = terminating
+            served.has_defaults = b'"default":' in msgspec.json.encode(served.schema_document)
+            served.defaults_since = record.revision if served.has_defaults else 0
+        exposable = [served for served in made if served.resource.version in exposed]
+        self._state.storage.then(lambda: self._serve(record.name, spec, made, exposable))
+
+    def _serve(self, name: str, spec: bytes, made: list[Served], exposed: list[Served]) -> None:
+        self._unserve(name)
+        self._specs[name] = spec
+        self._served[name] = made
+        for served in exposed:
+            self._state.registry.add(served)
+
+    def _unserve(self, name: str) -> None:
+        self._specs.pop(name, None)
+        self._unusable.pop(name, None)
+        for served in self._served.pop(name, ()):
+            self._state.registry.remove(served)
+            self._state.end_watches(served)
+
+    def _put(self, record: Record, crd: JsonObject) -> Record:
+        home = self._home()
+        return self._state.storage.put(
+            COLLECTION, "", record.name, lambda revision: encode(home, crd, revision), expected=record.revision
+        )
+
+    def _home(self) -> Served:
+        home = self._state.registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+        assert home is not None
+        return home
+
+    def _now(self) -> str:
+        return format_time(self._state.now())
+
+
+def _served_versions(state: State, crd: JsonObject, gone: Callable[[], None]) -> list[Served]:
+    """All versions of a CRD, the stored one first. ``gone`` is called after an object was deleted."""
+    spec = crd["spec"]
+    names = _full_names(spec["names"]) | (crd["status"].get("acceptedNames") or {})
+    made: list[Served] = []
+    for version in sorted(spec["versions"], key=lambda item: not item.get("storage")):
+        subresources = version.get("subresources") or {}
+        kind = GroupVersionKind(spec["group"], version["name"], names["kind"])
+        resource = Resource(
+            group=spec["group"],
+            version=version["name"],
+            kind=names["kind"],
+            plural=names["plural"],
+            namespaced=spec["scope"] == "Namespaced",
+            singular=names.get("singular", ""),
+            list_kind=names.get("listKind", ""),
+            short_names=tuple(names.get("shortNames") or ()),
+            categories=tuple(names.get("categories") or ()),
+            subresources={
+                **({"status": kind} if subresources.get("status") is not None else {}),
+                **({"scale": _SCALE} if subresources.get("scale") is not None else {}),
+            },
+        )
+        document = (version.get("schema") or {}).get("openAPIV3Schema")
+        warning = ""
+        if version.get("deprecated"):
+            warning = version.get("deprecationWarning") or _deprecation(spec, resource)
+        made.append(
+            Served(
+                resource,
+                _schema(document, preserve=bool(spec.get("preserveUnknownFields"))),
+                CustomStrategy(resource, gone),
+                stored_as=made[0] if made else None,
+                collection=crd["metadata"]["name"],
+                custom=True,
+                schema_document=document or {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+                columns=version.get("additionalPrinterColumns") or (),
+                selectable_fields=tuple(item["jsonPath"] for item in version.get("selectableFields") or ()),
+                scale=_scale_paths(subresources.get("scale")),
+                warning=warning,
+            )
+        )
+    if len(made) > 1:
+        conversion = spec.get("conversion") or {}
+        siblings = {item.resource.api_version: item for item in made}
+        webhook = ConversionWebhook(state, conversion["webhook"]) if conversion.get("strategy") == "Webhook" else None
+        for item in made:
+            item.siblings = siblings
+            if webhook is not None:
+                item.convert_by(webhook.convert)
+    return made
+
+
+def _schema(document: JsonObject | None, *, preserve: bool) -> Schema:
+    schema = structural.load(document) if document else with_object_meta(ANYTHING)
+    return schema.replace(preserve_unknown=True) if preserve else schema
+
+
+def _scale_paths(scale: JsonObject | None) -> ScalePaths | None:
+    if scale is None:
+        return None
+    selector = scale.get("labelSelectorPath")
+    return ScalePaths(
+        _steps(scale["specReplicasPath"]),
+        _steps(scale["statusReplicasPath"]),
+        _steps(selector) if selector else None,
+    )
+
+
+def _steps(path: str) -> tuple[str, ...]:
+    return tuple(path.removeprefix(".").split("."))
+
+
+def _full_names(names: JsonObject) -> JsonObject:
+    return {
+        "plural": names["plural"],
+        "singular": names.get("singular") or names["kind"].lower(),
+        **({"shortNames": names["shortNames"]} if names.get("shortNames") else {}),
+        "kind": names["kind"],
+        "listKind": names.get("listKind") or f"{names['kind']}List",
+        **({"categories": names["categories"]} if names.get("categories") else {}),
+    }
+
+
+def _condition(status: JsonObject, type_: str) -> str | None:
+    return next((item.get("status") for item in status.get("conditions") or () if item.get("type") == type_), None)
+
+
+def _set_condition(now: str, status: JsonObject, type_: str, value: str, reason: str, message: str) -> None:
+    conditions = status["conditions"] = status.get("conditions") or []
+    current = next((item for item in conditions if item.get("type") == type_), None)
+    if current is None:
+        current = {"type": type_}
+        conditions.append(current)
+    if current.get("status") != value:
+        current["lastTransitionTime"] = now
+    current.update(status=value, reason=reason, message=message)
+
+
+def _deprecation(spec: JsonObject, resource: Resource) -> str:
+    """What users of a deprecated version are told, with the version to use instead if there is a newer one."""
+    text = f"{resource.api_version} {resource.kind} is deprecated"
+    served = [each["name"] for each in spec["versions"] if each.get("served") and not each.get("deprecated")]
+    newest = min(served, key=version_order, default="")
+    if newest and version_order(newest) < version_order(resource.version):
+        text += f"; use {resource.group}/{newest} {resource.kind}"
+    return text

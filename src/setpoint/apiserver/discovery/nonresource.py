@@ -1,0 +1,132 @@
+"""Paths that are no resources: version, health, discovery, OpenAPI."""
+
+from __future__ import annotations
+
+import platform
+from typing import Final
+
+from setpoint.apiserver.answers.representation import respond
+from setpoint.apiserver.discovery import groups as discovery
+from setpoint.apiserver.discovery import openapi
+from setpoint.apiserver.errors import ApiStatusError, no_such_path, not_acceptable
+from setpoint.apiserver.http_types import IncomingRequest, Response
+from setpoint.apiserver.state import State
+
+__all__ = ["VERSION", "answer", "knows", "nothing"]
+
+VERSION: Final = {
+    "major": "1",
+    "minor": "37",
+    "emulationMajor": "1",
+    "emulationMinor": "37",
+    "minCompatibilityMajor": "1",
+    "minCompatibilityMinor": "36",
+    "gitVersion": "v1.37.0+setpoint",
+    "gitCommit": "",
+    "gitTreeState": "clean",
+    "buildDate": "1970-01-01T00:00:00Z",
+    "goVersion": "",
+    "compiler": f"{platform.python_implementation()} {platform.python_version()}",
+    "platform": f"{platform.system().lower()}/{platform.machine()}",
+}
+_DAMAGE: Final = "/debug/damage"
+_HEALTH: Final = ("/healthz", "/livez", "/readyz")
+_TEXT: Final = {"content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff"}
+
+
+def answer(state: State, request: IncomingRequest) -> Response:
+    """Raises ApiStatusError: 404 for a path where nothing is, 405 for another method than GET."""
+    if not request.path.startswith("/"):  # ``OPTIONS *``, and CONNECT, which names a host
+        return nothing()
+    path = request.path.rstrip("/") or "/"
+    accept = request.headers.get("accept", "")
+    root = path.split("/")[1]
+    if root not in ("api", "apis", "openapi", "version", "healthz", "livez", "readyz", "") and path != _DAMAGE:
+        return nothing()
+    if request.method not in ("GET", "HEAD"):
+        raise ApiStatusError(
+            405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {}
+        )
+    if root in ("api", "apis"):
+        found = discovery.respond(path, state.registry, accept)
+        if found is None:
+            if root == "apis" and not knows(state, path.split("/")[2]):
+                return nothing()
+            raise no_such_path()
+        status, document, kind = found
+        response = respond(document, status)
+        response.headers["content-type"] = kind
+        response.headers["vary"] = "Accept"
+        return response
+    if root == "openapi":
+        return _openapi(state, request, path, accept)
+    if path == "/version":
+        return respond(VERSION)
+    if path == _DAMAGE:
+        return respond(_damage(state))
+    if path == "/":
+        return respond({"paths": _paths(state)})
+    return _health(state, request, path)
+
+
+def nothing() -> Response:
+    """Where not even a group is."""
+    return Response(404, dict(_TEXT), b"404 page not found\n")
+
+
+def knows(state: State, group: str) -> bool:
+    """Whether any resource of the group is served."""
+    return any(served.resource.group == group for served in state.registry)
+
+
+def _openapi(state: State, request: IncomingRequest, path: str, accept: str) -> Response:
+    kinds = {part.split(";")[0].strip() for part in accept.split(",")}
+    if accept and not any(kind in ("application/json", "*/*", "application/*") for kind in kinds):
+        raise not_acceptable(("application/json",))
+    found = openapi.respond(path, state.registry)
+    if found is None:
+        raise no_such_path()
+    body, etag, kind = found
+    headers = {"content-type": kind, "etag": etag, "vary": "Accept", "cache-control": "no-cache, private"}
+    hashed = dict(request.query).get("hash")
+    if hashed and hashed == etag.strip('"'):
+        headers["cache-control"] = "public"  # the address changes with the content
+    if request.headers.get("if-none-match") == etag:
+        return Response(304, headers, b"")
+    return Response(200, headers, body)
+
+
+def _paths(state: State) -> list[str]:
+    roots = {served.resource.root for served in state.registry}
+    groups = {root.rsplit("/", 1)[0] for root in roots}
+    return sorted(roots | groups | {"/apis", "/openapi/v2", "/openapi/v3", "/version", *_HEALTH})
+
+
+def _damage(state: State) -> dict[str, object]:
+    """A Status of what is stored and can't be used; upstream's reason for that is ``StorageReadError``."""
+    causes = [{"reason": "StorageReadError", "message": item.why, "field": item.what} for item in state.damage]
+    status: dict[str, object] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+    if causes:
+        status |= {"status": "Failure", "reason": "StorageReadError", "details": {"causes": causes}}
+        status["message"] = f"{len(causes)} stored things can't be read or used"
+    return status
+
+
+def _health(state: State, request: IncomingRequest, path: str) -> Response:
+    base, _, check = path[1:].partition("/")
+    checks = {"ping": True, "storage": state.running}
+    if base == "readyz":
+        checks["shutdown"] = not state.stopping
+    if check:
+        if check not in checks:
+            raise no_such_path()
+        checks = {check: checks[check]}
+    query = dict(request.query)
+    for excluded in (value for name, value in request.query if name == "exclude"):
+        checks.pop(excluded, None)
+    healthy = all(checks.values())
+    if healthy and "verbose" not in query:
+        return Response(200, dict(_TEXT), b"ok")
+    lines = [f"[{'+' if good else '-'}]{name} {'ok' if good else 'failed'}" for name, good in checks.items()]
+    lines.append(f"{base} check {'passed' if healthy else 'failed'}\n")
+    return Response(200 if healthy else 500, dict(_TEXT), "\n".join(lines).encode())

@@ -1,0 +1,222 @@
+"""OpenAPI documents: ``/openapi/v3`` for each group version, ``/openapi/v2`` for all in one.
+
+They are built when they are first asked for. What a document holds follows from the resources alone, so it is
+remembered by their digest: two servers in one process share the documents of the built-in groups, and a CRD that
+changes makes a new document for its own group version only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Final
+
+import msgspec
+
+from setpoint.apiserver.discovery.openapi_definitions import (
+    PREFIX,
+    DescribedResource,
+    Form,
+    built_in,
+    custom,
+    kinds_of,
+    schema_name,
+)
+from setpoint.apiserver.discovery.openapi_operations import JSON_TYPES, Operation, operations
+from setpoint.meta import GroupVersionKind
+
+JSON: Final = "application/json"
+_INFO: Final = {"title": "Kubernetes", "version": "v1.37.0"}
+
+
+def respond(path: str, registry: Iterable[DescribedResource]) -> tuple[bytes, str, str] | None:
+    """The answer to a GET of ``path``: body, entity tag (quoted) and content type; None when there is no such document.
+
+    Only JSON is spoken. A client that insists on protobuf (kubectl does for version 2, which it needs only where
+    version 3 is missing) is to be told 406.
+    """
+    path = "/" + path.strip("/")
+    if path == "/openapi/v3":
+        return _index(registry)
+    if path == "/openapi/v2":
+        everything = _Contents.of("v2", registry)
+        return _document(everything), everything.etag, JSON
+    root = path.removeprefix("/openapi/v3")
+    if root == path:
+        return None
+    described = [item for item in registry if item.resource.root == root]
+    if not described:
+        return None
+    contents = _Contents.of("v3", described)
+    return _document(contents), contents.etag, JSON
+
+
+def _index(registry: Iterable[DescribedResource]) -> tuple[bytes, str, str]:
+    groups: dict[str, list[DescribedResource]] = {}
+    for item in registry:
+        groups.setdefault(item.resource.root, []).append(item)
+    paths = {
+        root.removeprefix("/"): {"serverRelativeURL": f"/openapi/v3{root}?hash={_Contents.of('v3', items).digest}"}
+        for root, items in sorted(groups.items())
+    }
+    body = msgspec.json.encode({"paths": paths})
+    return body, f'"{hashlib.sha256(body).hexdigest().upper()}"', JSON
+
+
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """What goes into a document; equal contents make equal documents."""
+
+    form: Form
+    digest: str
+    described: tuple[DescribedResource, ...] = field(compare=False)
+
+    @classmethod
+    def of(cls, form: Form, described: Iterable[DescribedResource]) -> _Contents:
+        items = tuple(described)
+        digest = hashlib.sha256(form.encode())
+        for item in items:
+            digest.update(msgspec.json.encode((item.resource, item.schema_document, tuple(item.selectable_fields))))
+        return cls(form, digest.hexdigest().upper(), items)
+
+    @property
+    def etag(self) -> str:
+        return f'"{self.digest}"'
+
+
+@lru_cache(maxsize=128)
+def _document(contents: _Contents) -> bytes:
+    return msgspec.json.encode(_v2(contents) if contents.form == "v2" else _v3(contents))
+
+
+def _paths(contents: _Contents) -> dict[str, dict[str, Any]]:
+    render = _operation_v2 if contents.form == "v2" else _operation_v3
+    paths: dict[str, dict[str, Any]] = {}
+    for item in contents.described:
+        for path, operation in operations(item.resource, custom=item.schema_document is not None):
+            paths.setdefault(path, {})[operation.method] = render(operation)
+    return dict(sorted(paths.items()))
+
+
+def _definitions(contents: _Contents) -> dict[str, Any]:
+    resources = [item.resource for item in contents.described]
+    definitions = built_in((schema_name(kind) for kind in kinds_of(resources)), contents.form)
+    for item in contents.described:
+        if item.schema_document is not None:
+            definitions |= custom(item, contents.form)
+    return definitions
+
+
+def _common(operation: Operation) -> dict[str, Any]:
+    return {
+        "tags": [operation.tag],
+        "description": operation.description,
+        "operationId": operation.id,
+        "x-kubernetes-action": operation.action,
+        "x-kubernetes-group-version-kind": _kind(operation.kind),
+    }
+
+
+def _produced(operation: Operation) -> tuple[str, ...]:
+    if operation.response is None:
+        return ("text/plain",)
+    return (*JSON_TYPES, "application/json;stream=watch") if operation.action == "list" else JSON_TYPES
+
+
+def _response(operation: Operation, form: Form) -> dict[str, str]:
+    return (
+        {"type": "string"} if operation.response is None else {"$ref": PREFIX[form] + schema_name(operation.response)}
+    )
+
+
+def _kind(kind: GroupVersionKind) -> dict[str, str]:
+    return {"group": kind.group, "kind": kind.kind, "version": kind.version}
+
+
+# -- version 3 --------------------------------------------------------------------------------------------------------
+
+
+def _v3(contents: _Contents) -> dict[str, Any]:
+    return {
+        "openapi": "3.0.0",
+        "info": _INFO,
+        "paths": _paths(contents),
+        "components": {"schemas": _definitions(contents)},
+    }
+
+
+def _operation_v3(operation: Operation) -> dict[str, Any]:
+    made = _common(operation)
+    made["parameters"] = [
+        {
+            "name": parameter.name,
+            "in": parameter.place,
+            "description": parameter.description,
+            **({"required": True} if parameter.place == "path" else {}),
+            "schema": {"type": parameter.type, "uniqueItems": True},
+        }
+        for parameter in operation.parameters
+    ]
+    if operation.request is not None:
+        schema = {"$ref": PREFIX["v3"] + schema_name(operation.request)}
+        made["requestBody"] = {
+            "content": {type_: {"schema": schema} for type_ in operation.consumes},
+            **({"required": True} if operation.method != "delete" else {}),
+        }
+    content = {type_: {"schema": _response(operation, "v3")} for type_ in _produced(operation)}
+    made["responses"] = {
+        **{str(code): {"description": text, "content": content} for code, text in operation.codes.items()},
+        "401": {"description": "Unauthorized"},
+    }
+    return made
+
+
+# -- version 2 --------------------------------------------------------------------------------------------------------
+
+
+def _v2(contents: _Contents) -> dict[str, Any]:
+    return {
+        "swagger": "2.0",
+        "info": _INFO,
+        "paths": _paths(contents),
+        "definitions": _definitions(contents),
+    }
+
+
+def _operation_v2(operation: Operation) -> dict[str, Any]:
+    made = _common(operation)
+    parameters: list[Mapping[str, Any]] = [
+        {
+            "name": parameter.name,
+            "in": parameter.place,
+            "description": parameter.description,
+            "type": parameter.type,
+            "uniqueItems": True,
+            **({"required": True} if parameter.place == "path" else {}),
+        }
+        for parameter in operation.parameters
+    ]
+    if operation.request is not None:
+        body: dict[str, Any] = {
+            "name": "body",
+            "in": "body",
+            "schema": {"$ref": PREFIX["v2"] + schema_name(operation.request)},
+        }
+        parameters.append({**body, "required": True} if operation.method != "delete" else body)
+    response = _response(operation, "v2")
+    return {
+        **made,
+        "consumes": list(operation.consumes) or ["*/*"],
+        "produces": list(_produced(operation)),
+        "schemes": ["https"],
+        "parameters": parameters,
+        "responses": {
+            **{str(code): {"description": text, "schema": response} for code, text in operation.codes.items()},
+            "401": {"description": "Unauthorized"},
+        },
+    }
+
+
+__all__ = ["DescribedResource", "respond"]

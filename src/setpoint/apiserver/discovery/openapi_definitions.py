@@ -1,0 +1,188 @@
+"""The schemas of kinds under the names and in the form that OpenAPI documents have them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, Final, Literal, Protocol
+
+from setpoint.apiserver.discovery.openapi_operations import list_kind
+from setpoint.meta import GroupVersionKind, Resource
+from setpoint.models import UnknownKindError, definition_name, schemas
+
+Form = Literal["v2", "v3"]
+PREFIX: Final[Mapping[Form, str]] = {"v2": "#/definitions/", "v3": "#/components/schemas/"}
+_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1."
+_GVK: Final = "x-kubernetes-group-version-kind"
+_METADATA_DESCRIPTION: Final = (
+    "Standard object's metadata. More info: "
+    "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"
+)
+# What only version 3 can say; in version 2 kubectl would take it for a promise that there is nothing else.
+_ONLY_V3: Final = frozenset({"oneOf", "anyOf", "allOf", "not", "nullable"})
+
+
+class DescribedResource(Protocol):
+    """What OpenAPI needs to know of one served resource."""
+
+    @property
+    def resource(self) -> Resource: ...
+
+    @property
+    def schema_document(self) -> Mapping[str, Any] | None:
+        """The ``openAPIV3Schema`` of a custom resource's version; None for what is built in."""
+        ...
+
+    @property
+    def selectable_fields(self) -> Sequence[str]:
+        """The JSONPaths of the version's ``selectableFields``."""
+        ...
+
+
+def schema_name(kind: GroupVersionKind) -> str:
+    """The name of a kind's schema: upstream's for built-in kinds, the group turned round for custom resources."""
+    if kind.group == "meta.k8s.io" or kind.kind in ("Status", "DeleteOptions"):
+        return _META + kind.kind
+    try:
+        return definition_name(kind)
+    except UnknownKindError:
+        return ".".join((*reversed(kind.group.split(".")), kind.version, kind.kind))
+
+
+def built_in(names: Iterable[str], form: Form) -> dict[str, Any]:
+    """The named definitions and all that they refer to."""
+    found: dict[str, Any] = {}
+    wanted = list(names)
+    while wanted:
+        name = wanted.pop()
+        if name in found or name not in schemas():
+            continue
+        found[name], references = _converted(name, form)
+        wanted += references
+    return dict(sorted(found.items()))
+
+
+@cache
+def _converted(name: str, form: Form) -> tuple[dict[str, Any], tuple[str, ...]]:
+    references: list[str] = []
+    return _convert(schemas()[name], form, references.append), tuple(references)
+
+
+def _convert(node: Mapping[str, Any], form: Form, found: Callable[[str], None]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for key, value in node.items():
+        if key == "$ref":
+            found(value)
+            reference = {"$ref": PREFIX[form] + value}
+            made |= {"allOf": [reference]} if form == "v3" and len(node) > 1 else reference
+        elif key in ("properties", "patternProperties"):
+            made[key] = {name: _convert(child, form, found) for name, child in value.items()}
+        elif key in ("items", "additionalProperties", "not") and isinstance(value, Mapping):
+            made[key] = _convert(value, form, found)
+        elif key in ("oneOf", "anyOf", "allOf"):
+            made[key] = [_convert(child, form, found) for child in value]
+        else:
+            made[key] = value
+    if form == "v2" and "oneOf" in made:  # a quantity, or a number or string: version 2 calls both strings
+        del made["oneOf"]
+        made["type"] = "string"
+    return made
+
+
+# -- custom resources -------------------------------------------------------------------------------------------------
+
+
+def custom(described: DescribedResource, form: Form) -> dict[str, Any]:
+    """The schemas of a custom resource and of its list."""
+    resource = described.resource
+    document = described.schema_document or {}
+    kind = list_kind(resource)
+    name = schema_name(resource.gvk)
+    return {
+        name: _custom_kind(document, resource.gvk, described.selectable_fields, form),
+        schema_name(kind): {
+            "description": f"{kind.kind} is a list of {resource.kind}",
+            "type": "object",
+            "required": ["items"],
+            "properties": {
+                **_type_meta(),
+                "items": {
+                    "description": f"List of {resource.plural}. More info: "
+                    "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md",
+                    "type": "array",
+                    "items": {"$ref": PREFIX[form] + name},
+                },
+                "metadata": _reference("ListMeta", "Standard list metadata.", form),
+            },
+            _GVK: [_gvk(kind)],
+        },
+    }
+
+
+def _custom_kind(
+    document: Mapping[str, Any], kind: GroupVersionKind, selectable: Sequence[str], form: Form
+) -> dict[str, Any]:
+    made: dict[str, Any] = {"type": "object"}
+    # Listing only apiVersion, kind and metadata would tell version 2 readers that nothing else is allowed.
+    if document and not (form == "v2" and document.get("x-kubernetes-preserve-unknown-fields")):
+        made = _custom_node(document, form)
+        made["properties"] = {**made.get("properties", {}), **_object_meta(form)}
+    made[_GVK] = [_gvk(kind)]
+    if selectable and form == "v3":
+        made["x-kubernetes-selectable-fields"] = [{"fieldPath": path.removeprefix(".")} for path in selectable]
+    return made
+
+
+def _custom_node(node: Mapping[str, Any], form: Form) -> dict[str, Any]:
+    made = {key: value for key, value in node.items() if form == "v3" or key not in _ONLY_V3}
+    for key in ("items", "additionalProperties"):
+        if isinstance(made.get(key), Mapping):
+            made[key] = _custom_node(made[key], form)
+    if "properties" in made:
+        made["properties"] = {name: _custom_node(child, form) for name, child in made["properties"].items()}
+    unknown = bool(made.get("x-kubernetes-preserve-unknown-fields"))
+    if form == "v2":
+        if made.get("x-kubernetes-int-or-string"):
+            made.pop("type", None)
+        if unknown:
+            made.pop("properties", None)
+    if made.get("x-kubernetes-embedded-resource") and not (form == "v2" and unknown):
+        made["properties"] = {**made.get("properties", {}), **_object_meta(form)}
+        made["required"] = sorted({*made.get("required", ()), "apiVersion", "kind"})
+    return made
+
+
+def _object_meta(form: Form) -> dict[str, Any]:
+    return {**_type_meta(), "metadata": _reference("ObjectMeta", _METADATA_DESCRIPTION, form)}
+
+
+@cache
+def _type_meta() -> dict[str, Any]:
+    properties = schemas()[f"{_META}Status"]["properties"]
+    return {name: properties[name] for name in ("apiVersion", "kind")}
+
+
+def _reference(name: str, description: str, form: Form) -> dict[str, Any]:
+    reference = {"$ref": PREFIX[form] + _META + name}
+    return (
+        {"allOf": [reference], "description": description}
+        if form == "v3"
+        else {**reference, "description": description}
+    )
+
+
+def _gvk(kind: GroupVersionKind) -> dict[str, str]:
+    return {"group": kind.group, "kind": kind.kind, "version": kind.version}
+
+
+def kinds_of(resources: Iterable[Resource]) -> Iterator[GroupVersionKind]:
+    """All kinds that requests and responses of these resources may hold."""
+    for kind in ("Status", "DeleteOptions", "Patch", "ObjectMeta", "ListMeta"):
+        yield GroupVersionKind("meta.k8s.io", "v1", kind)
+    for resource in resources:
+        yield resource.gvk
+        yield list_kind(resource)
+        yield from resource.subresources.values()
+
+
+__all__ = ["PREFIX", "DescribedResource", "Form", "built_in", "custom", "kinds_of", "schema_name"]

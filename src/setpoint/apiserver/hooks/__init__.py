@@ -1,7 +1,0 @@
-"""Calls to webhooks: admission and conversion. `HttpCaller` and `InProcessCaller` are the ways to reach them."""
-
-from __future__ import annotations
-
-from setpoint.apiserver.hooks.caller import CallFailed, HttpCaller, InProcessCaller, Target, WebhookCaller
-
-__all__ = ["CallFailed", "HttpCaller", "InProcessCaller", "Target", "WebhookCaller"]

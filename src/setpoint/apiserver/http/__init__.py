@@ -1,0 +1,1 @@
+"""HTTP for the server: sockets, streams, and who may connect."""

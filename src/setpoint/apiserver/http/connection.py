@@ -1,0 +1,99 @@
+"""Connections of the HTTP front: what is not HTTP, or comes too slowly, gets a `Status` or an end."""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
+
+from aiohttp import ClientConnectionResetError, web
+from aiohttp.http_exceptions import LineTooLong
+
+from setpoint.apiserver.answers.representation import respond
+from setpoint.apiserver.errors import ApiStatusError, bad_request, internal_error
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+__all__ = ["Connections"]
+
+_MAX_LINE: Final = 128 * 1024
+_MAX_FIELD: Final = 64 * 1024
+_MAX_FIELDS: Final = 128
+_IDLE: Final = 90.0
+"""Seconds; upstream's."""
+
+
+class Connections(web.Server):
+    """``handler`` answers requests. ``head_timeout``: seconds in which a connection's first request must have begun."""
+
+    def __init__(
+        self, handler: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]], *, head_timeout: float
+    ) -> None:
+        super().__init__(handler, handler_cancellation=True)
+        self._head_timeout = head_timeout
+        self._settings: dict[str, Any] = {
+            "access_log": None,
+            "auto_decompress": False,
+            "keepalive_timeout": _IDLE,
+            "max_field_size": _MAX_FIELD,
+            "max_headers": _MAX_FIELDS,
+            "max_line_size": _MAX_LINE,
+        }
+
+    def __call__(self) -> web.RequestHandler:
+        loop = asyncio.get_running_loop()
+        return _Connection(self, loop=loop, head_timeout=self._head_timeout, **self._settings)
+
+
+class _Connection(web.RequestHandler):
+    __slots__ = ("_head_timeout", "_head_timer")
+
+    def __init__(self, manager: Connections, *, head_timeout: float, **settings: Any) -> None:
+        super().__init__(manager, **settings)
+        self._head_timeout = head_timeout
+        self._head_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._head_timer = self._loop.call_later(self._head_timeout, self._too_slow)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+        super().connection_lost(exc)
+
+    def _too_slow(self) -> None:
+        if self._request_count == 0:
+            self.force_close()
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """What is not HTTP is the client's affair and not told in the log, and neither is a client that went while it
+        was answered; both end the connection."""
+        if isinstance(exc, ClientConnectionResetError):
+            raise exc
+        if status == HTTPStatus.INTERNAL_SERVER_ERROR:
+            self.log_exception("a request could not be answered", exc_info=exc)
+            error = internal_error(type(exc).__name__)
+        elif isinstance(exc, LineTooLong):
+            text = f"the URL may have {_MAX_LINE} bytes, a header {_MAX_FIELD}"
+            error = ApiStatusError(431, "RequestEntityTooLarge", f"the head of the request is too large: {text}")
+        else:
+            error = bad_request("the request can't be read: it is not well-formed HTTP/1.1")
+        if request.writer.output_size > 0:
+            raise ConnectionError("an answer is under way already")
+        answer = _answer_of(error)
+        answer.force_close()
+        return answer
+
+
+def _answer_of(error: ApiStatusError) -> web.Response:
+    response = respond(error.status, error.code)
+    assert isinstance(response.body, bytes)
+    return web.Response(status=response.status, headers=response.headers | {"server": "setpoint"}, body=response.body)

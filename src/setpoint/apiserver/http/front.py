@@ -1,0 +1,262 @@
+"""HTTP for the server's core: sockets, streams, and a graceful end."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import errno
+import ssl
+import zlib
+from collections.abc import AsyncIterator
+from http import HTTPStatus
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qsl, unquote
+
+from setpoint.apiserver.answers.representation import respond
+from setpoint.apiserver.errors import ApiStatusError, bad_request, request_entity_too_large, unsupported_encoding
+from setpoint.apiserver.http.hosts import is_loopback, refusal
+from setpoint.apiserver.http_types import Request, Response
+from setpoint.apiserver.requests.body import MAX_BODY
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+    from setpoint.apiserver.server import ApiServer
+
+__all__ = ["HttpFront", "OpenAddressError", "PortTakenError"]
+
+_GZIP_FROM: Final = 128 * 1024
+"""Bytes from which on a body is compressed for clients that like it so; as upstream."""
+_GRACE: Final = 5.0
+_MAX_PARAMETERS: Final = 1000
+
+
+class PortTakenError(OSError):
+    """Something else listens where the server wants to; the message names host and port."""
+
+
+class OpenAddressError(ValueError):
+    """Others than this machine's could reach a server that authenticates nobody; the message says what to do."""
+
+
+class HttpFront:
+    """Serves ``server`` over HTTP/1.1 at ``host``:``port``; port 0 takes a free one, see `url`.
+
+        async with ApiServer() as server, HttpFront(server) as front:
+            print(front.url)
+
+    ``tls``: a server-side SSL context; without one it is plain HTTP. ``authority``: the PEM file of the CA that the
+    kubeconfig tells clients to trust.
+
+    On leaving, no new connection is taken, watches are told to end, and requests under way have ``grace`` seconds. A
+    client that goes away ends its watch at once.
+
+    Nobody is authenticated: whoever reaches the address may do everything, so it must be a loopback address, unless
+    ``tls`` requires certificates of clients. Web pages may do nothing (`strangers`). A connection has ``head_timeout``
+    seconds for its first request, each body, and each read of an answer, ``body_timeout``.
+
+    Raises:
+        OpenAddressError: on another address without certificates of clients.
+        PortTakenError: on entering, if the port is in use.
+        OSError: on entering, if the host is not one of this machine's, or the port is not for this user.
+    """
+
+    def __init__(
+        self,
+        server: ApiServer,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        tls: ssl.SSLContext | None = None,
+        authority: Path | None = None,
+        backlog: int = 1024,
+        grace: float = _GRACE,
+        head_timeout: float = 32.0,
+        body_timeout: float = 60.0,
+    ) -> None:
+        if not is_loopback(host) and (tls is None or tls.verify_mode is not ssl.CERT_REQUIRED):
+            raise OpenAddressError(
+                f"this server authenticates nobody, so it can't listen on {host or 'all addresses'}: use a loopback "
+                "address (127.0.0.1, ::1, localhost), reached from elsewhere over ssh -L, or a TLS context that "
+                "requires certificates of clients"
+            )
+        self.server = server
+        self.host = host
+        self.port = port
+        self._tls = tls
+        self._authority = authority
+        self._backlog = backlog
+        self._grace = grace
+        self._head_timeout = head_timeout
+        self._body_timeout = body_timeout
+        self._runner: web.ServerRunner | None = None
+
+    @property
+    def url(self) -> str:
+        """Where the server is, without a slash at the end. Valid once the front was entered."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self._tls else 'http'}://{host}:{self.port}"
+
+    def kubeconfig(self, name: str = "setpoint") -> dict[str, Any]:
+        """A kubeconfig document that leads here."""
+        cluster: dict[str, Any] = {"server": self.url}
+        if self._authority is not None:
+            cluster["certificate-authority-data"] = base64.b64encode(self._authority.read_bytes()).decode()
+        return {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": name, "cluster": cluster}],
+            "users": [{"name": name, "user": {}}],
+            "contexts": [{"name": name, "context": {"cluster": name, "user": name, "namespace": "default"}}],
+            "current-context": name,
+        }
+
+    async def __aenter__(self) -> HttpFront:
+        from aiohttp import web
+
+        from setpoint.apiserver.http.connection import Connections
+
+        handler = Connections(self._handle, head_timeout=self._head_timeout)
+        runner = web.ServerRunner(handler, shutdown_timeout=self._grace)
+        await runner.setup()
+        site = web.TCPSite(runner, self.host, self.port, ssl_context=self._tls, backlog=self._backlog)
+        try:
+            await site.start()
+        except OSError as problem:
+            await runner.cleanup()
+            if problem.errno == errno.EADDRINUSE:
+                raise PortTakenError(
+                    problem.errno, f"port {self.port} of {self.host} is taken: another program listens there"
+                ) from None
+            why = problem.strerror or str(problem)
+            raise OSError(problem.errno, f"can't listen on port {self.port} of {self.host}: {why}") from problem
+        self._runner = runner
+        sockets = getattr(getattr(site, "_server", None), "sockets", ())
+        if sockets:
+            self.port = sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._runner is None:
+            return
+        self.server.state.stopping = True
+        self.server.end_watches()
+        await self._runner.cleanup()
+        self._runner = None
+
+    async def _handle(self, http: web.BaseRequest) -> web.StreamResponse:
+        from aiohttp import web
+
+        response = await self._answer(http)
+        headers = response.headers | {"server": "setpoint"}
+        body = response.body
+        if isinstance(body, bytes):
+            if len(body) >= _GZIP_FROM and "gzip" in http.headers.get("Accept-Encoding", ""):
+                body = await _compressed(body)
+                headers["content-encoding"] = "gzip"
+            answer = web.Response(status=response.status, headers=headers, body=body)
+            if response.status == HTTPStatus.REQUEST_TIMEOUT:
+                answer.force_close()
+            async with asyncio.timeout(self._body_timeout):  # a client may never read what it asked for
+                await answer.prepare(http)
+                await answer.write_eof()
+            return answer
+        return await _stream(http, response.status, headers, body, self._body_timeout)
+
+    async def _answer(self, http: web.BaseRequest) -> Response:
+        if http.version not in ((1, 0), (1, 1)):
+            error = ApiStatusError(505, "", "this server speaks HTTP/1.1")
+            return respond(error.status, error.code)
+        if why := refusal(self.host, http.headers.get("Host", ""), http.headers.get("Origin")):
+            error = ApiStatusError(403, "Forbidden", why, {})
+            return respond(error.status, error.code)
+        if http.headers.get("Content-Encoding", "identity").lower() not in ("", "identity"):
+            error = unsupported_encoding(http.headers["Content-Encoding"])
+            return respond(error.status, error.code)
+        length = http.content_length
+        if length is not None and length > MAX_BODY:
+            error = request_entity_too_large(f"limit is {MAX_BODY}")
+            return respond(error.status, error.code)
+        try:
+            async with asyncio.timeout(self._body_timeout):
+                body = await _body(http)
+        except TimeoutError:
+            error = ApiStatusError(408, "Timeout", f"the request's body did not come in {self._body_timeout:g} s")
+            return respond(error.status, error.code)
+        except ValueError:
+            error = bad_request("the request's body can't be read: it is not well-formed HTTP/1.1")
+            return respond(error.status, error.code)
+        path, _, query = http.raw_path.partition("?")
+        try:
+            parameters = tuple(parse_qsl(query, keep_blank_values=True, max_num_fields=_MAX_PARAMETERS))
+        except ValueError:
+            error = bad_request(f"a request may have {_MAX_PARAMETERS} query parameters")
+            return respond(error.status, error.code)
+        return await self.server.handle(Request(http.method, unquote(path), parameters, _headers(http), body))
+
+
+async def _body(http: web.BaseRequest) -> bytes | None:
+    """As much of it as is needed to see that it is too long. Raises ValueError if it breaks off or is malformed."""
+    if not http.can_read_body:
+        return None
+    from aiohttp import ClientPayloadError
+    from aiohttp.web import RequestPayloadError
+
+    body = bytearray()
+    try:
+        async for chunk in http.content.iter_any():
+            body += chunk
+            if len(body) > MAX_BODY:
+                break
+    except (ClientPayloadError, RequestPayloadError) as problem:
+        raise ValueError from problem
+    return bytes(body) or None
+
+
+def _headers(http: web.BaseRequest) -> dict[str, str]:
+    made: dict[str, str] = {}
+    for name, value in http.headers.items():
+        name = name.lower()
+        if name not in made:
+            made[name] = value
+        elif name.startswith("impersonate-"):
+            made[name] += f"\n{value}"
+    return made
+
+
+async def _stream(
+    http: web.BaseRequest, status: int, headers: dict[str, str], body: AsyncIterator[bytes], patience: float
+) -> web.StreamResponse:
+    from aiohttp import web
+
+    stream = web.StreamResponse(status=status, headers=headers)
+    if http.version >= (1, 1):
+        stream.enable_chunked_encoding()
+    try:
+        await stream.prepare(http)
+        async for chunk in body:
+            async with asyncio.timeout(patience):
+                await stream.write(chunk)
+        await stream.write_eof()
+    except (TimeoutError, ConnectionError):
+        pass  # the client is gone, and there is nobody to tell
+    finally:
+        close = getattr(body, "aclose", None)
+        if close is not None:
+            await close()
+    return stream
+
+
+async def _compressed(body: bytes) -> bytes:
+    """Level 1, as upstream, in pieces, so that others get their turn in between."""
+    packer = zlib.compressobj(1, zlib.DEFLATED, 31)
+    parts = []
+    for start in range(0, len(body), 1 << 20):
+        parts.append(packer.compress(body[start : start + (1 << 20)]))
+        await asyncio.sleep(0)
+    parts.append(packer.flush())
+    return b"".join(parts)

@@ -1,0 +1,1 @@
+"""Objects between their bytes, their JSON and their versions."""

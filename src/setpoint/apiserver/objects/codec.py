@@ -1,0 +1,77 @@
+"""Objects between their bytes and plain JSON values."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from setpoint.apiserver.errors import request_entity_too_large
+from setpoint.apiserver.nesting import check_stored, too_deep
+from setpoint.apiserver.resources.registry import Served
+
+__all__ = ["JsonObject", "decode", "encode", "labels_of", "metadata_of", "uid_of"]
+
+JsonObject = dict[str, Any]
+MAX_STORED: Final = 3 * 1024 * 1024  # what etcd's request limit leaves an object, about; see etcd's --max-request-bytes
+
+decode = msgspec.json.decode
+
+
+class Metadata(Struct):
+    """What the server itself looks at without decoding the rest."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    labels: dict[str, str] | None = None
+    deletionTimestamp: str | None = None
+    finalizers: list[str] | None = None
+
+
+class _Head(Struct):
+    metadata: Metadata
+
+
+_head = msgspec.json.Decoder(_Head)
+
+
+def metadata_of(value: bytes) -> Metadata:
+    return _head.decode(value).metadata
+
+
+def labels_of(value: bytes) -> dict[str, str]:
+    return _head.decode(value).metadata.labels or {}
+
+
+def uid_of(obj: JsonObject) -> str:
+    uid: str = obj["metadata"].get("uid", "")
+    return uid
+
+
+def encode(served: Served, obj: JsonObject, revision: int) -> bytes:
+    """The bytes of ``obj``, whose first members are apiVersion, kind and metadata; of revision 0 there is no mention.
+
+    Raises ApiStatusError: 413 if they are too many, 422 if they are nested too deeply.
+    """
+    metadata = obj["metadata"]
+    metadata.pop("resourceVersion", None)
+    if revision:
+        metadata["resourceVersion"] = str(revision)
+    ordered = {
+        "apiVersion": served.resource.api_version,
+        "kind": served.resource.kind,
+        "metadata": metadata,
+    }
+    for key, value in obj.items():
+        if key not in ordered:
+            ordered[key] = value
+    try:
+        made = msgspec.json.encode(ordered)
+    except RecursionError:
+        raise too_deep(served.resource, obj) from None
+    check_stored(served.resource, ordered, made)
+    if len(made) > MAX_STORED:
+        raise request_entity_too_large(f"the object has {len(made)} bytes, the limit is {MAX_STORED}")
+    return made

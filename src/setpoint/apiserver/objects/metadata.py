@@ -1,0 +1,164 @@
+"""``metadata`` of every object: what the server fills in and what it refuses (apimachinery's ``api/validation``)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from random import Random
+from typing import Any, Final
+
+from setpoint.apiserver.resources.behaviour import NameRule
+from setpoint.meta import GroupVersion
+from setpoint.meta.names import dns1123_label, label_value, qualified_name
+from setpoint.schema import FieldError
+from setpoint.schema.errors import forbidden, invalid, required, too_long
+
+__all__ = [
+    "FINALIZER_FOREGROUND",
+    "FINALIZER_ORPHAN",
+    "clean",
+    "generate_name",
+    "metadata_errors",
+    "new_uid",
+    "update_errors",
+]
+
+FINALIZER_FOREGROUND: Final = "foregroundDeletion"
+FINALIZER_ORPHAN: Final = "orphan"
+_STANDARD_FINALIZERS: Final = frozenset({FINALIZER_FOREGROUND, FINALIZER_ORPHAN, "kubernetes"})
+_MAX_ANNOTATIONS: Final = 256 * 1024
+_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, no look-alikes
+_SUFFIX: Final = 5
+_MAX_BASE: Final = 63 - _SUFFIX
+
+_qualified = lru_cache(maxsize=4096)(lambda value: tuple(qualified_name(value)))
+_label_value = lru_cache(maxsize=4096)(lambda value: tuple(label_value(value)))
+_label = lru_cache(maxsize=1024)(lambda value: tuple(dns1123_label(value)))
+
+
+def generate_name(base: str, random: Random) -> str:
+    """``base`` and five random characters; a long base is cut."""
+    return base[:_MAX_BASE] + "".join(random.choices(_ALPHABET, k=_SUFFIX))
+
+
+def new_uid(random: Random) -> str:
+    """A UUID of version 4."""
+    bits = random.getrandbits(128) & ~(0xF << 76) & ~(0x3 << 62) | (4 << 76) | (2 << 62)
+    text = f"{bits:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def clean(metadata: dict[str, Any]) -> None:
+    """Drops what Go would not have written: empty texts, lists and maps, nulls. (No managedFields resets the books.)"""
+    for key in [
+        key for key, value in metadata.items() if value in (None, "", {}) or (value == [] and key != "managedFields")
+    ]:
+        del metadata[key]
+
+
+def metadata_errors(
+    metadata: dict[str, Any], namespaced: bool, name_rule: NameRule, *, custom: bool = False
+) -> list[FieldError]:
+    """What is wrong with the metadata of a new or changed object. Finalizers of a ``custom`` one need no domain."""
+    errors: list[FieldError] = []
+    generate = metadata.get("generateName")
+    if generate:
+        # what is generated starts with it, so a dash may be its end
+        errors += [invalid("metadata.generateName", generate, text) for text in name_rule(_masked(generate))]
+    name = metadata.get("name")
+    if not name:
+        errors.append(required("metadata.name", "name or generateName is required"))
+    else:
+        errors += [invalid("metadata.name", name, text) for text in name_rule(name)]
+    namespace = metadata.get("namespace")
+    if namespaced:
+        if not namespace:
+            errors.append(required("metadata.namespace"))
+        else:
+            errors += [invalid("metadata.namespace", namespace, text) for text in _label(namespace)]
+    elif namespace:
+        errors.append(forbidden("metadata.namespace", "not allowed on this type"))
+    for key, value in (metadata.get("labels") or {}).items():
+        errors += [invalid("metadata.labels", key, text) for text in _qualified(key)]
+        errors += [invalid("metadata.labels", value, text) for text in _label_value(value)]
+    annotations = metadata.get("annotations")
+    if annotations:
+        for key in annotations:
+            errors += [invalid("metadata.annotations", key, text) for text in _qualified(key.lower())]
+        if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _MAX_ANNOTATIONS:
+            errors.append(too_long("metadata.annotations", _MAX_ANNOTATIONS))
+    if metadata.get("ownerReferences"):
+        errors += _owner_errors(metadata["ownerReferences"])
+    if metadata.get("finalizers"):
+        errors += _finalizer_errors(metadata["finalizers"], custom)
+    return errors
+
+
+def _masked(generate: str) -> str:
+    return f"{generate[:-1]}a" if len(generate) > 1 and generate.endswith("-") else generate
+
+
+def _owner_errors(owners: list[dict[str, Any]]) -> list[FieldError]:
+    errors: list[FieldError] = []
+    controllers: list[str] = []
+    path = "metadata.ownerReferences"
+    for owner in owners:
+        version = owner.get("apiVersion") or ""
+        if version.count("/") > 1 or not GroupVersion.parse(version).version:
+            errors.append(invalid(f"{path}.apiVersion", version, "version must not be empty"))
+        errors += [
+            invalid(f"{path}.{key}", "", "must not be empty") for key in ("kind", "name", "uid") if not owner.get(key)
+        ]
+        if (version, owner.get("kind")) == ("v1", "Event"):
+            errors.append(invalid(path, owner, "/v1, Kind=Event is disallowed from being an owner"))
+        if owner.get("controller"):
+            controllers.append(f"{owner.get('kind', '')}/{owner.get('name', '')}")
+    if len(controllers) > 1:
+        text = (
+            'Only one reference can have Controller set to true. Found "true" in references for '
+            f"{controllers[0]} and {controllers[1]}"
+        )
+        errors.append(invalid(path, owners, text))
+    return errors
+
+
+def _finalizer_errors(finalizers: list[str], custom: bool) -> list[FieldError]:
+    path = "metadata.finalizers"
+    errors: list[FieldError] = []
+    for index, finalizer in enumerate(finalizers):
+        problems = _qualified(finalizer)
+        errors += [invalid(path, finalizer, text) for text in problems]
+        if not problems and not custom and "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
+            text = "name is neither a standard finalizer name nor is it fully qualified"
+            errors.append(invalid(f"{path}[{index}]", finalizer, text))
+    if {FINALIZER_FOREGROUND, FINALIZER_ORPHAN} <= set(finalizers):
+        text = f"finalizer {FINALIZER_ORPHAN} and {FINALIZER_FOREGROUND} cannot be both set"
+        errors.append(invalid(path, finalizers, text))
+    return errors
+
+
+def update_errors(new: dict[str, Any], old: dict[str, Any]) -> list[FieldError]:
+    """What an update must not do to metadata."""
+    errors = [
+        invalid(f"metadata.{name}", new.get(name, ""), "field is immutable")
+        for name in ("name", "namespace", "uid", "creationTimestamp")
+        if new.get(name, "") != old.get(name, "")
+    ]
+    if new.get("deletionTimestamp") != old.get("deletionTimestamp"):
+        errors.append(invalid("metadata.deletionTimestamp", new.get("deletionTimestamp"), "field is immutable"))
+    if new.get("deletionGracePeriodSeconds") != old.get("deletionGracePeriodSeconds"):
+        value = new.get("deletionGracePeriodSeconds")
+        errors.append(invalid("metadata.deletionGracePeriodSeconds", value, "field is immutable"))
+    if old.get("deletionTimestamp"):
+        had: list[str] = old.get("finalizers") or []
+        added = sorted({str(name) for name in new.get("finalizers") or ()}.difference(had))
+        if added:
+            text = (
+                f"no new finalizers can be added if the object is being deleted, found new finalizers {_go_list(added)}"
+            )
+            errors.append(forbidden("metadata.finalizers", text))
+    return errors
+
+
+def _go_list(names: list[str]) -> str:
+    quoted = ", ".join(f'"{name}"' for name in names)
+    return f"[]string{{{quoted}}}"

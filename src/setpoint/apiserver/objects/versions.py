@@ -1,0 +1,108 @@
+"""Objects in the versions that their resource is served and stored in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from setpoint.apiserver.objects.codec import decode, encode
+from setpoint.apiserver.replay import Replay
+from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.storage import Record
+from setpoint.schema import apply_defaults, copy_json
+
+__all__ = ["PLAIN", "Versions", "written_version"]
+
+JsonObject = dict[str, Any]
+
+
+class _Version(Struct):
+    apiVersion: str
+
+
+_versions = msgspec.json.Decoder(_Version)
+
+
+def written_version(served: Served, value: bytes) -> Served:
+    """The version that stored bytes are in: objects keep the one they were written in until they are written again."""
+    stored = served.stored_as
+    if not stored.siblings or value.startswith(stored.head):
+        return stored
+    return stored.siblings.get(_versions.decode(value).apiVersion, stored)
+
+
+class Versions:
+    """For one request: where a webhook converts, all methods raise Suspended until ``replay`` has its answer.
+
+    ``served`` is the version that is asked for, `Served.stored_as` the one that objects are stored in.
+    """
+
+    __slots__ = ("_replay",)
+
+    def __init__(self, replay: Replay | None) -> None:
+        self._replay = replay
+
+    def encoded(self, served: Served, record: Record) -> bytes:
+        """A stored object in the served version.
+
+        Custom objects that were written before their schema changed get the defaults that it has now, as upstream gives
+        them when it reads from etcd.
+        """
+        stored = served.stored_as
+        if record.revision < stored.defaults_since or (served.has_defaults and stored is not served):
+            source = written_version(served, record.value)
+            obj: JsonObject = decode(record.value)
+            apply_defaults(source.schema, obj)
+            if source is not served:
+                obj = source.convert(obj, served, self._replay)
+                apply_defaults(served.schema, obj)
+            return encode(served, obj, record.revision)
+        if stored is served and not served.siblings:
+            return record.value
+        return self.converted(served, record.value)
+
+    def encoded_all(self, served: Served, records: Sequence[Record]) -> list[bytes]:
+        """As `encoded`; a webhook that converts is asked once for all."""
+        if not served.asks or self._replay is None:
+            return [self.encoded(served, record) for record in records]
+        return self._replay.batch(lambda: [self.encoded(served, record) for record in records])
+
+    def decoded(self, served: Served, record: Record) -> JsonObject:
+        """A fresh copy of a stored object, in the served version."""
+        obj: JsonObject = decode(self.encoded(served, record))
+        return obj
+
+    def converted(self, served: Served, value: bytes) -> bytes:
+        """Bytes in the version they were written in, as the served version has them."""
+        source = written_version(served, value)
+        if source is served:
+            return value
+        if served.custom and not served.asks:
+            return served.head + value[len(source.head) :]  # only the apiVersion differs
+        obj = source.convert(decode(value), served, self._replay)
+        revision = obj["metadata"].get("resourceVersion")
+        return encode(served, obj, int(revision) if revision else 0)
+
+    def convert(self, obj: JsonObject, source: Served, target: Served) -> JsonObject:
+        """``obj``, of version ``source``, as ``target`` has it. May change ``obj``."""
+        return source.convert(obj, target, self._replay)
+
+    def to_store(self, served: Served, obj: JsonObject, revision: int) -> JsonObject:
+        """``obj``, of the served version, as it is to be stored after ``revision``. May change ``obj``.
+
+        What the answer needs is known afterwards: a document that can't be converted back is not stored.
+        """
+        stored = served.stored_as
+        if stored is not served and stored.has_defaults:  # which are filled in when it is read
+            stored.defaults_since = max(stored.defaults_since, revision + 2)
+        document = served.convert(obj, stored, self._replay)
+        if served.asks and stored is not served:
+            stored.convert(copy_json(document), served, self._replay)
+        return document
+
+
+PLAIN: Final = Versions(None)
+"""For requests that have not been suspended."""

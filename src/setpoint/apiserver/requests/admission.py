@@ -1,0 +1,98 @@
+"""Admission as the handlers of requests ask for it; `setpoint.apiserver.webhooks` says how it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from setpoint.apiserver.requests.options import DeleteOptions, WriteOptions
+from setpoint.apiserver.resources.registry import Served
+
+__all__ = ["Admission", "Question"]
+
+JsonObject = dict[str, Any]
+_EXEMPT: Final = "admissionregistration.k8s.io"
+
+
+@dataclass(slots=True)
+class Question:
+    """What admission is asked about. ``obj`` and ``old`` are of the version ``served`` is, unless ``kind`` (group,
+    version, kind) says that they are something else, such as a Scale.
+    """
+
+    served: Served
+    operation: str
+    subresource: str
+    namespace: str
+    name: str
+    obj: JsonObject | None
+    old: JsonObject | None
+    options: JsonObject
+    dry_run: bool
+    kind: tuple[str, str, str] | None = None
+
+    @property
+    def is_namespace(self) -> bool:
+        return (self.served.resource.group, self.served.resource.plural) == ("", "namespaces")
+
+    @property
+    def exempt(self) -> bool:
+        """Configurations of admission are not subject to webhooks: nobody could repair them any more."""
+        return self.served.resource.group == _EXEMPT
+
+    @property
+    def exempt_from_policies(self) -> bool:
+        """Nor are policies subject to policies."""
+        return self.exempt and "admissionpolic" in self.served.resource.plural
+
+    @property
+    def shown_name(self) -> str:
+        """As refusals call the object."""
+        metadata = (self.obj or {}).get("metadata") or {}
+        return self.name or metadata.get("name") or metadata.get("generateName") or "Unknown"
+
+
+class Admission(Protocol):
+    """What webhooks and policies say about one request's objects. Each method may raise Suspended, to be called again
+    when the answers are known, and ApiStatusError for a refusal or a failure."""
+
+    def question(
+        self,
+        served: Served,
+        operation: str,
+        obj: JsonObject | None,
+        old: JsonObject | None,
+        options: WriteOptions | DeleteOptions,
+        *,
+        subresource: str = "",
+        name: str | None = None,
+        kind: tuple[str, str, str] | None = None,
+    ) -> Question:
+        """``name``: if it is not what the object or the path says. ``kind``: see `Question`."""
+        ...
+
+    def mutates(self, question: Question) -> bool:
+        """Whether any mutating webhook or policy is to be asked."""
+        ...
+
+    def mutate(self, question: Question) -> JsonObject:
+        """The object as the webhooks want it, with defaults; the object itself if none was asked."""
+        ...
+
+    def validate(self, question: Question) -> None: ...
+    def document(
+        self,
+        served: Served,
+        document: JsonObject,
+        options: WriteOptions,
+        *,
+        subresource: str,
+        kind: tuple[str, str, str],
+    ) -> JsonObject:
+        """Admission, whole, of a document that is not stored itself, such as a Binding."""
+        ...
+
+    def deletions(self, questions: Sequence[Question]) -> None:
+        """All at once."""
+        ...

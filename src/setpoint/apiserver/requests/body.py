@@ -1,0 +1,191 @@
+"""Request bodies: JSON, YAML or protobuf, of bounded size, with the real server's complaints."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import msgspec
+
+from setpoint.apiserver.errors import bad_request, request_entity_too_large, unsupported_media_type
+from setpoint.apiserver.nesting import TOO_DEEP, check_document
+from setpoint.apiserver.replay import Replay, Suspended
+from setpoint.apiserver.requests import protobuf
+from setpoint.schema import parse_json
+
+__all__ = [
+    "JSON_TYPE",
+    "MAX_BODY",
+    "YAML_TYPE",
+    "content_type",
+    "decode_text",
+    "media_type",
+    "parse_body",
+    "parse_document",
+]
+
+_LARGE_YAML: Final = 16 * 1024
+"""Bytes that are read in one go: some 20 ms."""
+_DECODED: Final = "the body, as compact JSON"
+MAX_BODY: Final = 3 * 1024 * 1024
+JSON_TYPE: Final = "application/json"
+YAML_TYPE: Final = "application/yaml"
+
+
+def content_type(headers: Any) -> str:
+    """Without parameters; JSON if the header is missing."""
+    value: str = headers.get("content-type", "")
+    return value.partition(";")[0].strip().lower() or JSON_TYPE
+
+
+def media_type(headers: Any) -> str:
+    """The content type of a body that must be JSON, YAML or Kubernetes' protobuf. Raises ApiStatusError (415)."""
+    kind = content_type(headers)
+    if kind not in (JSON_TYPE, YAML_TYPE, protobuf.PROTOBUF_TYPE):
+        raise unsupported_media_type((JSON_TYPE, YAML_TYPE, protobuf.PROTOBUF_TYPE))
+    return kind
+
+
+def check_size(body: bytes) -> None:
+    """Raises ApiStatusError (413)."""
+    if len(body) > MAX_BODY:
+        raise request_entity_too_large(f"limit is {MAX_BODY}")
+
+
+def parse_body(body: bytes, kind: str, replay: Replay | None) -> tuple[Any, list[str]]:
+    """As `parse_document`, of the request that ``replay`` is for.
+
+    Large YAML is read before the work on the object is done, while others have their turn. Raises Suspended for that.
+    """
+    if kind != YAML_TYPE or len(body) <= _LARGE_YAML:
+        return parse_document(body, kind)
+    known = replay.answers.get(_DECODED) if replay is not None else None
+    if known is None:
+        made = _json_for_yaml(body)
+        if made is not None:
+            check_document(body, made[0])
+            return made
+
+        async def learn(replay: Replay) -> None:
+            replay.answers[_DECODED] = await _decoded(body)
+
+        raise Suspended(learn)
+    if isinstance(known, str):
+        raise ValueError(known)
+    text, duplicates = known
+    return msgspec.json.decode(text), list(duplicates)
+
+
+async def _decoded(body: bytes) -> tuple[bytes, list[str]] | str:
+    """What is in the body, or what is wrong with it."""
+    from setpoint.apiserver.requests.yaml_body import parse_yaml_in_slices
+
+    try:
+        value, duplicates = await parse_yaml_in_slices(body)
+        check_document(body, value)
+        return msgspec.json.encode(value), duplicates
+    except UnicodeEncodeError:
+        return "yaml: a text is not valid Unicode"
+    except ValueError as problem:
+        return str(problem)
+
+
+def parse_document(body: bytes, kind: str) -> tuple[Any, list[str]]:
+    """The value in ``body`` and the paths of the fields given more than once.
+
+    Raises:
+        ValueError: malformed, or nested too deeply; the message says where.
+    """
+    made = _parse(body, kind)
+    check_document(body, made[0])
+    return made
+
+
+def _parse(body: bytes, kind: str) -> tuple[Any, list[str]]:
+    if kind == protobuf.PROTOBUF_TYPE:
+        return protobuf.decode(body), []
+    if kind != YAML_TYPE:
+        return _json(body)
+    made = _json_for_yaml(body)
+    return _yaml(body) if made is None else made
+
+
+class _NotJsonError(ValueError):
+    """The body is not JSON; it may be YAML."""
+
+
+def _json_for_yaml(body: bytes) -> tuple[Any, list[str]] | None:
+    """The value of a body that may be YAML if it is an object in JSON, which takes little time."""
+    if body[:1] != b"{":
+        return None
+    try:
+        return _json(body)
+    except _NotJsonError:
+        return None
+
+
+def _json(body: bytes) -> tuple[Any, list[str]]:
+    try:
+        value = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        try:
+            return parse_json(body)  # other limits than the fast parser has, and better words
+        except json.JSONDecodeError as error:
+            raise _NotJsonError(_go_syntax_error(error)) from None
+        except RecursionError:
+            raise ValueError(TOO_DEEP) from None
+        except ValueError as error:
+            raise ValueError(str(error or problem)) from None
+    # A compact document that says nothing twice is the same after a round trip: most bodies pay for no second parser.
+    try:
+        if msgspec.json.encode(value) == body.rstrip():
+            return value, []
+    except (OverflowError, RecursionError):
+        pass  # a number of more than 64 bits: the other parser knows what Go makes of it
+    return _slowly(body)
+
+
+def _slowly(body: bytes) -> tuple[Any, list[str]]:
+    try:
+        return parse_json(body)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(str(error)) from None
+
+
+def _yaml(body: bytes) -> tuple[Any, list[str]]:
+    from setpoint.apiserver.requests.yaml_body import parse_yaml  # which takes a while to import, and few send it
+
+    return parse_yaml(body)
+
+
+def _go_syntax_error(error: json.JSONDecodeError) -> str:
+    """As Go's decoder says it; where the text does not just end, with the place, which Go leaves out."""
+    text, at = error.doc, error.pos
+    while at < len(text) and text[at] in " \t\r\n":
+        at += 1
+    if at >= len(text) or error.msg.startswith("Unterminated"):
+        return "unexpected end of JSON input"
+    wanted = {
+        "Expecting value": "looking for beginning of value",
+        "Expecting property name enclosed in double quotes": "looking for beginning of object key string",
+        "Expecting ':' delimiter": "after object key",
+        "Expecting ',' delimiter": "after object key:value pair or array element",
+        "Extra data": "after top-level value",
+    }.get(error.msg, f"({error.msg})")
+    return f"invalid character {text[at]!r} {wanted} (line {error.lineno}, column {error.colno})"
+
+
+def decode_text(body: bytes) -> str:
+    """The beginning of a body, for error messages, as the real server shows it."""
+    if not body:
+        return "<empty>"
+    shown = body[:30].decode("utf-8", "replace") if body[:1] == b"{" else body[:30].hex()
+    return f"{shown} ..." if len(body) > 30 else shown
+
+
+def parse_or_refuse(body: bytes, kind: str, replay: Replay | None) -> tuple[Any, list[str]]:
+    """As `parse_document`, for bodies that are no objects of a kind. Raises ApiStatusError (400)."""
+    try:
+        return parse_body(body, kind, replay)
+    except ValueError as problem:
+        raise bad_request(str(problem)) from None

@@ -1,0 +1,113 @@
+"""One request under way: what it asks for and what its handlers share."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from random import Random
+from typing import Final
+
+from setpoint.apiserver.http_types import IncomingRequest, UserInfo
+from setpoint.apiserver.objects.versions import PLAIN, Versions
+from setpoint.apiserver.replay import Replay
+from setpoint.apiserver.requests.admission import Admission
+from setpoint.apiserver.requests.options import Query
+from setpoint.apiserver.requests.path import ResourcePath
+from setpoint.apiserver.resources.behaviour import AdmissionConfigurations, Definitions
+from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.state import State
+from setpoint.apiserver.storage import Storage
+from setpoint.meta import format_time
+from setpoint.schema import FieldError
+
+__all__ = ["Call"]
+
+_WARNINGS: Final = 4096
+_LONGEST_WARNING: Final = 256
+"""Characters of all warnings, and of one where they would be more; upstream's."""
+
+
+class Call:
+    """``served`` and ``path`` say what the request is about.
+
+    ``warnings`` collects what the headers will say, ``missing`` the fields that the object which came in lacks.
+    ``admission`` is None where no webhook is configured, and for what the server does by itself. ``replay`` is None
+    for a request that was never suspended: time and random numbers are then the server's.
+    """
+
+    __slots__ = (
+        *("_cutting", "_room", "_warned", "admission", "missing", "path", "query", "replay", "request", "served"),
+        *("state", "user", "versions", "warnings"),
+    )
+
+    def __init__(
+        self,
+        state: State,
+        request: IncomingRequest,
+        path: ResourcePath,
+        served: Served,
+        query: Query,
+        user: UserInfo,
+        replay: Replay | None = None,
+    ) -> None:
+        self.state = state
+        self.request = request
+        self.path = path
+        self.served = served
+        self.query = query
+        self.user = user
+        self.warnings: list[str] = []
+        self._warned: set[str] = set()
+        self._room = _WARNINGS
+        self._cutting = False
+        self.missing: list[FieldError] = []
+        self.admission: Admission | None = None
+        self.replay = replay
+        self.versions = PLAIN if replay is None else Versions(replay)
+
+    @property
+    def subresource(self) -> str:
+        return self.path.subresource
+
+    @property
+    def definitions(self) -> Definitions:
+        return self.state.definitions
+
+    @property
+    def configurations(self) -> AdmissionConfigurations:
+        return self.state.configurations
+
+    @property
+    def storage(self) -> Storage:
+        return self.state.storage
+
+    @property
+    def random(self) -> Random:
+        return self.state.random if self.replay is None else self.replay.random
+
+    def now(self) -> datetime:
+        return self.state.now() if self.replay is None else self.replay.moment
+
+    def timestamp(self) -> str:
+        return format_time(self.now())
+
+    def warn(self, text: str) -> None:
+        """Each text once; where they are more than headers should hold, each is cut, and what is over is left out."""
+        if text in self._warned:
+            return
+        self._warned.add(text)
+        if self._room < len(text) and not self._cutting:
+            self._cutting = True
+            self.warnings = [told[:_LONGEST_WARNING] for told in self.warnings]
+            self._room = _WARNINGS - sum(map(len, self.warnings))
+        if self._cutting:
+            text = text[:_LONGEST_WARNING]
+        if len(text) <= self._room:
+            self._room -= len(text)
+            self.warnings.append(text)
+
+    def manager(self, given: str) -> str:
+        """Who manages the fields that this request sets: as it says, else its user agent's first word."""
+        if given:
+            return given
+        agent = self.request.headers.get("user-agent", "").split("/", 1)[0]
+        return "".join(character for character in agent if character.isprintable())[:128] or "unknown"

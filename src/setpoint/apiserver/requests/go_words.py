@@ -1,0 +1,123 @@
+"""Type errors as Go's JSON decoder words them, because that is what users of the real server know and search for."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from setpoint.apiserver.resources.registry import Served
+from setpoint.models import definition_name, schemas
+from setpoint.schema import FieldError
+
+__all__ = ["type_problem"]
+
+_STEP = re.compile(r"[^.\[\]]+|\[[^\]]*\]")
+_BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=")
+_GO = {"integer": "int", "number": "float64", "boolean": "bool", "string": "string", "array": "slice", "object": "map"}
+
+
+def type_problem(served: Served, obj: dict[str, Any], error: FieldError) -> str:
+    """``error`` is a TYPE_INVALID of the schema's validation; its path says where the value is in ``obj``."""
+    steps = _STEP.findall(error.field)
+    value = _value_at(obj, steps)
+    if isinstance(value, str):
+        if "must be of type date-time" in error.detail:
+            return f'parsing time "{value}" as "2006-01-02T15:04:05Z07:00": cannot parse "{value}" as "2006"'
+        if "must be of type byte" in error.detail:
+            return f"illegal base64 data at input byte {_bad_byte(value)}"
+    struct, wanted = _described(served, steps)
+    names = ".".join(_fields(served, steps))
+    found = {dict: "object", list: "array", str: "string", bool: "bool"}.get(type(value), "number")
+    shown = f"number {value}" if isinstance(value, float) and wanted.startswith("int") else found
+    return f"json: cannot unmarshal {shown} into Go struct field {struct}.{names} of type {wanted}"
+
+
+def _bad_byte(text: str) -> int:
+    """Where base64 ends, as Go counts: the first character that is none, or the length of a text cut short."""
+    for position, character in enumerate(text):
+        if character not in _BASE64:
+            return position
+    return len(text)
+
+
+def _fields(served: Served, steps: list[str]) -> list[str]:
+    """The steps that are fields of structs: neither positions in lists nor keys of maps are named."""
+    definitions = schemas()
+    node: dict[str, Any] = {}
+    if not served.custom:
+        node = definitions[definition_name(served.resource.gvk)]
+    kept: list[str] = []
+    for step in steps:
+        if step[0] == "[":
+            node = _resolved(definitions, node.get("items") or {})
+            continue
+        known = node.get("properties", {}).get(step)
+        if known is None and node.get("additionalProperties"):
+            node = _resolved(definitions, node["additionalProperties"])
+            continue
+        if served.custom and not kept and step == "metadata":
+            known = {"$ref": "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}
+        kept.append(step)
+        node = _resolved(definitions, known or {})
+    return kept
+
+
+def _resolved(definitions: Any, node: dict[str, Any]) -> dict[str, Any]:
+    reference = node.get("$ref") or next((item["$ref"] for item in node.get("allOf", ()) if "$ref" in item), "")
+    found: dict[str, Any] = definitions.get(reference.rpartition("/")[2], {}) if reference else node
+    return found
+
+
+def _value_at(value: Any, steps: list[str]) -> Any:
+    for step in steps:
+        if step[0] == "[" and isinstance(value, list) and step[1:-1].isdecimal():
+            value = value[int(step[1:-1])]
+        elif isinstance(value, dict):
+            value = value.get(step.strip("[]"))
+    return value
+
+
+def _described(served: Served, steps: list[str]) -> tuple[str, str]:
+    """The struct that the field belongs to, and the field's type, by their names in Go."""
+    definitions = schemas()
+    name = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+    if not served.custom:
+        name = definition_name(served.resource.gvk)
+    elif steps and steps[0] == "metadata":
+        steps = steps[1:]
+    struct = name.rpartition(".")[2]
+    node: dict[str, Any] = definitions[name]
+    wanted = struct
+    for step in steps:
+        if "properties" in node:
+            struct = name.rpartition(".")[2]
+        if step[0] == "[":
+            node = node.get("items") or {}
+        else:
+            node = node.get("properties", {}).get(step) or node.get("additionalProperties") or {}
+        reference = node.get("$ref") or next((item["$ref"] for item in node.get("allOf", ()) if "$ref" in item), "")
+        if reference:
+            name = reference.rpartition("/")[2]
+            package, _, short = name.rpartition(".")
+            wanted = f"{package.rpartition('.')[2]}.{short}"
+            node = definitions.get(name, {})
+            if "properties" in node:
+                continue
+        wanted = _go_type(node, wanted if reference else "")
+    return struct, wanted
+
+
+def _go_type(node: dict[str, Any], named: str) -> str:
+    kind = node.get("type", "")
+    if kind == "integer":
+        return str(node.get("format") or "int64")
+    if kind == "array":
+        items = node.get("items") or {}
+        reference = items.get("$ref") or next((item["$ref"] for item in items.get("allOf", ()) if "$ref" in item), "")
+        if reference:
+            package, _, short = reference.rpartition("/")[2].rpartition(".")
+            return f"[]{package.rpartition('.')[2]}.{short}"
+        return f"[]{_go_type(items, '')}"
+    if kind == "object" and node.get("additionalProperties"):
+        return f"map[string]{_go_type(node['additionalProperties'], '') or 'interface {}'}"
+    return named or _GO.get(kind, kind)

@@ -1,0 +1,195 @@
+"""Objects as they come in: decoded, checked for fields that nobody knows, brought into the form that is stored.
+
+For built-in kinds this does what Go's decoder does to a typed object, for custom resources what structural schemas ask
+for (pruning, then defaulting).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from setpoint.apiserver.errors import ApiStatusError, bad_request, invalid
+from setpoint.apiserver.objects.metadata import clean
+from setpoint.apiserver.requests.body import check_size, decode_text, media_type, parse_body
+from setpoint.apiserver.requests.call import Call
+from setpoint.apiserver.requests.type_errors import type_errors
+from setpoint.apiserver.resources.builtin_schemas import built_in_schemas
+from setpoint.apiserver.resources.registry import Served
+from setpoint.meta import GroupKind, GroupVersion, GroupVersionKind
+from setpoint.models import definition_name
+from setpoint.schema import ErrorType, FieldError, apply_defaults, drop_nulls, prune, validate
+from setpoint.schema.errors import OMITTED
+
+__all__ = ["coerce", "dedupe_owners", "patched_wrong", "read_document", "read_object", "read_typed", "typed", "why_not"]
+
+JsonObject = dict[str, Any]
+_TYPE_META: Final = (
+    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+)
+_GO_KINDS: Final = {list: "array", dict: "object", str: "string", bool: "bool", int: "number", float: "number"}
+
+
+def read_document(call: Call, kind: str) -> tuple[JsonObject, list[str]]:
+    """The request's body, a JSON or YAML object, and its repeated fields. ``kind`` is what it should be.
+
+    Raises ApiStatusError: 400, 413 or 415.
+    """
+    body = call.request.body or b""
+    check_size(body)
+    media = media_type(call.request.headers)
+    try:
+        value, duplicates = parse_body(body, media, call.replay)
+        if value is None:
+            value = {}
+        elif not isinstance(value, dict):
+            raise ValueError(f"json: cannot unmarshal {_GO_KINDS[type(value)]} into Go value of type {_TYPE_META}")
+        for field in ("kind", "apiVersion"):
+            given = value.get(field, "")
+            if given is not None and not isinstance(given, str):
+                what = _GO_KINDS[type(given)]
+                raise ValueError(f"json: cannot unmarshal {what} into Go struct field .{field} of type string")
+    except ValueError as problem:
+        text = str(problem)
+        if not text.startswith("yaml: "):
+            text = f"couldn't get version/kind; json parse error: {text}"
+        raise bad_request(
+            f"the object provided is unrecognized (must be of type {kind}): {text} ({decode_text(body)})"
+        ) from None
+    return value, duplicates
+
+
+def read_typed(call: Call, kind: GroupVersionKind) -> JsonObject:
+    """The request's body, of a built-in kind that is never stored, with values of its types. Raises ApiStatusError."""
+    return typed(read_document(call, kind.kind)[0], kind)
+
+
+def typed(document: JsonObject, kind: GroupVersionKind) -> JsonObject:
+    """The document, if its values have the types of its kind; what is missing is nobody's concern here.
+
+    Raises ApiStatusError (400).
+    """
+    for error in validate(built_in_schemas()[definition_name(kind)], document):
+        if error.type is ErrorType.TYPE_INVALID and error.bad_value != "null":
+            what = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}'
+            raise bad_request(f"{what}: json: cannot unmarshal into Go struct field {kind.kind}.{error}")
+    return document
+
+
+def read_object(call: Call, served: Served, validation: str) -> JsonObject:
+    """The object in the request's body, in the form in which it is worked with. Raises ApiStatusError."""
+    obj, duplicates = read_document(call, served.resource.kind)
+    check_kind(call, served, obj)
+    coerce(call, served, obj, validation, duplicates)
+    return obj
+
+
+def check_kind(call: Call, served: Served, obj: JsonObject) -> None:
+    """Makes sure that the object is of the kind and version that the URL speaks of. Raises ApiStatusError (400)."""
+    resource = served.resource
+    kind, version = obj.get("kind"), obj.get("apiVersion")
+    if served.custom and not kind:
+        text = decode_text(call.request.body or b"")
+        raise bad_request(
+            f"the object provided is unrecognized (must be of type {resource.kind}): Object 'Kind' is missing in "
+            f"'{text}' ({text})"
+        )
+    if not kind:
+        obj["kind"] = kind = resource.kind
+    if served.custom and not version:
+        raise bad_request(
+            f"the API version in the data () does not match the expected API version ({resource.api_version})"
+        )
+    if not version:
+        obj["apiVersion"] = version = resource.api_version
+    if not isinstance(kind, str) or not isinstance(version, str) or version.count("/") > 1:
+        raise bad_request("couldn't get version/kind; apiVersion must be GROUP/VERSION or VERSION, kind a name")
+    if (version, kind) == (resource.api_version, resource.kind):
+        return
+    found = GroupVersion.parse(version)
+    if found.group == resource.group and kind == resource.kind and (served.custom or _known(call, found, kind)):
+        raise bad_request(
+            f"the API version in the data ({version}) does not match the expected API version ({resource.api_version})"
+        )
+    what = f'{kind} in version "{found.version}" cannot be handled as a {resource.kind}: '
+    if served.custom:
+        name = (obj.get("metadata") or {}).get("name", "") if isinstance(obj.get("metadata"), dict) else ""
+        wrong = FieldError(ErrorType.INVALID, "kind", f"must be {resource.kind}", kind)
+        raise invalid(GroupKind(resource.group, kind), name, [wrong])
+    raise bad_request(what + why_not(call, served, found, kind))
+
+
+def why_not(call: Call, served: Served, found: GroupVersion, kind: str) -> str:
+    """Why an object of another kind is none of the served, built-in one."""
+    if not _known(call, found, kind):
+        return f'no kind "{kind}" is registered for version "{found}" in scheme "pkg/api/legacyscheme/scheme.go:30"'
+    resource = served.resource
+    package = (resource.group or "core").partition(".")[0]
+    return f"converting ({found.version}.{kind}) to ({package}.{resource.kind}): unknown conversion"
+
+
+def _known(call: Call, version: GroupVersion, kind: str) -> bool:
+    return call.state.registry.find_kind(version.group, version.version, kind) is not None
+
+
+def coerce(
+    call: Call, served: Served, obj: JsonObject, validation: str, duplicates: list[str], *, patch: bool = False
+) -> None:
+    """Brings ``obj`` (in place) into the form in which it is worked with; unknown fields go, as ``validation`` says.
+
+    Raises ApiStatusError (400; 422 where the object is the result of a ``patch``).
+    """
+    resource = served.resource
+    what = f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}'
+    metadata = obj.get("metadata")
+    if metadata is None:
+        metadata = obj["metadata"] = {}
+    if not isinstance(metadata, dict):
+        sort = _GO_KINDS[type(metadata)]
+        problem = f"json: cannot unmarshal {sort} into Go struct field {resource.kind}.metadata of type v1.ObjectMeta"
+    else:
+        problem, call.missing = type_errors(served, obj, call.request.body or b"")
+    if problem:
+        raise _malformed(what, problem, patch)
+    unknown = prune(served.schema, obj)
+    strict = [f'unknown field "{path}"' for path in unknown] + [f'duplicate field "{path}"' for path in duplicates]
+    if strict and validation == "Strict":
+        raise _malformed(what, f"strict decoding error: {', '.join(strict)}", patch)
+    if strict and validation == "Warn":
+        for text in strict:
+            call.warn(text)
+    if served.custom:
+        apply_defaults(served.schema, obj)
+    else:
+        drop_nulls(served.schema, obj)
+    clean(metadata)
+    served.strategy.default(obj)
+
+
+def _malformed(what: str, problem: str, patch: bool) -> ApiStatusError:
+    return patched_wrong(problem) if patch else bad_request(f"{what}: {problem}")
+
+
+def patched_wrong(problem: str) -> ApiStatusError:
+    """What a patch made of an object is none. (Upstream adds all of it to the message.)"""
+    return invalid(GroupKind("", ""), "", [FieldError(ErrorType.INVALID, "patch", problem, OMITTED)])
+
+
+def dedupe_owners(call: Call, metadata: JsonObject) -> None:
+    """Drops owner references that are given twice, with a warning."""
+    owners = metadata.get("ownerReferences")
+    if not owners or len(owners) < 2:
+        return
+    kept: dict[bytes, Any] = {}
+    twice: list[str] = []
+    for owner in owners:
+        if kept.setdefault(msgspec.json.encode(owner, order="sorted"), owner) is not owner:
+            twice.append(owner.get("uid", ""))
+    if twice:
+        metadata["ownerReferences"] = list(kept.values())
+        call.warn(
+            ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and "
+            "may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "
+            + ", ".join(dict.fromkeys(twice))
+        )

@@ -1,0 +1,266 @@
+"""Request bodies in Kubernetes' protobuf, as JSON values.
+
+client-go's clients of built-in kinds send nothing else when they create, update or delete (``kubectl create
+namespace`` is one of them), and have no way back to JSON. What they read may be JSON, so nothing is ever encoded here.
+
+The numbers of fields are data, see ``tools/generate_protobuf.py``. As in Go, fields that nobody knows are dropped, and
+zeros are left out where JSON would leave them out.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from setpoint.meta import GroupVersion, GroupVersionKind, MicroTime, format_micro_time, format_time
+from setpoint.models import UnknownKindError, definition_name
+
+PROTOBUF_TYPE: Final = "application/vnd.kubernetes.protobuf"
+_MAGIC: Final = b"k8s\x00"
+_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1."
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_ZERO_TIME: Final = -62135596800  # the first of January of the year 1, which Go means by no time at all
+_DEPTH: Final = 100
+
+
+def decode(body: bytes) -> dict[str, Any]:
+    """The object in ``body``, plain JSON values with ``apiVersion`` and ``kind``.
+
+    Raises:
+        ValueError: it is malformed, or its kind is not built in; the message says which.
+    """
+    if not body.startswith(_MAGIC):
+        raise ValueError("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
+    kind, raw = b"", b""
+    for number, _, value in _fields(memoryview(body)[len(_MAGIC) :]):
+        if number == 1:
+            kind = _bytes(value)
+        elif number == 2:
+            raw = _bytes(value)
+        elif number == 3 and _bytes(value):
+            raise ValueError(f"protobuf: content encoding {_text(value)!r} is not supported")
+    names = {number: _text(value) for number, _, value in _fields(memoryview(kind))}
+    api_version, name = names.get(1, ""), names.get(2, "")
+    try:
+        gvk = GroupVersionKind(*GroupVersion.parse(api_version), name)
+        definition = definition_name(gvk)
+    except (UnknownKindError, ValueError):
+        raise ValueError(f'no kind "{name}" is registered for version "{api_version}" in protobuf') from None
+    if definition not in _messages():
+        raise ValueError(f'object of kind "{name}" in version "{api_version}" does not support protobuf')
+    return {"apiVersion": api_version, "kind": name, **_message(definition, memoryview(raw), 0)}
+
+
+class _Field(NamedTuple):
+    name: str
+    type: str
+    repeated: bool
+    mapping: bool
+    said: bool
+    """Zero is said as well: the field is a pointer, or JSON never leaves it out."""
+
+
+@cache
+def _messages() -> dict[str, dict[int, _Field]]:
+    import zstandard
+
+    packed = files("setpoint.apiserver.requests").joinpath("protobuf.json.zst").read_bytes()
+    table = msgspec.json.decode(zstandard.ZstdDecompressor().decompress(packed))
+    return {name: {int(number): _field(*field) for number, field in fields.items()} for name, fields in table.items()}
+
+
+def _field(name: str, type_: str) -> _Field:
+    said = type_.startswith(("!", "*"))
+    kind = type_.lstrip("!*")
+    return _Field(
+        name, kind.removeprefix("[]").removeprefix("{}").lstrip("*"), kind[:2] == "[]", kind[:2] == "{}", said
+    )
+
+
+def _message(name: str, data: memoryview, depth: int) -> dict[str, Any]:
+    if depth > _DEPTH:
+        raise ValueError("protobuf: nested too deeply")
+    fields = _messages()[name]
+    made: dict[str, Any] = {}
+    for number, wire, value in _fields(data):
+        field = fields.get(number)
+        if field is None:
+            continue
+        if field.repeated:
+            made.setdefault(field.name, []).extend(_items(field.type, wire, value, depth))
+        elif field.mapping:
+            key, item = "", _zero(field.type)
+            for part, _, content in _fields(_view(value)):
+                if part == 1:
+                    key = _text(content)
+                elif part == 2:
+                    item = _value(field.type, content, depth)
+            made.setdefault(field.name, {})[key] = item
+        elif not field.name:
+            made |= _value(field.type, value, depth)
+        else:
+            item = _value(field.type, value, depth)
+            if item is not None and (item or field.said):
+                made[field.name] = item
+    return made
+
+
+def _items(kind: str, wire: int, value: int | memoryview, depth: int) -> Iterator[Any]:
+    if wire == 2 and kind in ("int", "bool"):  # packed
+        data, place = _view(value), 0
+        while place < len(data):
+            number, place = _varint(data, place)
+            yield _value(kind, number, depth)
+    else:
+        yield _value(kind, value, depth)
+
+
+def _value(kind: str, value: int | memoryview, depth: int) -> Any:
+    scalar = _SCALARS.get(kind)
+    return _message(kind, _view(value), depth + 1) if scalar is None else scalar(value)
+
+
+def _zero(kind: str) -> Any:
+    return {"string": "", "bytes": "", "int": 0, "bool": False, "strings": []}.get(kind, {})
+
+
+# -- scalars, and messages with a JSON form of their own --------------------------------------------------------------
+
+
+def _view(value: int | memoryview) -> memoryview:
+    if isinstance(value, int):
+        raise ValueError("protobuf: a number where a message or text belongs")
+    return value
+
+
+def _bytes(value: int | memoryview) -> bytes:
+    return bytes(_view(value))
+
+
+def _text(value: int | memoryview) -> str:
+    try:
+        return _bytes(value).decode()
+    except UnicodeDecodeError as problem:
+        raise ValueError(f"protobuf: text that is not UTF-8: {problem}") from None
+
+
+def _integer(value: int | memoryview) -> int:
+    if not isinstance(value, int):
+        raise ValueError("protobuf: a message or text where a number belongs")
+    return value - (1 << 64) if value >= 1 << 63 else value
+
+
+def _double(value: int | memoryview) -> float:
+    data = _bytes(value)
+    return float(struct.unpack("<d" if len(data) == 8 else "<f", data)[0])
+
+
+def _moment(value: int | memoryview) -> datetime | None:
+    numbers = {number: _integer(content) for number, _, content in _fields(_view(value))}
+    seconds = numbers.get(1, 0)
+    if not numbers or seconds == _ZERO_TIME:
+        return None
+    try:
+        return _EPOCH + timedelta(seconds=seconds, microseconds=numbers.get(2, 0) // 1000)
+    except OverflowError:
+        raise ValueError(f"protobuf: time out of range: {seconds} s") from None
+
+
+def _time(value: int | memoryview) -> str | None:
+    moment = _moment(value)
+    return None if moment is None else format_time(moment)
+
+
+def _micro_time(value: int | memoryview) -> str | None:
+    moment = _moment(value)
+    return None if moment is None else format_micro_time(MicroTime.of(moment))
+
+
+def _quantity(value: int | memoryview) -> str:
+    return next((_text(content) for number, _, content in _fields(_view(value)) if number == 1), "0")
+
+
+def _int_or_string(value: int | memoryview) -> int | str:
+    parts = {number: content for number, _, content in _fields(_view(value))}
+    if _integer(parts.get(1, 0)) == 1:
+        return _text(parts.get(3, memoryview(b"")))
+    return _integer(parts.get(2, 0))
+
+
+def _raw_json(value: int | memoryview) -> Any:
+    for number, _, content in _fields(_view(value)):
+        if number == 1:
+            try:
+                return msgspec.json.decode(_view(content))
+            except msgspec.DecodeError as problem:
+                raise ValueError(f"protobuf: embedded JSON: {problem}") from None
+    return None
+
+
+def _strings(value: int | memoryview) -> list[str]:
+    return [_text(content) for number, _, content in _fields(_view(value)) if number == 1]
+
+
+_SCALARS: Final[dict[str, Callable[[int | memoryview], Any]]] = {
+    "string": _text,
+    "bytes": lambda value: base64.b64encode(_view(value)).decode(),
+    "int": _integer,
+    "bool": lambda value: _integer(value) != 0,
+    "double": _double,
+    "strings": _strings,
+    _META + "Time": _time,
+    _META + "MicroTime": _micro_time,
+    _META + "FieldsV1": _raw_json,
+    "io.k8s.apimachinery.pkg.runtime.RawExtension": _raw_json,
+    "io.k8s.apimachinery.pkg.api.resource.Quantity": _quantity,
+    "io.k8s.apimachinery.pkg.util.intstr.IntOrString": _int_or_string,
+}
+
+
+# -- the wire ---------------------------------------------------------------------------------------------------------
+
+
+def _fields(data: memoryview) -> Iterator[tuple[int, int, int | memoryview]]:
+    """Number, wire type and content of each field."""
+    place, end = 0, len(data)
+    while place < end:
+        tag, place = _varint(data, place)
+        wire = tag & 7
+        if wire == 0:
+            value, place = _varint(data, place)
+            yield tag >> 3, wire, value
+            continue
+        if wire == 2:
+            size, place = _varint(data, place)
+        elif wire in (1, 5):
+            size = 8 if wire == 1 else 4
+        else:
+            raise ValueError(f"protobuf: illegal wire type {wire}")
+        if place + size > end:
+            raise ValueError("protobuf: unexpected EOF")
+        yield tag >> 3, wire, data[place : place + size]
+        place += size
+
+
+def _varint(data: memoryview, place: int) -> tuple[int, int]:
+    value = shift = 0
+    while place < len(data):
+        byte = data[place]
+        place += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & 0xFFFFFFFFFFFFFFFF, place
+        shift += 7
+        if shift > 63:
+            raise ValueError("protobuf: integer overflow")
+    raise ValueError("protobuf: unexpected EOF")
+
+
+__all__ = ["PROTOBUF_TYPE", "decode"]

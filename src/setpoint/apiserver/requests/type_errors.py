@@ -1,0 +1,133 @@
+"""Whether an object of a built-in kind has the types that its kind asks for.
+
+The question is asked on every write, so it is first put to the kind's generated model, whose decoder is C; only an
+object that does not fit is looked at by the schema's validation, which knows where and why, and has the last word.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any, Final
+
+import msgspec
+
+from setpoint.apiserver.requests import go_words
+from setpoint.apiserver.resources.registry import Served
+from setpoint.meta import GroupVersionKind, MicroTime, Quantity, parse_time
+from setpoint.models import UnknownKindError, kind_for
+from setpoint.schema import OBJECT_META, ErrorType, FieldError, Schema, drop_nulls, validate
+
+__all__ = ["type_errors"]
+
+# Required by the published schema, but the real server takes their absence for a zero value.
+_NOT_REALLY_REQUIRED: Final = frozenset(
+    {
+        "template",
+        "rules",
+        "endpoints",
+        "revision",
+        "value",
+        "podSelector",
+        "status",
+        "metadata",
+        "conditions",
+        "driver",
+        "drivers",
+    }
+)
+_LONG_NUMBER: Final = re.compile(rb"[0-9]{10}")
+
+
+def type_errors(served: Served, obj: dict[str, Any], raw: bytes = b"") -> tuple[str, list[FieldError]]:
+    """What Go's decoder would complain about (empty if nothing), and what is missing.
+
+    ``raw``: what the object was decoded from; long numbers in it are looked at more closely. Of custom resources only
+    the metadata is looked at, the rest is their schema's. Nulls in lists and maps, which Go takes for empty values, are
+    replaced by such (in place).
+    """
+    if served.custom:
+        schema, value, path = OBJECT_META, obj["metadata"], "metadata"
+    else:
+        schema, value, path = served.schema, obj, ""
+        spec = schema.properties.get("spec")
+        if spec is not None and spec.required and obj.get("spec") is None:
+            obj["spec"] = {}
+        if _fits(served.resource.gvk, obj) and not _LONG_NUMBER.search(raw):
+            return "", []
+    errors = validate(schema, value, path)
+    for error in errors:
+        if error.type is ErrorType.TYPE_INVALID and error.bad_value != "null":
+            return go_words.type_problem(served, obj, error), []
+        if error.type is ErrorType.INVALID and "must be of type integer" in error.detail:
+            where = error.detail.rpartition(" in ")[2]
+            return f"json: cannot unmarshal number into Go struct field {where}: {error.detail}", []
+    if any(error.bad_value == "null" for error in errors):
+        _fill_nulls(schema, value)
+        drop_nulls(schema, value)
+        errors = validate(schema, value, path)
+    return "", [error for error in errors if error.type is ErrorType.REQUIRED and _really_required(error.field)]
+
+
+def _fill_nulls(schema: Schema | None, value: Any) -> None:
+    if isinstance(value, dict) and schema is not None:
+        for key, item in value.items():
+            if item is None and key not in schema.properties and schema.additional is not None:
+                value[key] = _zero(schema.additional)
+            elif isinstance(item, dict | list):
+                _fill_nulls(schema.field(key), item)
+    elif isinstance(value, list) and schema is not None and schema.items is not None:
+        for index, item in enumerate(value):
+            if item is None:
+                value[index] = _zero(schema.items)
+            elif isinstance(item, dict | list):
+                _fill_nulls(schema.items, item)
+
+
+def _zero(schema: Schema) -> Any:
+    match schema.type:
+        case "object":
+            return {}
+        case "array":
+            return []
+        case "string":
+            return ""
+        case "integer" | "number":
+            return 0
+        case "boolean":
+            return False
+        case _:
+            return None
+
+
+def _really_required(field: str) -> bool:
+    return not field.startswith(("status.", "metadata.managedFields", "metadata.ownerReferences")) and (
+        field.rpartition(".")[2] not in _NOT_REALLY_REQUIRED
+    )
+
+
+def _fits(kind: GroupVersionKind, obj: dict[str, Any]) -> bool:
+    model = _model(kind)
+    if model is None:
+        return False
+    try:
+        msgspec.convert(obj, model, dec_hook=_decode)
+    except (msgspec.ValidationError, RecursionError):
+        return False
+    return True
+
+
+@lru_cache(maxsize=512)
+def _model(kind: GroupVersionKind) -> type | None:
+    try:
+        return kind_for(kind)
+    except UnknownKindError:
+        return None
+
+
+def _decode(kind: type, value: Any) -> Any:
+    if kind is MicroTime:
+        return MicroTime.of(parse_time(value))
+    if kind is Quantity:
+        return Quantity(value)
+    raise NotImplementedError(f"{kind.__name__} has no JSON form")

@@ -1,0 +1,165 @@
+"""Everything that a server serves: resource by resource, version by version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from setpoint.apiserver.replay import Replay
+from setpoint.apiserver.resources.behaviour import Behaviour
+from setpoint.cel.rules import RuleValidator
+from setpoint.meta import GroupResource, Resource
+from setpoint.schema import Schema
+
+__all__ = ["Registry", "ScalePaths", "Served"]
+
+
+Convert = Callable[[dict[str, Any], "Served", Replay | None], dict[str, Any]]
+"""See `Served.convert`."""
+
+
+class ScalePaths:
+    """Where a resource keeps what its scale subresource shows; each a path of field names."""
+
+    __slots__ = ("replicas", "selector", "status_replicas")
+
+    def __init__(
+        self,
+        replicas: tuple[str, ...] = ("spec", "replicas"),
+        status_replicas: tuple[str, ...] = ("status", "replicas"),
+        selector: tuple[str, ...] | None = ("spec", "selector"),
+    ) -> None:
+        self.replicas = replicas
+        self.status_replicas = status_replicas
+        self.selector = selector
+
+
+class Served:
+    """One resource in one version.
+
+    ``stored_as`` is the version that objects are stored in (possibly this one); ``collection`` is the storage's name of
+    the resource, the same for all versions.
+    """
+
+    def __init__(
+        self,
+        resource: Resource,
+        schema: Schema,
+        strategy: Behaviour,
+        *,
+        stored_as: Served | None = None,
+        collection: str = "",
+        custom: bool = False,
+        schema_document: Mapping[str, Any] | None = None,
+        columns: Sequence[Mapping[str, Any]] | None = None,
+        selectable_fields: Sequence[str] = (),
+        scale: ScalePaths | None = None,
+        convert: Convert | None = None,
+        warning: str = "",
+    ) -> None:
+        self.resource = resource
+        self.group_resource: GroupResource = resource.group_resource
+        self.schema = schema
+        self.strategy = strategy
+        self.stored_as: Served = stored_as or self
+        self.collection = collection or str(resource.group_resource)
+        self.custom = custom
+        self.schema_document = schema_document
+        self.columns = columns
+        self.selectable_fields = selectable_fields
+        self.scale = scale
+        self.warning = warning
+        self.terminating = False
+        self.has_defaults = False
+        """Of a custom resource: whether its schema has defaults at all."""
+        self.defaults_since = 0
+        """Objects stored before this revision may lack defaults that the schema has now."""
+        self.siblings: dict[str, Served] = {}
+        """Of a custom resource in several versions: all of them, by apiVersion; objects may be stored in any."""
+        self.asks = False
+        """Whether a webhook converts."""
+        self._convert = convert
+        self.has_status = "status" in resource.subresources
+        self.head = b'{"apiVersion":"%s","kind":"%s",' % (resource.api_version.encode(), resource.kind.encode())
+        self.list_kind = resource.list_kind or f"{resource.kind}List"
+
+    @cached_property
+    def rules(self) -> RuleValidator:
+        """Of a custom resource: the rules of its schema, compiled when they are first asked."""
+        return RuleValidator(self.schema_document or {})
+
+    def convert(self, obj: dict[str, Any], target: Served, replay: Replay | None) -> dict[str, Any]:
+        """``obj``, of this version, as ``target`` has it. May change ``obj``.
+
+        Raises Suspended if a webhook converts and ``replay`` does not know its answer.
+        """
+        if target is self:
+            return obj
+        if self._convert is not None:
+            return self._convert(obj, target, replay)
+        obj["apiVersion"] = target.resource.api_version
+        return obj
+
+    def convert_by(self, convert: Convert) -> None:
+        """From now on a webhook converts."""
+        self._convert = convert
+        self.asks = True
+
+    def __repr__(self) -> str:
+        return f"<Served {self.resource.gvr}>"
+
+
+class Registry:
+    """All served resources. ``revision`` changes whenever they do."""
+
+    def __init__(self) -> None:
+        self._by_path: dict[tuple[str, str, str], Served] = {}
+        self._versions: dict[tuple[str, str], list[Served]] = {}
+        self.revision = 0
+
+    def add(self, served: Served) -> None:
+        """Serves it, in place of what was served under the same group, version and plural."""
+        resource = served.resource
+        self._by_path[resource.group, resource.version, resource.plural] = served
+        self._changed()
+
+    def remove(self, served: Served) -> None:
+        """Serves it no more; nothing happens if something else is served in its place by now."""
+        resource = served.resource
+        key = (resource.group, resource.version, resource.plural)
+        if self._by_path.get(key) is served:
+            del self._by_path[key]
+            self._changed()
+
+    def _changed(self) -> None:
+        self.revision += 1
+        self._versions.clear()
+        for (group, _, plural), item in self._by_path.items():
+            self._versions.setdefault((group, plural), []).append(item)
+
+    def find(self, group: str, version: str, plural: str) -> Served | None:
+        return self._by_path.get((group, version, plural))
+
+    def versions(self, group: str, plural: str) -> list[Served]:
+        """One resource in all its versions."""
+        return self._versions.get((group, plural), [])
+
+    def find_kind(self, group: str, version: str, kind: str) -> Served | None:
+        return next(
+            (
+                item
+                for (g, v, _), item in self._by_path.items()
+                if (g, v) == (group, version) and item.resource.kind == kind
+            ),
+            None,
+        )
+
+    def has_version(self, group: str, version: str) -> bool:
+        return any(key[:2] == (group, version) for key in self._by_path)
+
+    def __iter__(self) -> Iterator[Served]:
+        return iter(list(self._by_path.values()))
+
+    def __len__(self) -> int:
+        return len(self._by_path)

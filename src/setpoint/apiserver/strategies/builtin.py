@@ -1,0 +1,60 @@
+"""The built-in resources of Kubernetes 1.37, as a server of default configuration serves them."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from setpoint.apiserver.resources.builtin_schemas import built_in_schemas
+from setpoint.apiserver.resources.registry import Convert, Registry, ScalePaths, Served
+from setpoint.apiserver.strategies import Strategy, strategy_for
+from setpoint.meta import GroupResource, Resource
+from setpoint.models import BUILTIN, definition_name
+
+__all__ = ["add_builtin"]
+
+_NOT_GENERALLY_AVAILABLE: Final = re.compile(r"v\d+(alpha|beta)\d+")
+# What objects are stored as, where there are several versions.
+_STORED_AS: Final = {"horizontalpodautoscalers.autoscaling": "v2"}
+# Two names of the same thing: events of both groups are in one place.
+_SAME_PLACE: Final = {"events.events.k8s.io": GroupResource("", "events")}
+
+
+def add_builtin(registry: Registry) -> None:
+    """Serves everything that is generally available; alpha and beta versions are off, as they are by default."""
+    served: dict[tuple[str, str, str], Served] = {}
+    for resource in sorted(BUILTIN, key=_stored_first):
+        if _NOT_GENERALLY_AVAILABLE.fullmatch(resource.version):
+            continue
+        home = _SAME_PLACE.get(str(resource.group_resource))
+        key = (home.group if home else resource.group, home.resource if home else resource.plural)
+        stored = next((item for (g, _, p), item in served.items() if (g, p) == key), None)
+        strategy = strategy_for(resource.group_resource)
+        made = Served(
+            resource,
+            built_in_schemas()[definition_name(resource.gvk)],
+            strategy,
+            stored_as=stored,
+            collection=str(GroupResource(*key)),
+            scale=ScalePaths() if "scale" in resource.subresources else None,
+            convert=_converter(strategy) if stored is not None or _several(resource) else None,
+        )
+        served[resource.group, resource.version, resource.plural] = made
+    for resource in BUILTIN:  # in the table's order, which is the order of discovery
+        found = served.get((resource.group, resource.version, resource.plural))
+        if found is not None:
+            registry.add(found)
+
+
+def _converter(strategy: Strategy) -> Convert:
+    return lambda obj, target, _: strategy.convert(obj, target.resource)
+
+
+def _several(resource: Resource) -> bool:
+    name = str(resource.group_resource)
+    return name in _STORED_AS or name in {str(item) for item in _SAME_PLACE.values()}
+
+
+def _stored_first(resource: Resource) -> bool:
+    name = str(resource.group_resource)
+    return name in _SAME_PLACE or _STORED_AS.get(name, resource.version) != resource.version

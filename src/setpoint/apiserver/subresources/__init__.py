@@ -1,0 +1,1 @@
+"""Paths below an object: scale, binding, eviction, finalize."""

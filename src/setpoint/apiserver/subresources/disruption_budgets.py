@@ -1,0 +1,93 @@
+"""Disruption budgets, asked when a pod is to be evicted (upstream's ``pod/storage/eviction.go``)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from setpoint.apiserver.errors import ApiStatusError, forbidden, too_many_requests
+from setpoint.apiserver.requests.call import Call
+from setpoint.apiserver.verbs.update import store
+from setpoint.meta import LabelSelector, Selector, SelectorError, from_wire
+from setpoint.schema import copy_json
+
+__all__ = ["spend"]
+
+JsonObject = dict[str, Any]
+_UNGUARDED: Final = ("Pending", "Succeeded", "Failed")
+_VIOLATES: Final = "Cannot evict pod as it would violate the pod's disruption budget."
+_MANY: Final = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+
+
+def spend(call: Call, pod: JsonObject, *, dry_run: bool) -> None:
+    """Counts the pod's eviction against its budget; nothing happens if it has none, or needs none.
+
+    A budget whose status was never set guards nothing here: that is a controller's work, and there may be none.
+    Raises ApiStatusError: 429 if the budget is spent.
+    """
+    if (pod.get("status") or {}).get("phase") in _UNGUARDED or pod["metadata"].get("deletionTimestamp"):
+        return
+    served = call.state.registry.find("policy", "v1", "poddisruptionbudgets")
+    assert served is not None
+    labels = pod["metadata"].get("labels") or {}
+    found = []
+    for record in call.storage.scan(served.collection, call.path.namespace):
+        budget = call.versions.decoded(served, record)
+        if _selects(budget, labels):
+            found.append((record, budget))
+    if len(found) > 1:
+        raise ApiStatusError(500, "", _MANY)
+    if not found:
+        return
+    record, budget = found[0]
+    status = budget.get("status") or {}
+    if not status.get("observedGeneration") or _may_go_unhealthy(budget, pod):
+        return
+    _check(record.name, budget, served.group_resource)
+    new: JsonObject = copy_json(budget)
+    new["status"]["disruptionsAllowed"] -= 1
+    new["status"].setdefault("disruptedPods", {})[pod["metadata"]["name"]] = call.timestamp()
+    store(call, served, record, budget, new, dry_run=dry_run)
+
+
+def _selects(budget: JsonObject, labels: dict[str, str]) -> bool:
+    selector = (budget.get("spec") or {}).get("selector")
+    if selector is None:
+        return False
+    try:
+        return Selector.of(from_wire(LabelSelector, selector)).matches(labels)
+    except SelectorError:
+        return False
+
+
+def _may_go_unhealthy(budget: JsonObject, pod: JsonObject) -> bool:
+    """Whether the pod is not ready, and so counts for nothing that the budget guards."""
+    conditions = pod["status"].get("conditions") or ()
+    if any(item.get("type") == "Ready" and item.get("status") == "True" for item in conditions):
+        return False
+    if budget["spec"].get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
+        return True
+    status = budget["status"]
+    desired, current = int(status.get("desiredHealthy", 0)), int(status.get("currentHealthy", 0))
+    return 0 < desired <= current
+
+
+def _check(name: str, budget: JsonObject, resource: Any) -> None:
+    status = budget["status"]
+    if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
+        raise _refused(f"The disruption budget {name} is still being processed by the server.", 10)
+    allowed = status.get("disruptionsAllowed", 0)
+    if allowed < 0:
+        raise forbidden(resource, name, "pdb disruptions allowed is negative")
+    if allowed == 0:
+        desired, current = status.get("desiredHealthy", 0), status.get("currentHealthy", 0)
+        if current <= desired:
+            why = f"The disruption budget {name} needs {desired} healthy pods and has {current} currently"
+        else:
+            why = f"The disruption budget {name} does not allow evicting pods currently"
+        raise _refused(why, 0)
+
+
+def _refused(why: str, retry_after: int) -> ApiStatusError:
+    error = too_many_requests(_VIOLATES, retry_after)
+    error.status.setdefault("details", {})["causes"] = [{"reason": "DisruptionBudget", "message": why}]
+    return error

@@ -1,0 +1,144 @@
+"""Actions with addresses of their own: binding and evicting pods, finalizing namespaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from setpoint.apiserver.answers.representation import Representation, respond
+from setpoint.apiserver.errors import bad_request, conflict, invalid, not_found
+from setpoint.apiserver.http_types import Response
+from setpoint.apiserver.identity.reviews import REVIEWS
+from setpoint.apiserver.identity.tokens import create_token
+from setpoint.apiserver.requests.call import Call
+from setpoint.apiserver.requests.incoming import read_object, read_typed, typed
+from setpoint.apiserver.requests.options import DeleteOptions, WriteOptions
+from setpoint.apiserver.storage import Record
+from setpoint.apiserver.subresources.disruption_budgets import spend
+from setpoint.apiserver.verbs.delete import remove
+from setpoint.apiserver.verbs.managed_fields import track
+from setpoint.apiserver.verbs.update import check_name, modify, store
+from setpoint.apiserver.verbs.validation import fit_namespace
+from setpoint.meta import GroupKind, GroupVersionKind
+from setpoint.schema import copy_json
+from setpoint.schema.errors import required
+
+__all__ = ["CREATORS"]
+
+JsonObject = dict[str, Any]
+_BINDING: Final = GroupVersionKind("", "v1", "Binding")
+_EVICTION: Final = GroupVersionKind("policy", "v1", "Eviction")
+
+
+def bind_pod(call: Call) -> Response:
+    """POST pods/NAME/binding: gives a pod its node, once. Raises ApiStatusError."""
+    return _bind(call, call.path.name)
+
+
+def bind(call: Call) -> Response:
+    """POST bindings: the older way to say the same."""
+    return _bind(call, "")
+
+
+def _bind(call: Call, name: str) -> Response:
+    options = WriteOptions.parse(call.query, "CreateOptions")
+    binding = read_typed(call, _BINDING)
+    if call.admission is not None:
+        subresource = call.path.subresource
+        kind = ("", "v1", "Binding")
+        binding = call.admission.document(call.served, binding, options, subresource=subresource, kind=kind)
+        typed(binding, _BINDING)
+    metadata = binding.get("metadata") or {}
+    target = binding.get("target") or {}
+    name = name or metadata.get("name", "")
+    if metadata.get("name", name) != name:
+        raise bad_request(f"name in URL does not match name in Binding object: {name} != {metadata['name']}")
+    if not target.get("name"):
+        raise invalid(GroupKind("", "Binding"), name, [required("target.name")])
+    pods = call.state.registry.find("", "v1", "pods")
+    assert pods is not None
+    record = call.storage.get(pods.collection, call.path.namespace, name)
+    if record is None:
+        raise not_found(pods.group_resource, name)
+    live = call.versions.decoded(pods, record)
+    if metadata.get("uid") and metadata["uid"] != live["metadata"].get("uid"):
+        found = live["metadata"].get("uid")
+        why = f"Precondition failed: UID in precondition: {metadata['uid']}, UID in object meta: {found}"
+        raise conflict(pods.group_resource, name, why)
+    if live["metadata"].get("deletionTimestamp"):
+        raise conflict(pods.group_resource, name, f"pod {name} is being deleted, cannot be assigned to a host")
+    node = live["spec"].get("nodeName")
+    if node:
+        raise conflict(pods.group_resource, name, f"pod {name} is already assigned to node {node!r}".replace("'", '"'))
+    new: JsonObject = copy_json(live)
+    new["spec"]["nodeName"] = target["name"]
+    for key in ("labels", "annotations"):
+        if metadata.get(key):
+            new["metadata"].setdefault(key, {}).update(metadata[key])
+    status = new.setdefault("status", {})
+    conditions = [item for item in status.get("conditions") or [] if item.get("type") != "PodScheduled"]
+    conditions.append({"type": "PodScheduled", "status": "True", "lastTransitionTime": call.timestamp()})
+    status["conditions"] = conditions
+    new["metadata"].pop("resourceVersion", None)
+    track(call, pods, live, new, options.field_manager, subresource="binding")
+    store(call, pods, record, live, new, dry_run=options.dry_run)
+    success = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+    return respond(success, 201, warnings=call.warnings)
+
+
+def evict_pod(call: Call) -> Response:
+    """POST pods/NAME/eviction: a deletion that disruption budgets may refuse. Raises ApiStatusError."""
+    eviction = read_typed(call, _EVICTION)
+    written = WriteOptions.parse(call.query, "CreateOptions")
+    if call.admission is not None:
+        kind = ("policy", "v1", "Eviction")
+        eviction = call.admission.document(call.served, eviction, written, subresource="eviction", kind=kind)
+        typed(eviction, _EVICTION)
+    metadata = eviction.get("metadata") or {}
+    options = eviction.get("deleteOptions")
+    fit_namespace(call, metadata)
+    if metadata.get("name", call.path.name) != call.path.name:
+        raise bad_request(f"name in URL does not match name in Eviction object: {call.path.name} != {metadata['name']}")
+    record = _record(call)
+    parsed = DeleteOptions.parse(
+        {**options, "kind": "DeleteOptions"} if isinstance(options, dict) else None, call.query
+    )
+    parsed.dry_run = parsed.dry_run or written.dry_run
+    remove(call, call.served, record, parsed, admit=False, check=lambda pod: spend(call, pod, dry_run=parsed.dry_run))
+    success = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+    return respond(success, 201, warnings=call.warnings)
+
+
+def finalize_namespace(call: Call) -> Response:
+    """PUT namespaces/NAME/finalize: sets ``spec.finalizers``; a namespace that is being deleted goes with the last."""
+    shape = Representation.negotiate(call)
+    options = WriteOptions.parse(call.query, "UpdateOptions")
+    new = read_object(call, call.served, options.field_validation)
+    check_name(call, new)
+    record = _record(call)
+    live = call.versions.decoded(call.served, record)
+    changed: JsonObject = copy_json(live)
+    finalizers = (new.get("spec") or {}).get("finalizers") or []
+    changed["spec"] = {"finalizers": finalizers} if finalizers else {}
+    changed["metadata"].pop("resourceVersion", None)
+    if new["metadata"].get("resourceVersion"):
+        changed["metadata"]["resourceVersion"] = new["metadata"]["resourceVersion"]
+    value = modify(call, call.served, record, live, changed, options, subresource="finalize")
+    return shape.one(call, value)
+
+
+def _record(call: Call) -> Record:
+    record = call.storage.get(call.served.collection, call.path.namespace, call.path.name)
+    if record is None:
+        raise not_found(call.served.group_resource, call.path.name)
+    return record
+
+
+CREATORS: Final[dict[tuple[str, str], Callable[[Call], Response]]] = {
+    ("pods", "binding"): bind_pod,
+    ("bindings", ""): bind,
+    ("pods", "eviction"): evict_pod,
+    ("namespaces", "finalize"): finalize_namespace,
+    ("serviceaccounts", "token"): create_token,
+    **{(name, ""): handler for name, handler in REVIEWS.items()},
+}

@@ -1,0 +1,176 @@
+"""``/scale``: one form of replicas and selector for whatever can be scaled (``autoscaling/v1`` Scale)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from setpoint.apiserver.answers.representation import Representation
+from setpoint.apiserver.errors import bad_request, conflict, invalid, not_found, unsupported_media_type
+from setpoint.apiserver.http_types import Response
+from setpoint.apiserver.objects.codec import decode
+from setpoint.apiserver.requests.body import content_type
+from setpoint.apiserver.requests.call import Call
+from setpoint.apiserver.requests.incoming import read_document, typed
+from setpoint.apiserver.requests.options import WriteOptions
+from setpoint.apiserver.resources.registry import ScalePaths, Served
+from setpoint.apiserver.storage import Record
+from setpoint.apiserver.verbs.patch import read_patch
+from setpoint.apiserver.verbs.update import check_name, kind_of, modify
+from setpoint.apiserver.verbs.validation import fit_namespace
+from setpoint.meta import GroupKind, GroupVersionKind, LabelSelector, Selector, SelectorError, from_wire
+from setpoint.schema import copy_json
+from setpoint.schema.errors import invalid as invalid_field
+from setpoint.schema.errors import type_invalid
+
+__all__ = ["get_scale", "patch_scale", "update_scale"]
+
+JsonObject = dict[str, Any]
+_SCALE: Final = GroupVersionKind("autoscaling", "v1", "Scale")
+_PATCHES = ("application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json")
+
+
+def get_scale(call: Call) -> Response:
+    """Raises ApiStatusError."""
+    shape = Representation.negotiate(call)
+    _, live = _live(call)
+    return _answer(call, shape, scale_of(call.served, live))
+
+
+def update_scale(call: Call) -> Response:
+    """Sets the replicas to those of the Scale in the body. Raises ApiStatusError."""
+    shape = Representation.negotiate(call)
+    options = WriteOptions.parse(call.query, "UpdateOptions")
+    record, live = _live(call)
+    sent, _ = read_document(call, "Scale")
+    return _answer(call, shape, _set(call, record, live, sent, options))
+
+
+def patch_scale(call: Call) -> Response:
+    """Applies the patch to the Scale and sets what comes out. Raises ApiStatusError."""
+    shape = Representation.negotiate(call)
+    kind = content_type(call.request.headers)
+    if kind not in _PATCHES:
+        raise unsupported_media_type(_PATCHES)
+    options = WriteOptions.parse(call.query, "PatchOptions")
+    record, live = _live(call)
+    if kind == _PATCHES[2]:
+        kind = _PATCHES[1]  # a Scale has no lists that merge
+    change, _ = read_patch(call, call.served, kind)
+    return _answer(call, shape, _set(call, record, live, change(scale_of(call.served, live)), options))
+
+
+def scale_of(served: Served, obj: JsonObject) -> JsonObject:
+    """The Scale that an object shows."""
+    paths = served.scale or ScalePaths()
+    metadata = obj["metadata"]
+    shown = {
+        key: metadata[key]
+        for key in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+        if key in metadata
+    }
+    replicas = _at(obj, paths.replicas)
+    status: JsonObject = {"replicas": _at(obj, paths.status_replicas) or 0}
+    selector = _selector_text(_at(obj, paths.selector) if paths.selector else None)
+    if selector:
+        status["selector"] = selector
+    return {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": shown,
+        "spec": {"replicas": replicas} if replicas else {},
+        "status": status,
+    }
+
+
+def _answer(call: Call, shape: Representation, scale: JsonObject) -> Response:
+    body = msgspec.json.encode(scale)
+    return shape.document(call, shape.item(call, body))
+
+
+def _live(call: Call) -> tuple[Record, JsonObject]:
+    served, path = call.served, call.path
+    record = call.storage.get(served.collection, path.namespace, path.name)
+    if record is None:
+        raise not_found(served.group_resource, path.name)
+    return record, call.versions.decoded(served, record)
+
+
+def _set(call: Call, record: Record, live: JsonObject, scale: JsonObject, options: WriteOptions) -> JsonObject:
+    served = call.served
+    typed(scale, _SCALE)
+    if scale.get("kind", "Scale") != "Scale" or scale.get("apiVersion", "autoscaling/v1") != "autoscaling/v1":
+        raise bad_request(f"expected an autoscaling/v1 Scale, got {scale.get('apiVersion')} {scale.get('kind')}")
+    metadata = scale.get("metadata") or {}
+    spec = scale.get("spec") or {}
+    scale["metadata"] = metadata
+    fit_namespace(call, metadata)
+    metadata.setdefault("name", call.path.name)
+    check_name(call, scale)
+    uid = metadata.get("uid")
+    if uid and uid != live["metadata"].get("uid"):
+        raise conflict(served.group_resource, record.name, f"Precondition failed: UID in precondition: {uid}")
+    replicas = spec.get("replicas", 0)
+    _check_replicas(record, replicas)
+    new: JsonObject = copy_json(live)
+
+    def shown(obj: JsonObject) -> JsonObject:
+        return scale_of(served, obj)
+
+    admission = call.admission
+    if admission is not None:
+        before = shown(live)
+        wanted = {**shown(live), "spec": {"replicas": replicas} if replicas else {}}
+        question = admission.question(
+            served, "UPDATE", wanted, before, options, subresource="scale", kind=kind_of(before)
+        )
+        replicas = (admission.mutate(question).get("spec") or {}).get("replicas", 0)
+        _check_replicas(record, replicas)
+    paths = served.scale or ScalePaths()
+    node = new
+    for step in paths.replicas[:-1]:
+        node = node.setdefault(step, {})
+        if not isinstance(node, dict):
+            raise bad_request(f"the scale can't be set: {step} of the object is not an object")
+    node[paths.replicas[-1]] = replicas
+    new["metadata"].pop("resourceVersion", None)
+    if metadata.get("resourceVersion"):
+        new["metadata"]["resourceVersion"] = metadata["resourceVersion"]
+    elif not served.strategy.unconditional_update:
+        new["metadata"]["resourceVersion"] = str(record.revision)
+    value = modify(call, served, record, live, new, options, subresource="scale", shown=shown)
+    return scale_of(served, decode(call.versions.converted(served, value)))
+
+
+def _check_replicas(record: Record, replicas: Any) -> None:
+    """Raises ApiStatusError (422)."""
+    if not isinstance(replicas, int) or isinstance(replicas, bool):
+        error = type_invalid("spec.replicas", replicas, "must be an integer")
+        raise invalid(GroupKind("autoscaling", "Scale"), record.name, [error])
+    if replicas < 0:
+        error = invalid_field("spec.replicas", replicas, "must be greater than or equal to 0")
+        raise invalid(GroupKind("autoscaling", "Scale"), record.name, [error])
+
+
+def _at(obj: Any, path: Sequence[str]) -> Any:
+    for step in path:
+        if not isinstance(obj, dict):
+            return None
+        obj = obj.get(step)
+    return obj
+
+
+def _selector_text(selector: Any) -> str:
+    """A selector in query form: of a plain map (ReplicationController), a LabelSelector, or as it is (custom ones)."""
+    if isinstance(selector, str):
+        return selector
+    if not isinstance(selector, dict) or not selector:
+        return ""
+    if "matchLabels" not in selector and "matchExpressions" not in selector:
+        return ",".join(f"{key}={value}" for key, value in sorted(selector.items()))
+    try:
+        return str(Selector.from_label_selector(from_wire(LabelSelector, selector)))
+    except SelectorError:
+        return ""

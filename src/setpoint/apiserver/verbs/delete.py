@@ -1,0 +1,225 @@
+"""DELETE: of one object, or of all that match. Grace periods, finalizers, propagation policies, preconditions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from setpoint.apiserver.answers.representation import Representation, respond
+from setpoint.apiserver.errors import bad_request, conflict, not_found
+from setpoint.apiserver.http_types import Response
+from setpoint.apiserver.objects.codec import decode, encode
+from setpoint.apiserver.objects.metadata import FINALIZER_FOREGROUND, FINALIZER_ORPHAN
+from setpoint.apiserver.objects.versions import written_version
+from setpoint.apiserver.requests.admission import Admission, Question
+from setpoint.apiserver.requests.body import check_size, media_type, parse_or_refuse
+from setpoint.apiserver.requests.call import Call
+from setpoint.apiserver.requests.options import DeleteOptions, ListOptions
+from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.storage import Record
+from setpoint.apiserver.verbs.create import JsonObject
+from setpoint.apiserver.verbs.get_list import select
+from setpoint.meta import GroupResource, format_time, parse_time
+
+__all__ = ["delete", "delete_collection", "remove"]
+
+
+def delete(call: Call) -> Response:
+    """Answers with a Status when the object is gone, with the object while it waits for finalizers or a kubelet."""
+    shape = Representation.negotiate(call)
+    served, path = call.served, call.path
+    options = DeleteOptions.parse(_body(call), call.query)
+    if options.propagation_policy is None and options.orphan_dependents is None and served.strategy.propagation_warning:
+        call.warn(served.strategy.propagation_warning)
+    record = call.storage.get(served.collection, path.namespace, path.name)
+    if record is None:
+        raise not_found(served.group_resource, path.name)
+    if served.asks:
+        call.versions.encoded(served, record)  # what the answer needs must be known before anything is done
+    left, gone = remove(call, served, record, options)
+    status = 202 if not gone and options.orphan_dependents is False else 200
+    if not gone or served.strategy.returns_deleted:
+        return shape.one(call, left, status=status)
+    details = {"name": record.name, "group": served.resource.group, "kind": served.resource.plural}
+    details["uid"] = decode(record.value)["metadata"].get("uid", "")
+    document = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": {key: value for key, value in details.items() if value},
+    }
+    return respond(document, status, warnings=call.warnings, yaml=shape.yaml, pretty=shape.pretty)
+
+
+def delete_collection(call: Call) -> Response:
+    """Deletes what the selectors match, and answers with what that was."""
+    shape = Representation.negotiate(call)
+    served = call.served
+    lists = ListOptions.parse(call.query)
+    options = DeleteOptions.parse(_body(call), call.query)
+    records, metadata = select(call, lists)
+    values = call.versions.encoded_all(served, records)
+    admission = call.admission
+    if admission is not None:
+        admission.deletions([_question(call, admission, served, record, options) for record in records])
+    for record in records:
+        current = call.storage.get(served.collection, record.namespace, record.name)
+        if current is not None:
+            remove(call, served, current, options.copy())
+    return shape.document(call, shape.items(call, values, metadata))
+
+
+def remove(
+    call: Call,
+    served: Served,
+    record: Record,
+    options: DeleteOptions,
+    *,
+    admit: bool = True,
+    check: Callable[[JsonObject], None] | None = None,
+) -> tuple[bytes, bool]:
+    """Deletes an object or makes it wait for its deletion: what is left of it (as it is stored) and whether it is gone.
+    Raises ApiStatusError.
+
+    ``admit``: whether webhooks are asked about the deletion. ``check`` may refuse the object by raising.
+    """
+    given = options.copy()
+    obj: JsonObject = decode(record.value)
+    strategy = served.strategy
+    metadata = obj["metadata"]
+    _check_preconditions(served, record, metadata, options)
+    strategy.check_delete(call, obj)
+    if check is not None:
+        check(obj)
+    if options.grace_period_seconds is not None and options.grace_period_seconds < 0:
+        options.grace_period_seconds = 1
+    changed = False
+    if "deletionTimestamp" in metadata and metadata.get("deletionGracePeriodSeconds"):
+        # On its way already: the time left may only be shortened.
+        seconds = options.grace_period_seconds
+        if seconds is None or seconds >= metadata["deletionGracePeriodSeconds"]:
+            return record.value, False
+        _shorten(call, metadata, seconds)
+        grace, changed = metadata["deletionGracePeriodSeconds"], True
+    else:
+        grace = 0
+        if "deletionTimestamp" not in metadata:
+            wanted = strategy.grace_period(obj, options.grace_period_seconds)
+            if wanted is not None:
+                _mark(call, metadata, wanted)
+                grace, changed = wanted, True
+    finalizers = _finalizers(served, metadata, options)
+    if finalizers != (metadata.get("finalizers") or []):
+        changed = True
+        if finalizers:
+            metadata["finalizers"] = finalizers
+        else:
+            metadata.pop("finalizers", None)
+    if admit and call.admission is not None:
+        call.admission.deletions([_question(call, call.admission, served, record, given)])
+    waits = bool(finalizers) or strategy.keeps(obj)
+    if waits and not grace:
+        changed = _mark_waiting(call, metadata) or changed
+    return _finish(call, served, record, obj, gone=not waits and not grace, changed=changed, dry_run=options.dry_run)
+
+
+def _finish(
+    call: Call, served: Served, record: Record, obj: JsonObject, *, gone: bool, changed: bool, dry_run: bool
+) -> tuple[bytes, bool]:
+    stored = written_version(served, record.value)
+    key = (served.collection, record.namespace, record.name)
+    if dry_run or not (gone or changed):
+        return (encode(stored, obj, record.revision) if changed else record.value), gone
+    if gone:
+        deleted = call.storage.delete(*key, lambda revision: encode(stored, obj, revision), expected=record.revision)
+        served.strategy.after_delete(call, deleted)
+        return deleted.value, True
+    old: JsonObject = decode(record.value)
+    made = call.storage.put(*key, lambda revision: encode(stored, obj, revision), expected=record.revision)
+    left = served.strategy.after_update(call, made, old)
+    return left.value, call.storage.get(*key) is None
+
+
+def _question(call: Call, admission: Admission, served: Served, record: Record, options: DeleteOptions) -> Question:
+    old: JsonObject = call.versions.decoded(served, record)
+    return admission.question(served, "DELETE", None, old, options, name=call.path.name)
+
+
+def _check_preconditions(served: Served, record: Record, metadata: JsonObject, options: DeleteOptions) -> None:
+    # upstream names the kind here, not the resource
+    kind = GroupResource(served.resource.group, served.resource.kind)
+    if options.uid is not None and options.uid != metadata.get("uid"):
+        why = (
+            f"the UID in the precondition ({options.uid}) does not match the UID in record "
+            f"({metadata.get('uid', '')}). The object might have been deleted and then recreated"
+        )
+        raise conflict(kind, record.name, why)
+    version = options.resource_version
+    if version is not None and version != str(record.revision):
+        why = (
+            f"the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record "
+            f"({record.revision}). The object might have been modified"
+        )
+        raise conflict(kind, record.name, why)
+
+
+def _mark(call: Call, metadata: JsonObject, grace: int) -> None:
+    metadata["deletionTimestamp"] = format_time(call.now() + timedelta(seconds=grace))
+    metadata["deletionGracePeriodSeconds"] = grace
+    if metadata.get("generation"):
+        metadata["generation"] += 1
+
+
+def _mark_waiting(call: Call, metadata: JsonObject) -> bool:
+    """An object without grace period that has to wait for its finalizers. Whether anything changed."""
+    before = (metadata.get("deletionTimestamp"), metadata.get("deletionGracePeriodSeconds"))
+    if "deletionTimestamp" not in metadata and metadata.get("generation"):
+        metadata["generation"] += 1
+    now = call.timestamp()
+    if "deletionTimestamp" not in metadata or parse_time(metadata["deletionTimestamp"]) > call.now():
+        metadata["deletionTimestamp"] = now
+    metadata["deletionGracePeriodSeconds"] = 0
+    return before != (metadata["deletionTimestamp"], 0)
+
+
+def _shorten(call: Call, metadata: JsonObject, seconds: int) -> None:
+    moment = parse_time(metadata["deletionTimestamp"])
+    moment += timedelta(seconds=seconds - metadata["deletionGracePeriodSeconds"])
+    if moment < call.now():
+        moment = call.now()
+        seconds = min(seconds, 1)
+    metadata["deletionTimestamp"] = format_time(moment)
+    metadata["deletionGracePeriodSeconds"] = seconds
+
+
+def _finalizers(served: Served, metadata: JsonObject, options: DeleteOptions) -> list[str]:
+    """The finalizers after the propagation policy had its say: what the options ask for, else what the object has."""
+    current: list[str] = metadata.get("finalizers") or []
+    kept = [name for name in current if name not in (FINALIZER_ORPHAN, FINALIZER_FOREGROUND)]
+    if not served.strategy.collectable:
+        return kept
+    policy = options.propagation_policy
+    if options.orphan_dependents is not None:
+        policy = "Orphan" if options.orphan_dependents else "Background"
+    elif policy is None:
+        found = next((name for name in current if name in (FINALIZER_ORPHAN, FINALIZER_FOREGROUND)), "")
+        known = {FINALIZER_ORPHAN: "Orphan", FINALIZER_FOREGROUND: "Foreground"}
+        policy = known.get(found, served.strategy.propagation)
+    if policy == "Orphan":
+        kept.append(FINALIZER_ORPHAN)
+    elif policy == "Foreground":
+        kept.append(FINALIZER_FOREGROUND)
+    return current if set(kept) == set(current) else kept
+
+
+def _body(call: Call) -> dict[str, Any] | None:
+    body = call.request.body
+    if not body:
+        return None
+    check_size(body)
+    value, _ = parse_or_refuse(body, media_type(call.request.headers), call.replay)
+    if not isinstance(value, dict):
+        raise bad_request("the body of a deletion must be DeleteOptions")
+    return value

@@ -1,0 +1,137 @@
+"""GET: one object, or a list of them: selectors, pages, and reads as of a revision."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any
+
+import msgspec
+
+from setpoint.apiserver.answers.representation import Representation
+from setpoint.apiserver.errors import bad_request, expired, not_found, too_large_resource_version
+from setpoint.apiserver.http_types import Response
+from setpoint.apiserver.requests.call import Call
+from setpoint.apiserver.requests.options import ListOptions
+from setpoint.apiserver.storage import Compacted, Record
+from setpoint.apiserver.verbs.selection import Matcher
+
+__all__ = ["get", "list_objects", "select"]
+
+_EXPIRED = "The resourceVersion for the provided list is too old."
+_INCONSISTENT = (
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
+    "the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "
+    "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "
+    "deleted between the time the first chunk was returned and now may show up in the list."
+)
+
+
+def get(call: Call) -> Response:
+    """One object. Raises ApiStatusError."""
+    shape = Representation.negotiate(call)
+    served, path = call.served, call.path
+    if call.query.pairs:
+        version = ListOptions(resource_version=call.query.get("resourceVersion", "")).revision
+        if version > call.storage.revision:
+            raise too_large_resource_version(version, call.storage.revision)
+    record = call.storage.get(served.collection, path.namespace, path.name)
+    if record is None:
+        raise not_found(served.group_resource, path.name)
+    return shape.document(call, shape.item(call, call.versions.encoded(served, record)))
+
+
+def list_objects(call: Call, options: ListOptions) -> Response:
+    """All objects that match, or a page of them. Raises ApiStatusError."""
+    shape = Representation.negotiate(call)
+    records, metadata = select(call, options)
+    served = call.served
+    if served.stored_as is served and not served.defaults_since and not served.siblings:
+        values = [record.value for record in records]
+    else:
+        values = call.versions.encoded_all(served, records)
+    return shape.document(call, shape.items(call, values, metadata))
+
+
+def select(call: Call, options: ListOptions) -> tuple[list[Record], dict[str, Any]]:
+    """The records that a list is made of, and its metadata. Raises ApiStatusError: 400, 410 or 504.
+
+    A page is as of the revision of its first page, however long the pages take, while the history reaches back.
+    """
+    storage, served = call.storage, call.served
+    revision = storage.revision
+    at, start = _position(options, revision)
+    try:
+        records = storage.scan(served.collection, call.path.namespace or None, at=at)
+    except Compacted:
+        if not start:
+            raise expired(_EXPIRED) from None
+        raise expired(_INCONSISTENT, continue_=_token(start, -1)) from None
+    if start:
+        records = [record for record in records if _key(record) >= start]
+    matcher = Matcher.of(call, options)
+    if call.path.name:  # a list of one, as a watch by name begins with
+        records = [record for record in records if record.name == call.path.name]
+    metadata: dict[str, Any] = {"resourceVersion": str(revision if at is None else at)}
+    if served.asks and matcher.decodes:
+        call.versions.encoded_all(served, records)
+    # What need not be newer than what is remembered is given as a whole, as out of upstream's watch cache.
+    limit = 0 if options.resource_version_match == "NotOlderThan" else options.limit
+    if limit > 0:
+        found: list[Record] = []
+        for index, record in enumerate(records):
+            if matcher.everything or matcher.matches(record.value, call.versions):
+                if len(found) == limit:
+                    metadata["continue"] = _token(_key(found[-1]) + "\0", int(metadata["resourceVersion"]))
+                    if matcher.everything:
+                        metadata["remainingItemCount"] = len(records) - index
+                    break
+                found.append(record)
+        return found, metadata
+    if not matcher.everything:
+        records = [record for record in records if matcher.matches(record.value, call.versions)]
+    return records, metadata
+
+
+def _position(options: ListOptions, revision: int) -> tuple[int | None, str]:
+    """As of which revision to read (None: now), and from which key on."""
+    if options.continue_:
+        start, at = _parse_token(options.continue_)
+        if options.resource_version not in ("", "0"):
+            raise bad_request("specifying resource version is not allowed when using continue")
+        if at > revision:
+            raise too_large_resource_version(at, revision)
+        return (at if at > 0 else None), start
+    wanted = options.revision
+    if wanted > revision:
+        raise too_large_resource_version(wanted, revision)
+    exact = options.resource_version_match == "Exact" or (
+        not options.resource_version_match and options.limit > 0 and wanted > 0
+    )
+    return (wanted if exact else None), ""
+
+
+def _key(record: Record) -> str:
+    return f"{record.namespace}/{record.name}" if record.namespace else record.name
+
+
+def _token(start: str, revision: int) -> str:
+    raw = msgspec.json.encode({"v": "meta.k8s.io/v1", "rv": revision, "start": start})
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def _parse_token(token: str) -> tuple[str, int]:
+    problem = "invalid continue token: continue key is not valid"
+    try:
+        raw = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
+        parts = msgspec.json.decode(raw, type=dict[str, str | int])
+    except (binascii.Error, ValueError, msgspec.DecodeError) as error:
+        raise bad_request(f"{problem}: {error}") from None
+    start, revision = parts.get("start"), parts.get("rv")
+    if parts.get("v") != "meta.k8s.io/v1":
+        raise bad_request(f"{problem}: server does not recognize this encoded version {parts.get('v', '')}")
+    if not isinstance(revision, int) or revision == 0:
+        raise bad_request(f"{problem}: incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
+    if not isinstance(start, str) or not start or ".." in start.split("/"):
+        raise bad_request(f"{problem}: encoded start key empty (version meta.k8s.io/v1)")
+    return start, revision

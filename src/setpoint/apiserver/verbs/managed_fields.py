@@ -1,0 +1,70 @@
+"""Who set which field: bookkeeping of ``metadata.managedFields`` on every write."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from setpoint.apiserver.requests.call import Call
+from setpoint.apiserver.resources.registry import Served
+from setpoint.patch import FieldSet, TypedError, managers_of_request
+from setpoint.patch import apply as server_side_apply
+from setpoint.schema import ANYTHING, Schema
+
+__all__ = ["converter", "ignored_fields", "track"]
+
+JsonObject = dict[str, Any]
+_NOTHING: Final = FieldSet()
+_STATUS: Final = FieldSet.of(("f:status",))
+
+
+def ignored_fields(served: Served, subresource: str) -> FieldSet:
+    """Fields that requests to this endpoint can't set."""
+    if subresource == "status":
+        return served.strategy.ignored_fields("status")
+    return _STATUS if served.has_status else _NOTHING
+
+
+def track(
+    call: Call, served: Served, old: JsonObject | None, new: JsonObject, manager: str, *, subresource: str = ""
+) -> None:
+    """Sets the managedFields of ``new`` (in place) after a write that is no apply."""
+    sent = new["metadata"].pop("managedFields", None)
+    live = old["metadata"].get("managedFields") if old is not None else None
+    before = old if old is not None else {"metadata": {}, **served.strategy.zero}
+    try:
+        entries = server_side_apply.update(
+            served.schema,
+            before,
+            new,
+            managers_of_request(live, sent, subresource=subresource),
+            call.manager(manager),
+            api_version=served.resource.api_version,
+            subresource=subresource,
+            now=None if subresource == "scale" else call.timestamp(),  # as upstream
+            ignored=ignored_fields(served, subresource),
+            convert=converter(call, served),
+        )
+    except (TypedError, ValueError):
+        # As upstream (UpdateNoErrors): an object that can't be tracked, such as one with a list that names an item
+        # twice though its schema forbids it, is stored without books.
+        entries = []
+    if entries:
+        new["metadata"]["managedFields"] = entries
+
+
+def converter(call: Call, served: Served) -> server_side_apply.Convert | None:
+    """How managers of other versions see an object; None where there is one version only."""
+    resource = served.resource
+    versions = call.state.registry.versions(resource.group, resource.plural)
+    if len(versions) < 2:
+        return None
+    by_version = {item.resource.api_version: item for item in versions}
+
+    def convert(obj: JsonObject, api_version: str) -> tuple[Schema, JsonObject] | None:
+        target = by_version.get(api_version)
+        if target is None:
+            return None
+        source = by_version.get(obj.get("apiVersion", ""), served)
+        return target.schema or ANYTHING, call.versions.convert(dict(obj), source, target)
+
+    return convert

@@ -1,0 +1,232 @@
+"""PATCH: JSON patch, merge patch, strategic merge patch and server-side apply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from setpoint.apiserver.answers.representation import Representation
+from setpoint.apiserver.errors import (
+    apply_conflict,
+    bad_request,
+    conflict,
+    not_found,
+    request_entity_too_large,
+    unprocessable,
+    unsupported_media_type,
+)
+from setpoint.apiserver.http_types import Response
+from setpoint.apiserver.nesting import TOO_DEEP, is_too_deep
+from setpoint.apiserver.requests.body import YAML_TYPE, check_size, content_type, parse_body, parse_document
+from setpoint.apiserver.requests.call import Call
+from setpoint.apiserver.requests.incoming import check_kind, coerce, patched_wrong, why_not
+from setpoint.apiserver.requests.options import WriteOptions
+from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.verbs.create import insert
+from setpoint.apiserver.verbs.managed_fields import converter, ignored_fields
+from setpoint.apiserver.verbs.update import check_name, modify
+from setpoint.apiserver.verbs.validation import fit_namespace
+from setpoint.meta import GroupVersion
+from setpoint.patch import (
+    ApplyConflict,
+    InvalidApply,
+    PatchError,
+    StrategicPatchError,
+    TooManyOperations,
+    TypedError,
+    json_patch,
+    merge_patch,
+    strategic,
+)
+from setpoint.patch import apply as server_side_apply
+from setpoint.schema import copy_json, prune
+
+__all__ = ["APPLY", "Change", "patch", "patch_types", "read_patch"]
+
+JsonObject = dict[str, Any]
+Change = Callable[[JsonObject], JsonObject]
+"""Makes a new document of one; the old one is not changed."""
+
+APPLY: Final = "application/apply-patch+yaml"
+_JSON: Final = "application/json-patch+json"
+_MERGE: Final = "application/merge-patch+json"
+_STRATEGIC: Final = "application/strategic-merge-patch+json"
+
+
+def patch_types(served: Served) -> tuple[str, ...]:
+    """Custom resources know no strategic merge patch."""
+    return (_JSON, _MERGE, APPLY) if served.custom else (_JSON, _MERGE, _STRATEGIC, APPLY)
+
+
+def patch(call: Call) -> Response:
+    """Changes the object, or its status on ``/status``; an apply creates what does not exist. Raises ApiStatusError."""
+    shape = Representation.negotiate(call)
+    served, path = call.served, call.path
+    kind = content_type(call.request.headers)
+    if kind not in patch_types(served):
+        raise unsupported_media_type(patch_types(served))
+    apply = kind == APPLY
+    check_size(call.request.body or b"")
+    options = WriteOptions.parse(call.query, "PatchOptions", apply=apply)
+    if apply:
+        value, created = _apply(call, options)
+        return shape.one(call, value, status=201 if created else 200)
+    change, duplicates = read_patch(call, served, kind)
+    record = call.storage.get(served.collection, path.namespace, path.name)
+    if record is None:
+        raise not_found(served.group_resource, path.name)
+    old = call.versions.decoded(served, record)
+    base = call.versions.decoded(served, record)  # another copy: what comes out shares parts with it, and is changed
+    if served.custom and served.stored_as is not served:
+        prune(served.schema, base)  # nobody is to be warned of what only another version has
+    new = change(base)
+    _check_patched(call, served, new, old)
+    coerce(call, served, new, options.field_validation, duplicates, patch=True)
+    _same_identity(call, new)
+    return shape.one(call, modify(call, served, record, old, new, options, subresource=path.subresource))
+
+
+def read_patch(call: Call, served: Served, kind: str) -> tuple[Change, list[str]]:
+    """The patch in the body as a function, and the fields that it names twice. Raises ApiStatusError (400)."""
+    body = call.request.body or b""
+    try:
+        document, duplicates = parse_document(body, "application/json")
+    except ValueError as problem:
+        raise bad_request(str(problem) if kind == _STRATEGIC else f"error decoding patch: {problem}") from None
+    if kind == _JSON:
+        if not isinstance(document, list):
+            raise bad_request(
+                "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"
+            )
+        return lambda obj: _json_patched(obj, document), []
+    if not isinstance(document, dict):
+        what = "array" if isinstance(document, list) else "value"
+        text = f"json: cannot unmarshal {what} into Go value of type map[string]interface {{}}"
+        raise bad_request(text if kind == _STRATEGIC else f"error decoding patch: {text}")
+    if kind == _MERGE:
+        return lambda obj: merge_patch.apply(obj, document), duplicates
+    return lambda obj: _strategically_patched(served, obj, document), duplicates
+
+
+def _json_patched(obj: JsonObject, operations: list[Any]) -> JsonObject:
+    try:
+        result = json_patch.apply(obj, operations)
+    except TooManyOperations as problem:
+        raise request_entity_too_large(problem.message) from None
+    except PatchError as problem:
+        raise unprocessable(str(problem)) from None
+    if not isinstance(result, dict):
+        raise unprocessable("the patched document is no object")
+    if is_too_deep(result):
+        raise unprocessable(TOO_DEEP)
+    return result
+
+
+def _strategically_patched(served: Served, obj: JsonObject, document: JsonObject) -> JsonObject:
+    try:
+        return strategic.apply(served.schema, obj, document)
+    except StrategicPatchError as problem:
+        raise bad_request(str(problem)) from None
+
+
+def _check_patched(call: Call, served: Served, new: JsonObject, old: JsonObject) -> None:
+    """A patch changes neither kind nor version, whatever it says about them has to be true."""
+    if (new.get("apiVersion"), new.get("kind")) != (old["apiVersion"], old["kind"]):
+        version, kind = new.get("apiVersion"), new.get("kind")
+        if served.custom or not isinstance(version, str) or not isinstance(kind, str) or not version or not kind:
+            check_kind(call, served, new)
+        else:
+            raise patched_wrong(why_not(call, served, GroupVersion.parse(version), kind))
+    if not isinstance(new.get("metadata"), dict):
+        raise bad_request(f"the name of the object ({call.path.name} based on URL) was undeterminable")
+
+
+def _same_identity(call: Call, new: JsonObject) -> None:
+    fit_namespace(call, new["metadata"])
+    check_name(call, new)
+
+
+def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
+    """Gives the bytes as stored, and whether the object is new."""
+    served, path = call.served, call.path
+    resource = served.resource
+    configuration = _configuration(call, options)
+    given_namespace = configuration["metadata"].get("namespace", "")
+    fit_namespace(call, configuration["metadata"])
+    record = call.storage.get(served.collection, path.namespace, path.name)
+    if record is None and path.subresource:
+        raise not_found(served.group_resource, path.name)
+    uid = configuration["metadata"].get("uid")
+    if record is None and uid:
+        why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        raise conflict(served.group_resource, path.name, why)
+    live = None if record is None else call.versions.decoded(served, record)
+    try:
+        result = server_side_apply.apply(
+            served.schema,
+            live,
+            configuration,
+            (live or {"metadata": {}})["metadata"].get("managedFields") or [],
+            options.field_manager,
+            force=bool(options.force),
+            api_version=resource.api_version,
+            subresource=path.subresource,
+            now=call.timestamp(),
+            ignored=ignored_fields(served, path.subresource),
+            convert=converter(call, served),
+        )
+    except ApplyConflict as problem:
+        raise apply_conflict(problem.message, problem.causes) from None
+    except InvalidApply as problem:
+        kind = resource.gvk if resource.group else f"/{resource.gvk}"
+        text = str(problem).replace(
+            "failed to create typed patch object:",
+            f"failed to create typed patch object ({given_namespace}/{path.name}; {kind}):",
+        )
+        raise bad_request(text) from None
+    except (TypedError, ValueError) as problem:
+        raise bad_request(str(problem)) from None
+    if record is not None and live is not None and not result.changed:
+        version = configuration["metadata"].get("resourceVersion")
+        if version and version != str(record.revision):
+            raise conflict(served.group_resource, path.name)
+        return call.versions.encoded(served.stored_as, record), False
+    new: JsonObject = copy_json(result.object)
+    new["metadata"].setdefault("name", path.name)
+    coerce(call, served, new, options.field_validation, [], patch=True)
+    _same_identity(call, new)
+    if record is None or live is None:
+        new["metadata"].pop("resourceVersion", None)
+        return insert(call, served, new, options, track_fields=False), True
+    value = modify(call, served, record, live, new, options, subresource=path.subresource, track_fields=False)
+    return value, False
+
+
+def _configuration(call: Call, options: WriteOptions) -> JsonObject:
+    """What is to be applied. Raises ApiStatusError (400)."""
+    body = call.request.body or b""
+    try:
+        document, duplicates = parse_body(body, YAML_TYPE, call.replay)
+    except ValueError as problem:
+        raise bad_request(f"error decoding YAML: error converting YAML to JSON: {problem}") from None
+    if not isinstance(document, dict):
+        raise bad_request("error decoding YAML: an object is needed")
+    if duplicates:
+        text = ", ".join(f'key "{name}" already set in map' for name in duplicates)
+        if options.field_validation == "Strict":
+            raise bad_request(f"error strict decoding patch: {text}")
+        if options.field_validation == "Warn":
+            call.warn(text)
+    resource = call.served.resource
+    kind, version = document.get("kind"), document.get("apiVersion")
+    if (version, kind) != (resource.api_version, resource.kind):
+        shown = str(version or "")
+        gvk = f"{shown if '/' in shown else '/' + shown}, Kind={kind or ''}"
+        raise bad_request(f"invalid object type: {gvk}")
+    metadata = document.setdefault("metadata", {})
+    if not isinstance(metadata, dict):
+        raise bad_request("error decoding YAML: metadata must be an object")
+    name = metadata.setdefault("name", call.path.name)
+    if name != call.path.name:
+        raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({call.path.name})")
+    return document

@@ -1,0 +1,64 @@
+"""Which objects a list, a watch or a deletion is about: label and field selectors on stored bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from setpoint.apiserver.errors import bad_request
+from setpoint.apiserver.objects.codec import decode, labels_of, metadata_of
+from setpoint.apiserver.objects.versions import Versions
+from setpoint.apiserver.requests.call import Call
+from setpoint.apiserver.requests.options import ListOptions
+from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.verbs import field_selectors as fields
+from setpoint.meta import FieldSelector, Selector
+
+__all__ = ["Matcher"]
+
+_NAMES = frozenset({"metadata.name", "metadata.namespace"})
+
+
+class Matcher:
+    """Label and field selectors together.
+
+    ``everything``: there is nothing to look at. ``decodes``: more than the metadata is looked at.
+    """
+
+    __slots__ = ("_fields", "_labels", "_served", "decodes", "everything")
+
+    def __init__(self, served: Served, labels: Selector, fields_: FieldSelector) -> None:
+        self._served = served
+        self._labels = labels
+        self._fields = fields_
+        self.decodes = any(name not in _NAMES for name, _, _ in fields_.requirements)
+        self.everything = not labels and not fields_
+
+    @classmethod
+    def of(cls, call: Call, options: ListOptions) -> Matcher:
+        """Raises ApiStatusError (400) for a field that can't be selected by."""
+        served = call.served
+        if options.field_selector:
+            known = fields.supported(served.resource, served.selectable_fields)
+            for name, _, _ in options.field_selector.requirements:
+                if name not in known:
+                    raise bad_request(
+                        f'"{name}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+                        if len(known) == len(_NAMES) and not served.custom
+                        else f"field label not supported: {name}"
+                    )
+        return cls(served, options.label_selector, options.field_selector)
+
+    def matches(self, value: bytes, versions: Versions) -> bool:
+        """Of an object as it is stored."""
+        if self._labels and not self._labels.matches(labels_of(value)):
+            return False
+        return not self._fields or self._fields.matches(self._fields_of(value, versions))
+
+    def _fields_of(self, value: bytes, versions: Versions) -> Mapping[str, str]:
+        served = self._served
+        if not self.decodes:
+            metadata = metadata_of(value)
+            return {"metadata.name": metadata.name, "metadata.namespace": metadata.namespace}
+        obj: dict[str, Any] = decode(versions.converted(served, value))
+        return fields.fields_of(served.resource, obj, served.selectable_fields)

@@ -1,0 +1,218 @@
+"""PUT, and what every other change of an object has in common with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from setpoint.apiserver import errors
+from setpoint.apiserver.answers.representation import Representation
+from setpoint.apiserver.errors import bad_request, conflict, not_found
+from setpoint.apiserver.http_types import Response
+from setpoint.apiserver.objects.codec import encode
+from setpoint.apiserver.objects.metadata import clean
+from setpoint.apiserver.objects.versions import written_version
+from setpoint.apiserver.requests.call import Call
+from setpoint.apiserver.requests.incoming import dedupe_owners, read_object
+from setpoint.apiserver.requests.options import WriteOptions
+from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.storage import Record
+from setpoint.apiserver.verbs.create import insert
+from setpoint.apiserver.verbs.managed_fields import track
+from setpoint.apiserver.verbs.validation import PARTIAL, check_update, fit_namespace
+from setpoint.meta import GroupKind
+from setpoint.meta.numbers import NumberError, parse_uint
+from setpoint.schema import json_equal
+from setpoint.schema.errors import OMITTED, ErrorType, FieldError
+
+__all__ = ["check_name", "kind_of", "modify", "update"]
+
+JsonObject = dict[str, Any]
+
+
+def update(call: Call) -> Response:
+    """Replaces the object by the one in the body; on ``/status``, the status. Raises ApiStatusError."""
+    shape = Representation.negotiate(call)
+    served = call.served
+    options = WriteOptions.parse(call.query, "UpdateOptions")
+    new = read_object(call, served, options.field_validation)
+    fit_namespace(call, new["metadata"])
+    check_name(call, new)
+    record = call.storage.get(served.collection, call.path.namespace, call.path.name)
+    if record is None:
+        if not served.strategy.create_on_update or call.path.subresource:
+            raise not_found(served.group_resource, call.path.name)
+        if new["metadata"].get("uid"):
+            raise _precondition_failed(call, new["metadata"]["uid"], "")
+        new["metadata"].pop("resourceVersion", None)
+        return shape.one(call, insert(call, served, new, options), status=201)
+    uid = new["metadata"].get("uid")
+    live = call.versions.decoded(served, record)
+    if uid and uid != live["metadata"].get("uid"):
+        raise _precondition_failed(call, uid, live["metadata"].get("uid", ""))
+    value = modify(call, served, record, live, new, options, subresource=call.path.subresource)
+    return shape.one(call, value)
+
+
+def check_name(call: Call, obj: JsonObject) -> None:
+    """The object must have the URL's name. Raises ApiStatusError (400)."""
+    name, wanted = obj["metadata"].get("name", ""), call.path.name
+    if not name:
+        raise bad_request(f"the name of the object ({wanted} based on URL) was undeterminable: name must be provided")
+    if name != wanted:
+        raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({wanted})")
+
+
+def modify(
+    call: Call,
+    served: Served,
+    record: Record,
+    old: JsonObject,
+    new: JsonObject,
+    options: WriteOptions,
+    *,
+    subresource: str = "",
+    track_fields: bool = True,
+    shown: Callable[[JsonObject], JsonObject] | None = None,
+) -> bytes:
+    """Stores ``new`` in place of ``old``, which is what ``record`` holds; gives the bytes in the stored version.
+
+    ``shown``: what the subresource makes of the object; admission is about that, and its mutation is the caller's.
+
+    A change that changes nothing is not stored. An object that is being deleted goes when its last finalizer does.
+    Between reading and storing nobody else runs, so a change without resourceVersion can't conflict.
+    Raises ApiStatusError.
+    """
+    resource_version = new["metadata"].pop("resourceVersion", None)
+    _check_version(call, served, record, resource_version)
+    new = _prepared(call, served, old, new, subresource)
+    dedupe_owners(call, new["metadata"])
+    if track_fields:
+        track(call, served, old, new, options.field_manager, subresource=subresource)
+    admission = call.admission
+    if admission is not None and shown is None:
+        new["metadata"]["resourceVersion"] = str(record.revision)
+        question = admission.question(served, "UPDATE", new, old, options, subresource=subresource)
+        if admission.mutates(question):
+            new = admission.mutate(question)
+            fit_namespace(call, new["metadata"])
+            new = _prepared(call, served, old, new, subresource)
+            dedupe_owners(call, new["metadata"])
+        new["metadata"].pop("resourceVersion", None)
+    if subresource not in PARTIAL:
+        served.strategy.admit(new, old)
+    clean(new["metadata"])
+    check_update(call, served, new, old, subresource=subresource)
+    if admission is not None:
+        versioned = {**new, "metadata": {**new["metadata"], "resourceVersion": str(record.revision)}}
+        if shown is None:
+            question = admission.question(served, "UPDATE", versioned, old, options, subresource=subresource)
+        else:
+            parts = shown(versioned), shown(old)
+            question = admission.question(
+                served, "UPDATE", *parts, options, subresource=subresource, kind=kind_of(parts[0])
+            )
+        admission.validate(question)
+    return store(call, served, record, old, new, dry_run=options.dry_run)
+
+
+def _prepared(call: Call, served: Served, old: JsonObject, new: JsonObject, subresource: str) -> JsonObject:
+    """``new`` with everything from ``old`` that the request can't change."""
+    strategy = served.strategy
+    partial = subresource in PARTIAL
+    if partial:
+        new = strategy.prepare_subresource_update(call, subresource, new, old)
+    elif served.has_status:
+        if "status" in old:
+            new["status"] = old["status"]
+        else:
+            new.pop("status", None)
+    _keep_system_fields(new["metadata"], old["metadata"])
+    if not partial:
+        strategy.prepare_update(call, new, old)
+    if strategy.generation and strategy.wants_something_else(new, old):
+        new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+    return new
+
+
+def kind_of(document: JsonObject) -> tuple[str, str, str]:
+    """Group, version and kind."""
+    group, _, version = document["apiVersion"].rpartition("/")
+    return group, version, document["kind"]
+
+
+def store(
+    call: Call, served: Served, record: Record, old: JsonObject, new: JsonObject, *, dry_run: bool = False
+) -> bytes:
+    """The end of every change: nothing, a write, or the deletion of an object that was waiting for it."""
+    stored = served.stored_as
+    metadata = new["metadata"]
+    before = old["metadata"].pop("resourceVersion", None)
+    same = new == old and json_equal(new, old)
+    if before is not None:
+        old["metadata"]["resourceVersion"] = before
+    if (
+        same and written_version(served, record.value) is stored
+    ):  # else it is rewritten in the version that is stored now
+        return call.versions.encoded(stored, record)
+    gone = (
+        not metadata.get("finalizers")
+        and bool(metadata.get("deletionTimestamp"))
+        and not old["metadata"].get("deletionGracePeriodSeconds")
+        and not served.strategy.keeps(new)
+    )
+    document = call.versions.to_store(served, new, call.storage.revision)
+    if dry_run:
+        return encode(stored, document, record.revision)
+    key = (served.collection, record.namespace, record.name)
+    if gone:
+        deleted = call.storage.delete(
+            *key, lambda revision: encode(stored, document, revision), expected=record.revision
+        )
+        served.strategy.after_delete(call, deleted)
+        return encode(stored, document, record.revision)  # as upstream: only watches see the deletion's revision
+    made = call.storage.put(*key, lambda revision: encode(stored, document, revision), expected=record.revision)
+    return served.strategy.after_update(call, made, old).value
+
+
+def _check_version(call: Call, served: Served, record: Record, resource_version: str | None) -> None:
+    if not resource_version or resource_version == "0":
+        if served.strategy.unconditional_update or call.request.method == "PATCH":
+            return
+        resource = served.resource
+        error = FieldError(
+            ErrorType.INVALID, "metadata.resourceVersion", "0x0: must be specified for an update", OMITTED
+        )
+        raise errors.invalid(GroupKind(resource.group, resource.plural), record.name, [error])
+    try:
+        wanted = parse_uint(resource_version)
+    except NumberError as problem:
+        error = FieldError(ErrorType.INVALID, "resourceVersion", str(problem), resource_version)
+        raise bad_request(f"invalid resource version: {error}") from None
+    if wanted != record.revision:
+        raise conflict(served.group_resource, record.name)
+
+
+def _keep_system_fields(metadata: JsonObject, old: JsonObject) -> None:
+    if metadata.get("uid") and metadata["uid"] != old.get("uid"):
+        old = {**old, "uid": metadata["uid"]}  # to be refused by validation
+    for name in ("uid", "creationTimestamp", "generation", "selfLink"):
+        metadata.pop(name, None)
+        if name in old:
+            metadata[name] = old[name]
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):  # left out they stay; others are refused
+        if metadata.get(name) is None:
+            metadata.pop(name, None)
+            if name in old:
+                metadata[name] = old[name]
+
+
+def _precondition_failed(call: Call, wanted: str, found: str) -> errors.ApiStatusError:
+    served, path = call.served, call.path
+    key = "/".join(part for part in ("registry", served.resource.plural, path.namespace, path.name) if part)
+    return conflict(
+        served.group_resource,
+        path.name,
+        f"StorageError: invalid object, Code: 4, Key: /{key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition "
+        f"failed: UID in precondition: {wanted}, UID in object meta: {found}",
+    )

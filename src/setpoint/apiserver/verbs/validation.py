@@ -1,0 +1,137 @@
+"""Everything that is checked about an object before it is stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from setpoint.apiserver.errors import ApiStatusError, bad_request, forbidden, invalid, not_found
+from setpoint.apiserver.objects.codec import metadata_of
+from setpoint.apiserver.objects.metadata import metadata_errors, update_errors
+from setpoint.apiserver.requests.call import Call
+from setpoint.apiserver.resources.registry import Served
+from setpoint.meta import GroupKind, GroupResource
+from setpoint.schema import UNSET, ErrorType, FieldError, validate
+from setpoint.schema.errors import invalid as invalid_field
+
+__all__ = ["PARTIAL", "check_namespace", "check_new", "check_update", "fit_namespace"]
+
+JsonObject = dict[str, Any]
+NAMESPACES = GroupResource("", "namespaces")
+
+PARTIAL = frozenset({"status", "approval", "ephemeralcontainers", "resize"})
+"""Subresources that exchange the whole object, of which they take a part."""
+_BLOCKING = frozenset(
+    {ErrorType.NOT_SUPPORTED, ErrorType.REQUIRED, ErrorType.TOO_LONG, ErrorType.TOO_MANY, ErrorType.TYPE_INVALID}
+)
+_UNCHECKED = (
+    "some validation rules were not checked because the object was invalid; correct the existing errors to complete "
+    "validation"
+)
+_GENERIC_GROUPS = frozenset({"apiextensions.k8s.io", "apiregistration.k8s.io"})
+
+
+def fit_namespace(call: Call, metadata: JsonObject) -> None:
+    """Makes the object's namespace that of the URL, or refuses (400)."""
+    wanted = call.path.namespace
+    given = metadata.get("namespace", "")
+    if not call.served.resource.namespaced:
+        # An object of the whole cluster may name no namespace. Upstream drops it quietly.
+        metadata.pop("namespace", None)
+        return
+    if not given:
+        metadata["namespace"] = wanted
+    elif given != wanted:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+
+
+def check_namespace(call: Call, name: str) -> None:
+    """Nothing is created in a namespace that does not exist (404) or is going away (403)."""
+    namespace = call.path.namespace
+    if not call.served.resource.namespaced:
+        return
+    record = call.storage.get("namespaces", "", namespace)
+    if record is None:
+        raise not_found(NAMESPACES, namespace)
+    if metadata_of(record.value).deletionTimestamp:
+        why = f"unable to create new content in namespace {namespace} because it is being terminated"
+        cause = {
+            "reason": "NamespaceTerminating",
+            "message": f"namespace {namespace} is being terminated",
+            "field": "metadata.namespace",
+        }
+        raise forbidden(call.served.group_resource, name, why, [cause])
+
+
+def check_new(call: Call, served: Served, obj: JsonObject) -> None:
+    """Raises ApiStatusError (422)."""
+    strategy = served.strategy
+    errors = metadata_errors(
+        obj["metadata"], served.resource.namespaced, strategy.name_rule, custom=_any_finalizer(served)
+    )
+    errors += _schema_errors(call, served, obj)
+    if not errors or not served.custom:
+        errors += strategy.validate(obj, None)
+    if errors:
+        raise _invalid(served, obj, errors)
+    _warn(call, served, obj, None)
+
+
+def check_update(call: Call, served: Served, new: JsonObject, old: JsonObject, *, subresource: str = "") -> None:
+    """Raises ApiStatusError (422)."""
+    strategy = served.strategy
+    resource = served.resource
+    errors = [
+        error
+        for error in metadata_errors(new["metadata"], resource.namespaced, lambda _: [], custom=_any_finalizer(served))
+        if error.field != "metadata.generateName"
+    ]
+    errors += update_errors(new["metadata"], old["metadata"])
+    errors += _schema_errors(call, served, new, old)
+    if not errors or not served.custom:
+        if subresource in PARTIAL:
+            errors += strategy.validate_subresource(subresource, new, old)
+        else:
+            errors += strategy.validate(new, old)
+    if errors:
+        raise _invalid(served, new, errors)
+    _warn(call, served, new, old)
+
+
+def _schema_errors(call: Call, served: Served, obj: JsonObject, old: JsonObject | None = None) -> list[FieldError]:
+    """What the schema and its rules say. Of built-in kinds the schema was asked when the object came in."""
+    if not served.custom:
+        return call.missing
+    errors = validate(served.schema, obj, old=UNSET if old is None else old)
+    if served.rules.empty:
+        return errors
+    if any(error.type in _BLOCKING for error in errors):
+        return [*errors, invalid_field("", None, _UNCHECKED)]
+    broken, warnings = served.rules.validate(obj, old, update=old is not None)
+    for text in warnings:
+        call.warn(text)
+    return errors + broken
+
+
+def _any_finalizer(served: Served) -> bool:
+    """Whether finalizers need no domain: the rule is one of Kubernetes' own kinds."""
+    return served.custom or served.resource.group in _GENERIC_GROUPS
+
+
+def _warn(call: Call, served: Served, new: JsonObject, old: JsonObject | None) -> None:
+    for text in served.strategy.warnings(new, old):
+        call.warn(text)
+    if not served.custom:
+        return
+    known = (old or {}).get("metadata", {}).get("finalizers") or ()
+    for finalizer in new["metadata"].get("finalizers") or ():
+        if "/" not in finalizer and finalizer not in known and finalizer not in ("foregroundDeletion", "orphan"):
+            call.warn(
+                f'metadata.finalizers: "{finalizer}": prefer a domain-qualified finalizer name including a path (/) to '
+                "avoid accidental conflicts with other finalizer writers"
+            )
+
+
+def _invalid(served: Served, obj: JsonObject, errors: list[FieldError]) -> ApiStatusError:
+    resource = served.resource
+    errors = list({(error.type, error.field, error.message): error for error in errors}.values())
+    return invalid(GroupKind(resource.group, resource.kind), obj["metadata"].get("name", ""), errors)

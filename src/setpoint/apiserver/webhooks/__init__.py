@@ -1,0 +1,7 @@
+"""Calls to webhooks: admission and conversion. `HttpCaller` and `InProcessCaller` are the ways to reach them."""
+
+from __future__ import annotations
+
+from setpoint.apiserver.webhooks.caller import CallFailed, HttpCaller, InProcessCaller, Target, WebhookCaller
+
+__all__ = ["CallFailed", "HttpCaller", "InProcessCaller", "Target", "WebhookCaller"]
