@@ -17,10 +17,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from setpoint.cache import Head, Intake, Lister, NotFoundInCache, Snapshot, Store
 from setpoint.cache.compression import PLAIN
+from setpoint.cache.intake import UnexpectedKind
 from setpoint.cache.record import scheme_of, version_number
 from setpoint.cache.store import STALE
 from setpoint.meta import Model, Selector, raw_of
-from setpoint.models.core_v1 import Pod
+from setpoint.models.core_v1 import ConfigMap, Pod
 
 from .fakes import pod, to_bytes
 
@@ -53,6 +54,17 @@ def test_add_get_update_delete_list() -> None:
     assert store.remove("default/a") is None
     assert len(store) == 1
     assert "default/a" not in store
+
+
+def test_an_object_that_no_server_sent_can_be_added_and_gives_way_to_any_that_one_sends() -> None:
+    store = make_store()
+    store.add(Pod.named("mine", "default"))
+    assert lister(store).get("default/mine").metadata.resource_version == ""
+    put(store, pod("mine", version=1, phase="Failed"))
+    assert lister(store).get("default/mine").status.phase == "Failed"
+    with pytest.raises(UnexpectedKind, match="ConfigMap"):
+        store.add(ConfigMap.named("other", "default"))
+    assert store.keys() == {"default/mine"}
 
 
 def test_not_found_is_an_error_or_none_as_asked() -> None:

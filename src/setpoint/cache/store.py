@@ -39,7 +39,7 @@ from setpoint.cache.record import (
 from setpoint.cache.replacement import Replacement
 from setpoint.cache.snapshot import Snapshot
 from setpoint.cache.training import SAMPLE_BYTES, SAMPLES, Training
-from setpoint.meta import Selector
+from setpoint.meta import Object, Selector, encode
 from setpoint.meta.head import Head
 
 
@@ -198,6 +198,18 @@ class Store:
         if self._training.put(length, small, len(self._records)):
             self._consider_training()
         return old
+
+    def add(self, item: Object) -> None:
+        """Adds an object that no server has sent, as if one had: for a cache that is filled before its informer runs.
+
+        The first list corrects it: handlers are told that an object which is not on the server was deleted. An object
+        without a resource version replaces any state, and is replaced by any.
+
+        Raises:
+            UnexpectedKind: it is of another kind than this store's.
+        """
+        read = self.intake.read(encode(item))
+        self.put(str(item.key), read)
 
     def seal(self, item: Item, version: int) -> tuple[Record, int, Values]:
         """The record of an object, how long it is without its trailer, and its index values."""
