@@ -77,6 +77,11 @@ class Informer(Generic[K]):
         return self._shared.store.last_sync_resource_version
 
     @property
+    def may_begin_old(self) -> bool:
+        """Whether the first list may show a state that is older than what an earlier run of this program saw."""
+        return self._shared.first_list == "any"
+
+    @property
     def last_error(self) -> Exception | None:
         """Why the last attempt to list or watch failed; None once one has succeeded."""
         return self._shared.last_error

@@ -70,6 +70,7 @@ class SharedInformer:
             first_list=first_list,
             on_error=self._on_error,
         )
+        self.first_list: FirstList = first_list
         self.registrations: list[HandlerRegistration] = []
         self.barriers = Barriers(self.store)
         self._last_error: Exception | None = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, Ty
 
 import msgspec
 
-from setpoint.client import ApiError, PatchType, TooManyRequests
+from setpoint.client import ApiError, NotFound, PatchType, TooManyRequests
 from setpoint.client.writing import configuration_of
 from setpoint.controller.applied import Applied
 from setpoint.controller.failures import Outdated, describe, is_namesake, maybe_done
@@ -83,6 +83,8 @@ class Children(Generic[T]):
             del self._applied[key]
         surplus = [child for key, child in mine.items() if key not in keys and not child.is_deleting]
         self._failed.intersection_update(keys | mine.keys())
+        if surplus:
+            await self._look_again()
         problems = await self._all({child.key: self._deletion(child) for child in surplus})
 
         result: dict[ObjectKey, T] = {}
@@ -110,6 +112,21 @@ class Children(Generic[T]):
                 f"keep({self._kind.__name__}): {len(problems)} children failed; {describe(problems[0])}", problems
             )
         return [result[child.key] for child in children if child.key in result]
+
+    async def _look_again(self) -> None:
+        """Before anything is deleted because of a state from before this program's start, which a cache that begins
+        with any list may show: is the owner still as it was seen? Raises `Outdated` if it is not."""
+        context, run = self._context, self._run
+        owner = context.object
+        informer = run.informers.get(run.controller.resource.gvr)
+        if context.age is None or informer is None or not informer.may_begin_old:
+            return
+        try:
+            live = await run.client.get(type(owner), owner.name, namespace=owner.namespace or None)
+        except NotFound:
+            live = None
+        if live is None or live.metadata.resource_version != owner.metadata.resource_version:
+            raise Outdated(f"{owner.kind} {owner.key} is not what the cache shows any more")
 
     # -- what is wanted ------------------------------------------------------------------------------------------------
 

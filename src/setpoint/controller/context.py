@@ -311,6 +311,8 @@ class Context:
         - What belongs to somebody else is not touched. An object of a wanted name that has no controller is taken over
           only with ``adopt``, or if it was this object's before.
         - While the reconciled object is being deleted, nothing is created or changed, only deleted.
+        - Where caches begin with lists of any age (``InformerFactory(first_list="any")``), nothing is deleted before
+          a live read has shown that the reconciled object is still as the cache has it; else the reconcile is put off.
 
         *Caveats*: a new process applies every child once, which changes nothing on the server. If another manager
         changes a list in which there are wanted items, that child is applied once more. An object that somebody else
@@ -327,6 +329,7 @@ class Context:
                 cache; or an earlier call in the same reconcile would undo this one.
             AdoptionError: an object of a wanted name belongs to nobody, or to somebody else (an `OwnerError`).
             OwnerError: the reconciled object can't own a wanted one; see `setpoint.controller.owner`.
+            Outdated: caches begin with lists of any age, and the reconciled object is not what its cache shows.
             Conflict: without ``force``, when another manager owns a field with another value.
             ApiError: the server refused; an `ExceptionGroup` if several failed.
         """

@@ -65,9 +65,8 @@ def check(
         externals: systems outside of the cluster; see `External`.
         predicates: see `always`, `never`, `eventually`.
         leader_election: two processes compete for a lease.
-        first_list: what the caches' first lists ask for, as for `InformerFactory`. With ``"any"`` (client-go's way, and
-            that of caches that are made so) a process may begin on older lists than its predecessor saw, and that is
-            tried at every rest, for every older state of every kind.
+        first_list: what the caches' first lists ask for, as for `InformerFactory`. Restarts on old lists are tried
+            whatever it is, in a world whose server can't stream lists; see the switch ``time-travel``.
         off: faults and oracles that are switched off, by name, each with the reason (it is in the report).
         ignore: fields that don't count, such as ``{"pods status.podIP": "drawn from a pool"}``, with the reason.
         budget: seconds of real time, or a `Budget`; 60 s by default. After the single faults combinations are drawn.

@@ -13,20 +13,21 @@ from setpoint.simulation.result import Result
 LONG: Final = 1000.0
 """Seconds: longer than a read-your-writes barrier, an idle deadline, or a retry that backs off for ten minutes."""
 SHORT: Final = 2.0
-DESTRUCTIVE: Final = ("delete", "deletecollection")
+TRAVELS: Final = 150
+"""Restarts on old lists that are tried at most."""
 
 
 class Explorer:
     """The plans for a scenario, from what its undisturbed run came by."""
 
     def __init__(
-        self, baseline: Result, *, off: frozenset[str], seed: int, kinds: list[str], travels: bool = False
+        self, baseline: Result, *, off: frozenset[str], seed: int, kinds: list[str], primaries: frozenset[str]
     ) -> None:
-        self._can_travel = travels
         self._points = baseline.points
         self._off = off
         self._seed = seed
         self._kinds = kinds
+        self._primaries = primaries
         self._changes = [point for point in baseline.points if point.kind == "change"]
         self._writes = [point for point in baseline.points if point.kind == "write"]
         self._reads = [point for point in baseline.points if point.kind == "read"]
@@ -36,18 +37,20 @@ class Explorer:
     def singles(self) -> list[Fault]:
         """Every single fault at every point where it can make a difference."""
         families = [
-            self._whole(), self._crashes(), self._steps_off(), self._requests(), self._travels(destructive=True),
-            self._lags(), self._external(), self._travels(destructive=False),
+            self._whole(), self._crashes(), self._steps_off(), self._requests(), self._lags(), self._external(),
+            self._travels(),
         ]  # fmt: skip
         kept = [
             [each for each in family if switch_of(each.kind, dict(each.how)) not in self._off] for family in families
         ]
-        # In turns, each family at its own pace: a budget that does not suffice for all leaves none out.
-        placed = [
-            ((place + 1) / len(family), number, each)
-            for number, family in enumerate(kept)
-            for place, each in enumerate(family)
-        ]
+        # In turns, each family at its own pace: a budget that does not suffice for all leaves none out. The world in
+        # which lists may be old is another one: it comes later.
+        late = len(kept) - 1
+        placed = []
+        for number, family in enumerate(kept):
+            start = 0.5 if number == late else 0.0
+            for place, each in enumerate(family):
+                placed.append((start + (1.0 - start) * (place + 1) / len(family), number, each))
         return list(dict.fromkeys(each for _, _, each in sorted(placed, key=lambda item: item[:2])))
 
     # -- families ------------------------------------------------------------------------------------------------------
@@ -114,22 +117,25 @@ class Explorer:
             yield fault("slow-answer", point.name, until="step")
             yield fault("lost-answer", point.name)
 
-    def _travels(self, *, destructive: bool) -> Iterator[Fault]:
-        """A restart at every rest on every older state of every kind: destructive ones first, where something is
-        different now from what it was then."""
-        for step in range(self._steps - 1, 0, -1) if self._can_travel else ():
-            before = [point for point in self._changes if point.step <= step]
-            newest: dict[str, int] = {}
-            for point in before:
-                newest[point.collection] = max(newest.get(point.collection, 0), point.revision)
+    def _travels(self) -> list[Fault]:
+        """Restarts at every rest on every older state of every kind: first of the kinds that decisions are about, then
+        of what those are compared with. Where there are too many, some of each, as the seed has it."""
+        wishes, others = [], []
+        for step in range(self._steps - 1, 0, -1):
+            before = [point for point in self._changes if point.step <= step and point.collection in self._kinds]
+            newest = {point.collection: point.revision for point in before}
             for point in reversed(before):
-                if point.collection not in self._kinds or point.revision == newest[point.collection]:
+                if point.revision == newest[point.collection]:
                     continue
-                primary = point.collection == self._kinds[0]
-                if primary is destructive:
-                    yield fault("restart", f"step {step}", behind=point.name)
-                    if primary:
-                        yield fault("restart", f"step {step}", behind=point.name, kinds="all")
+                at = f"step {step}"
+                if point.collection in self._primaries:
+                    wishes.append(fault("restart", at, behind=point.name))
+                    wishes.append(fault("restart", at, behind=point.name, kinds="all"))
+                else:
+                    others.append(fault("restart", at, behind=point.name))
+        random = Random(self._seed)
+        kept = _thinned(wishes, 2 * TRAVELS // 3, random)
+        return kept + _thinned(others, TRAVELS - len(kept), random)
 
     def _lags(self) -> Iterator[Fault]:
         for point in self._changes:
@@ -173,3 +179,11 @@ class Explorer:
             if len({each.at for each in chosen}) == len(chosen) > 1:
                 ordered = sorted(chosen, key=str)
                 yield Plan(tuple(ordered), seed=random.randrange(1 << 31))
+
+
+def _thinned(faults: list[Fault], most: int, random: Random) -> list[Fault]:
+    """So many of them, in their order."""
+    if len(faults) <= most:
+        return faults
+    chosen = set(random.sample(range(len(faults)), most))
+    return [each for place, each in enumerate(faults) if place in chosen]

@@ -15,7 +15,7 @@ from setpoint.simulation.asked import Asked
 from setpoint.simulation.history import Entry
 from setpoint.simulation.predicates import Objects
 from setpoint.simulation.result import Finding, Point
-from setpoint.simulation.state import snapshot
+from setpoint.simulation.state import plain_values, snapshot
 
 if TYPE_CHECKING:
     from setpoint.simulation.process import Process
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 CIRCLES: Final = 12
 """How often a controller may bring an object back into a state in which it was before, in one step."""
+REPLACEABLE: Final = frozenset(
+    {"pods", "replicasets.apps", "controllerrevisions.apps", "endpoints", "endpointslices.discovery.k8s.io"}
+)
+"""Kinds of which one object is as good as another: what goes of them on an old view and comes back is no loss."""
 MOST_WRITES: Final = 1500
 """Writes of controllers in one step after which a run is ended."""
 
@@ -49,6 +53,8 @@ class Judge:
         """Whether what is made now is a fault's doing: nothing that comes of it is counted."""
         self._objects = Objects(world.history)
         self._last: Entry | None = None
+        self._outside: dict[str, Counter[str]] = {}
+        self._travelled = False
 
     def found(self, oracle: str, subject: str, message: str, **more: Any) -> None:
         """Adds a finding, unless the oracle is switched off or has said so before."""
@@ -92,8 +98,26 @@ class Judge:
         before, after = rests[max(step - 1, 0)].get(subject, 0), rests[step].get(subject, 0)
         least = after if self._world.resting else min(before, after)
         here = sum(1 for collection, label in self._world.history.alive.values() if f"{collection} {label}" == subject)
-        if here < least:
+        if here < least and entry.collection not in REPLACEABLE:
             self.wrongly[subject] += 1
+
+    def begin_travel(self) -> None:
+        """From now on, to the end of the rest, nothing outside may be removed that is there now."""
+        self._travelled = True
+        self._outside = {each.name: _leaves(plain_values(each.state())) for each in self._world.setup.externals}
+
+    def end_travel(self) -> None:
+        self._outside = {}
+
+    def called_outside(self) -> None:
+        """An external system has done something."""
+        self.check_predicates()
+        for external in self._world.setup.externals if self._outside else ():
+            kept = self._outside[external.name]
+            gone = kept - _leaves(plain_values(external.state()))
+            for leaf in sorted(gone.elements()):
+                self.wrongly[f"external {external.name} {leaf}"] += 1
+            self._outside[external.name] = kept - gone
 
     def _controller_changed(self, entry: Entry, subject: str) -> None:
         self.writes += 1
@@ -139,6 +163,8 @@ class Judge:
 
     def check_predicates(self) -> None:
         """Judges the objects as they are now."""
+        if self._travelled and self._last is not None and self._last.type != "DELETED":
+            return  # on an old view much is made that has to go again
         for predicate in self._world.setup.predicates:
             if predicate.mode == "eventually" or predicate.why in self._broken:
                 continue
@@ -165,6 +191,19 @@ class Judge:
         if isinstance(problem, BUGS) and (place := _mistake(problem.__traceback__)):
             told = f"{type(problem).__name__}: {problem}"
             self.found("error", place, f"{told} at {place}, reconciling {key}")
+
+
+def _leaves(value: Any, path: str = "") -> Counter[str]:
+    """What there is in a plain value: the names in mappings, the items of lists."""
+    found: Counter[str] = Counter()
+    if isinstance(value, dict):
+        for key, item in value.items():
+            place = f"{path}.{key}" if path else key
+            found[place] += 1
+            found += _leaves(item, place)
+    elif isinstance(value, list):
+        found.update(f"{path}: {msgspec.json.encode(item).decode()}" for item in value)
+    return found
 
 
 def _mistake(trace: TracebackType | None) -> str:

@@ -34,7 +34,8 @@ class Fault(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
 
     def __str__(self) -> str:
         details = ", ".join(f"{name} {value}" for name, value in self.how)
-        return f"{self.kind} at {self.at}" + (f" ({details})" if details else "")
+        told = f"{self.kind} at {self.at}" + (f" ({details})" if details else "")
+        return f"{told}, with lists from a server that can't stream them" if self.get("behind") else told
 
 
 def fault(kind: str, at: str, **how: Value | None) -> Fault:
@@ -52,6 +53,11 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def of(self, kind: str) -> list[Fault]:
         return [fault for fault in self.faults if fault.kind == kind]
+
+    @property
+    def travels(self) -> bool:
+        """Whether a process begins on lists that are older than what its predecessor saw: in a world of its own."""
+        return any(each.kind == "restart" and each.get("behind") for each in self.faults)
 
     def with_(self, faults: Iterable[Fault]) -> Plan:
         """The same with other faults."""

@@ -9,6 +9,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Never
 
 from setpoint.cache import InformerFactory
+from setpoint.cache.reflector import FirstList
 from setpoint.client import Client
 from setpoint.controller import RunningController
 from setpoint.manager import LeaderElection, Manager
@@ -46,6 +47,7 @@ class Process:
         for collection, revision in (behind or {}).items():
             self.wire.gate(collection).shut(revision + 1)
         self.wire.streams_lists = not behind
+        self._first_list: FirstList = "any" if behind else world.setup.first_list
 
     @property
     def alive(self) -> bool:
@@ -68,7 +70,7 @@ class Process:
             rolls = Random(f"{world.seed} {self.number} manager")
             self.manager = Manager(
                 client,
-                factory=InformerFactory(client, random=rolls, first_list=setup.first_list),
+                factory=InformerFactory(client, random=rolls, first_list=self._first_list),
                 controllers=controllers,
                 leader_election=election,
                 now=self.now,

@@ -93,6 +93,10 @@ class Result(msgspec.Struct):
     environment: dict[str, str] = {}
     """The user's lines that asked the real clock or chance, if that was asked for."""
 
+    def step_of(self, at: str) -> int:
+        """The step in which this run came by the point of that name; 0 if it did not."""
+        return next((point.step for point in self.points if point.name == at), 0)
+
 
 class Options(msgspec.Struct, frozen=True, omit_defaults=True):
     """How a run is made, beside its plan."""
@@ -109,6 +113,8 @@ class Options(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether to wait and see that nothing is written any more."""
     rests_expected: tuple[dict[str, int], ...] = ()
     """How many objects of each name the undisturbed run has at the ends of its steps."""
+    since: int = 0
+    """The step before which nothing of the plan happens: the run may begin where the undisturbed one is then."""
     audit: bool = False
     """Whether to note which lines of the user's ask the real clock or chance."""
     direct: tuple[Any, ...] = ()

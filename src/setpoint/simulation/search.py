@@ -78,10 +78,11 @@ class Search:
                 yield self._counterexample(baseline.findings, Plan(seed=self._seed), baseline)
                 if any(each.oracle in ("hot loop", "scenario", "determinism", "hang") for each in baseline.findings):
                     return
-            kinds = [str(resource_of(kind).group_resource) for kind in watched_kinds(self._setup.controllers())]
-            travels = self._setup.first_list == "any"
+            controllers = self._setup.controllers()
+            kinds = [str(resource_of(kind).group_resource) for kind in watched_kinds(controllers)]
+            primaries = frozenset(str(each.resource.group_resource) for each in controllers)
             off = frozenset(self._setup.off)
-            explorer = Explorer(baseline, off=off, seed=self._seed, kinds=kinds, travels=travels)
+            explorer = Explorer(baseline, off=off, seed=self._seed, kinds=kinds, primaries=primaries)
             singles = explorer.singles()
             self.report.of_singles = len(singles)
             seen: set[tuple[str, str]] = set()
@@ -162,7 +163,7 @@ class Search:
                     if plan is None:
                         return
                     batch.append(plan)
-                    yield plan, self._options()
+                    yield plan, self._options(plan)
 
             for _, plan, result in self._pool.each(jobs()):
                 tried += 1
@@ -175,7 +176,7 @@ class Search:
                     found.append((plan, fresh))
                     break
             if not found and impatient:
-                patient = [(plan, self._options(patient=True)) for plan in impatient]
+                patient = [(plan, self._options(plan, patient=True)) for plan in impatient]
                 impatient = []
                 for _, plan, result in self._pool.each(patient):
                     self._note(plan, result, "")
@@ -188,14 +189,17 @@ class Search:
             if not found:
                 return
 
-    def _options(self, *, trace: bool = False, patient: bool = False) -> Options:
-        expected = tuple(self._references[0].baseline.there)
-        return Options(trace=trace, patient=patient, rests_expected=expected)
+    def _options(self, plan: Plan, *, trace: bool = False, patient: bool = False) -> Options:
+        baseline = self._references[0].baseline
+        since = 0
+        if plan.seed == self._seed and not plan.stop:
+            since = min((baseline.step_of(each.at) for each in plan.faults), default=0)
+        return Options(trace=trace, patient=patient, rests_expected=tuple(baseline.there), since=since)
 
     def _run(self, plan: Plan, *, trace: bool = False) -> Result:
-        result = self._pool.one(plan, self._options(trace=trace))
+        result = self._pool.one(plan, self._options(plan, trace=trace))
         if result.early:
-            result = self._pool.one(plan, self._options(trace=trace, patient=True))
+            result = self._pool.one(plan, self._options(plan, trace=trace, patient=True))
         return result
 
     def _note(self, plan: Plan, result: Result, what: str) -> None:

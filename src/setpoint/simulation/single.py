@@ -16,6 +16,7 @@ from setpoint.simulation.setup import Setup
 from setpoint.simulation.world import World
 
 Choose = Callable[[], tuple[Plan, Options]]
+Branch = Callable[[int], tuple[Plan, Options] | None]
 
 
 def run_here(setup: Setup, plan: Plan, options: Options) -> Result:
@@ -24,14 +25,16 @@ def run_here(setup: Setup, plan: Plan, options: Options) -> Result:
         return story(setup, lambda: (plan, options))
 
 
-def story(setup: Setup, choose: Choose) -> Result:
-    """Warms a world up, asks which run it is to be, and makes it."""
+def story(setup: Setup, choose: Choose, branch: Branch = lambda _step: None) -> Result:
+    """Warms a world up, asks which run it is to be, and makes it. ``branch`` is asked at the start of every step
+    whether from here on it is to be another one."""
     loop = SimulationLoop()
     asyncio.set_event_loop(loop)
 
     async def whole() -> Result:
         world = World(setup, loop)
         await world.warm()
+        world.branch = branch
         plan, options = choose()
         return await world.run(plan, options)
 

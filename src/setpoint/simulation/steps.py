@@ -121,6 +121,7 @@ class Steps:
         world.rested()
         self.number += 1
         world.history.step = self.number
+        world.came_to(self.number)
         world.strikes.before_step(self.number)
         await self._release(patience)
 

@@ -154,19 +154,20 @@ class Strikes:
         for process in [each for each in world.processes if each.alive]:
             process.kill()
             world.tape.tell("controller", process.actor.name, "killed", "killed at rest")
-        process = world.start_process(behind)
+        started = [world.start_process(behind) for _ in range(2 if world.setup.leader_election else 1)]
         if not behind:
             return
+        world.judge.begin_travel()
 
         def catch_up() -> None:
-            for collection in behind:
-                process.wire.gate(collection).open()
+            for process in started:
+                for collection in behind:
+                    process.wire.gate(collection).open()
 
-        if fault.get("until") == "step":
-            world.steps.over(world.steps.number + 1, catch_up)
-        else:
-            await world.steps.quiesce(patience)
-            catch_up()
+        await world.steps.quiesce(patience)
+        catch_up()
+        await world.steps.quiesce(patience)
+        world.judge.end_travel()
 
     def before_step(self, step: int) -> None:
         """The faults that last over what the user does in this step."""

@@ -50,4 +50,4 @@ class Telephone:
         world = self._world
         world.tape.mark(Point(point, "external", world.steps.number, changed=changed))
         world.tape.tell("external", "external", "answers", told, point=point)
-        world.judge.check_predicates()
+        world.judge.called_outside()

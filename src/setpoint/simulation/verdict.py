@@ -72,13 +72,14 @@ class Reference:
         ]
 
     def _counts(self, plan: Plan, result: Result) -> Iterable[Finding]:
-        if any(each.kind == "restart" and each.get("behind") for each in plan.faults):
+        if plan.travels:
             # On an old view much is made that has to go again: what counts is what should have stayed, and went.
             for subject, count in result.wrongly.items():
                 yield Finding(
                     "destroyed",
                     subject,
-                    f"{subject} was deleted {_times(count)}, though it should have stayed",
+                    f"{subject} was deleted {_times(count)}, though it should have stayed, on a view of the past: "
+                    "lists of a server that can't stream them may be old",
                     0,
                     count,
                 )

@@ -6,6 +6,7 @@ import asyncio
 import copy
 import time
 import traceback
+from collections.abc import Callable
 from contextlib import AsyncExitStack, nullcontext
 from datetime import datetime, timedelta
 from random import Random
@@ -90,6 +91,9 @@ class World:
         self._warm_at = 0
         self._result = Result()
         self._randoms: list[Random] = []
+        self.branch: Callable[[int], tuple[Plan, Options] | None] = lambda _step: None
+        """What is asked at the start of every step whether from here on this is the run of another plan."""
+        self._began = 0.0
         self._wishes: dict[str, Any] = {}
 
     def now(self) -> datetime:
@@ -130,7 +134,7 @@ class World:
 
     async def run(self, plan: Plan, options: Options) -> Result:
         """One run. Never raises for what goes wrong in it."""
-        began = time.process_time()
+        self._began = time.process_time()
         self.plan, self.options, self.seed = plan, options, plan.seed
         for number, each in enumerate((*self._randoms, self.cluster.random, self.server.random)):
             each.seed(f"{plan.seed} {number}")
@@ -154,7 +158,7 @@ class World:
                 vars(external).clear()
                 vars(external).update(state)
         result.virtual = self.loop.time() - start
-        result.seconds = time.process_time() - began
+        result.seconds = time.process_time() - self._began
         return result
 
     async def _story(self) -> None:
@@ -328,13 +332,21 @@ class World:
         the faults, which may be all that keeps it."""
         resource = resource_of(type(obj))
         space = (obj.namespace or self.setup.namespace) if resource.namespaced else ""
-        if self.plan.faults and self._is_deleting(str(resource.group_resource), space, obj.name):
+        if self.strikes.struck and self._is_deleting(str(resource.group_resource), space, obj.name):
             self.steps.end_faults()
             await self.steps.quiesce(CONVERGE)
 
     def _is_deleting(self, collection: str, namespace: str, name: str) -> bool:
         record = self.history.get(collection, namespace, name)
         return record is not None and sketch(record.value).metadata.deletion_timestamp is not None
+
+    def came_to(self, step: int) -> None:
+        """A step begins."""
+        job = self.branch(step)
+        if job is not None:
+            self.plan, self.options = job
+            self.strikes = Strikes(self, self.plan)
+            self._began = time.process_time()
 
     def _cut_off(self) -> None:
         if 0 < self.plan.stop < self.steps.number:

@@ -52,10 +52,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="pairs; all by default")
     parser.add_argument("--seconds", type=float, default=60.0, help="budget of each of the two checks of a pair")
+    parser.add_argument("--runs", type=int, help="budget in runs instead: it does not depend on the machine")
     parser.add_argument("--side", choices=("buggy", "correct", "both"), default="both")
     parser.add_argument("--verbose", action="store_true", help="print counter-examples")
     given = parser.parse_args()
     chosen = [pair for pair in PAIRS if not given.names or pair.name in given.names]
+    budget = Budget(runs=given.runs) if given.runs else Budget(seconds=given.seconds)
     sides = ("buggy", "correct") if given.side == "both" else (given.side,)
     print(HEADINGS, flush=True)
     fine = True
@@ -63,7 +65,7 @@ def main() -> int:
         columns = [pair.name, pair.root]
         for side in sides:
             ask = searched if side == "buggy" else acquitted
-            told, good = ask(pair, Budget(seconds=given.seconds), verbose=given.verbose)
+            told, good = ask(pair, budget, verbose=given.verbose)
             columns += told
             fine = fine and good
         print(f"| {' | '.join(columns)} |", flush=True)

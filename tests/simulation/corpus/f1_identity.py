@@ -276,7 +276,6 @@ PAIRS = [
             .reads(PersistentVolumeClaim)
             .finalize(drop_claims_of_the_uid)
         ],
-        options={"first_list": "any"},
     ),
     Pair(
         name="the-set-of-the-name",
@@ -285,7 +284,6 @@ PAIRS = [
         scenario=create_delete_create,
         buggy=lambda: [sp.Controller(Ensemble, delete_the_set_of_the_name, reconcile_deleting=True).owns(StatefulSet)],
         correct=lambda: [sp.Controller(Ensemble, delete_ones_own_set, reconcile_deleting=True).owns(StatefulSet)],
-        options={"first_list": "any"},
     ),
     Pair(
         name="volume-of-the-pod-by-the-uid-of-the-cluster",
@@ -294,7 +292,6 @@ PAIRS = [
         scenario=down_and_up,
         buggy=with_volumes(drop_volume_by_ensemble),
         correct=with_volumes(drop_volume_by_pod),
-        options={"first_list": "any"},
     ),
     Pair(
         name="owner-in-another-namespace",
@@ -312,6 +309,6 @@ PAIRS = [
         scenario=create_delete_create,
         buggy=lambda: [sp.Controller(Ensemble, register).finalize(remove_by_name)],
         correct=lambda: [sp.Controller(Ensemble, register).finalize(remove_by_owner)],
-        options={"externals": [zone], "first_list": "any"},
+        options={"externals": [zone]},
     ),
 ]
