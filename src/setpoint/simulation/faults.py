@@ -37,8 +37,7 @@ SWITCHES: Final[dict[str, Kind]] = {
     ),
     "time-travel": Kind(
         ("time-travel",),
-        "a process starts on lists that are older than what its predecessor saw, from a server that can't stream "
-        "lists",
+        "a process starts on lists that are older than what its predecessor saw, from a server that can't stream lists",
         "a list at resourceVersion=0 is answered from the watch cache of whichever API server is asked, however old",
         "kubernetes/kubernetes#59848; Sieve, stale state (OSDI'22); KEP-3157 makes streamed lists consistent",
     ),

@@ -18,7 +18,7 @@ from typing import Final, NoReturn
 import msgspec
 
 from setpoint.simulation.plan import Plan
-from setpoint.simulation.rehearsal import rehearse
+from setpoint.simulation.rehearsal import prepare, rehearse
 from setpoint.simulation.result import Finding, Options, Result, decode, encode
 from setpoint.simulation.setup import Setup
 from setpoint.simulation.single import run_here, silent, story
@@ -52,6 +52,8 @@ class Pool:
 
     def __enter__(self) -> Pool:
         if hasattr(os, "fork"):
+            if self._size:
+                rehearse()
             for _ in range(self._size):
                 self._workers.append(_Worker(self._setup, [end for each in self._workers for end in each.ends]))
         return self
@@ -207,7 +209,7 @@ class _Zygote:
             _be_silent()
             signal.signal(signal.SIGINT, signal.SIG_DFL)
             with silent():
-                rehearse(self._setup)
+                prepare(self._setup)
                 result = story(self._setup, self._choose, self._branch)
             if self._goal:  # the scenario took another way than the first time
                 os._exit(0)
@@ -230,8 +232,8 @@ class _Zygote:
         while True:
             kind, raw = _read(self._jobs)
             if not kind:
-                for trunk in self._trunks.values():
-                    trunk.close()
+                for each in self._trunks.values():
+                    each.close()
                 os._exit(0)
             job = _job(raw)
             if job[1].since and self._teller is None:
@@ -264,25 +266,27 @@ class _Zygote:
         """A process that has made the undisturbed run up to where the job's own begins. None if there can be none."""
         plan, options = job
         step = min(options.since, MOST_TRUNKS)
-        found = self._trunks.get((plan.seed, step))
-        if found is None and self._can_branch and len(self._trunks) < MOST_TRUNKS:
-            jobs_in, jobs_out = os.pipe()
-            told, teller = os.pipe()
-            pid = _fork()
-            if pid == 0:
-                for each in self._trunks.values():
-                    os.close(each.jobs)
-                self._trunks = {}
-                os.close(jobs_out)
-                os.close(told)
-                self._jobs, self._teller, self._goal = jobs_in, teller, step
-                raise _Grow(Plan(seed=plan.seed), msgspec.structs.replace(options, since=0, trace=False, patient=False))
-            os.close(jobs_in)
-            os.close(teller)
-            found = _Trunk(pid, jobs_out, told)
-            self._can_branch = found.ready
-            self._trunks[plan.seed, step] = found
-        return found if found is not None and found.ready else None
+        known = self._trunks.get((plan.seed, step))
+        if known is not None:
+            return known if known.ready else None
+        if not self._can_branch or len(self._trunks) >= MOST_TRUNKS:
+            return None
+        jobs_in, jobs_out = os.pipe()
+        told, teller = os.pipe()
+        pid = _fork()
+        if pid == 0:
+            for each in self._trunks.values():
+                os.close(each.jobs)
+            self._trunks = {}
+            os.close(jobs_out)
+            os.close(told)
+            self._jobs, self._teller, self._goal = jobs_in, teller, step
+            raise _Grow(Plan(seed=plan.seed), msgspec.structs.replace(options, since=0, trace=False, patient=False))
+        os.close(jobs_in)
+        os.close(teller)
+        made = self._trunks[plan.seed, step] = _Trunk(pid, jobs_out, told)
+        self._can_branch = made.ready
+        return made if made.ready else None
 
     def _branch(self, step: int) -> _Job | None:
         """Called at the start of every step: in a trunk that has come to its goal it returns once for every job, in a

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cache
 
 from setpoint.controller import Context, Controller, Outcome, done
 from setpoint.meta import DecodeError, decode
@@ -15,12 +16,18 @@ from setpoint.simulation.single import run_here
 from setpoint.testing.clusters import Cluster
 
 
-def rehearse(setup: Setup) -> None:
-    """Fills caches and imports what is imported when it is first needed: a forked process would do so each time.
+@cache
+def rehearse() -> None:
+    """Fills caches and imports what is imported when it is first needed: every forked process would do so again.
+    Once is enough for all that this process forks.
 
     The user's own code is not run: whatever it remembers is to begin with every run.
     """
     run_here(Setup(scenario=_scenario, factory=_factory), Plan((fault("restart", "step 1"),)), Options())
+
+
+def prepare(setup: Setup) -> None:
+    """The same for the kinds of one setup."""
     for controller in setup.controllers():
         for watch in controller.watched:
             with suppress(DecodeError):  # it is made even if there is nothing that it could read
