@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from setpoint.client import (
+    AmbiguousMatchError,
     Client,
     DynamicObject,
     InProcessTransport,
@@ -244,6 +245,48 @@ async def test_names_are_found_as_kubectl_finds_them(name: str, found: str) -> N
     async with Client(InProcessTransport(Server(aggregated).handle)) as client:
         resource = await client.rest_mapper.resource(name)
     assert f"{resource.api_version} {resource.plural}" == found
+
+
+def _behind(group: str, plural: str, kind: str) -> dict[str, Any]:
+    return {
+        "metadata": {"name": group},
+        "versions": [{"version": "v1", "resources": [aggregated_resource(plural, kind, group=group)]}],
+    }
+
+
+@virtual_time
+async def test_a_name_that_several_custom_groups_have_is_ambiguous_and_one_of_kubernetes_own_wins() -> None:
+    more = [
+        _behind("a.example.com", "databases", "Database"),
+        _behind("b.example.com", "databases", "Database"),
+        _behind("c.example.com", "deployments", "Deployment"),
+        _behind("d.example.com", "pods", "Pod"),
+    ]
+    groups = {"kind": "APIGroupDiscoveryList", "items": [*more, *GROUPS["items"]]}
+    server = Server(lambda request: answer(CORE if request.path == "/api" else groups))
+    async with Client(InProcessTransport(server.handle)) as client:
+        resource = client.rest_mapper.resource
+        text = "several resources 'database': say databases.a.example.com or databases.b.example.com"
+        with pytest.raises(AmbiguousMatchError, match=text):
+            await resource("database")
+        assert (await resource("databases.b.example.com")).group == "b.example.com"
+        assert (await resource("Database.v1.a.example.com")).group == "a.example.com"
+        assert (await resource("deployments")).group == "apps"
+        assert (await resource("deployments.c.example.com")).group == "c.example.com"
+        assert (await resource("po")).group == ""
+        assert (await resource("pods")).group == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("podz", "pods"), ("deploments", "deployments"), ("deployment.app", "deployments.apps")]
+)
+@virtual_time
+async def test_a_misspelt_name_is_answered_with_the_one_that_is_meant(name: str, meant: str) -> None:
+    groups = {"kind": "APIGroupDiscoveryList", "items": GROUPS["items"]}
+    server = Server(lambda request: answer(CORE if request.path == "/api" else groups))
+    async with Client(InProcessTransport(server.handle)) as client:
+        with pytest.raises(NoMatchError, match=rf"no resource '{name}' \(is {meant} meant\?\)"):
+            await client.rest_mapper.resource(name)
 
 
 @virtual_time

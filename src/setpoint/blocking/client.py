@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +16,7 @@ from setpoint.blocking.portal import Portal
 from setpoint.blocking.streams import CommandStream, PortStream, Response, Watch
 from setpoint.client import ClientConfig, CommandResult
 from setpoint.client.collection import ObjectList
+from setpoint.client.dynamic import DynamicObject
 from setpoint.client.options import (
     AnyFieldSelector,
     AnySelector,
@@ -100,6 +101,11 @@ class Client(Groups):
     def namespace(self) -> str:
         return self._client.namespace
 
+    def kind(self, name: str) -> type[DynamicObject]:
+        """See `setpoint.client.Client.kind`."""
+        return self._portal.run(self._client.kind(name))
+
+    @overload
     def get(
         self,
         kind: type[K],
@@ -108,14 +114,30 @@ class Client(Groups):
         namespace: str | None = None,
         resource_version: str = "",
         subresource: str = "",
-    ) -> K:
-        """See `setpoint.client.Client.get`."""
-        return self._portal.run(
-            self._client.get(
-                kind, name, namespace=namespace, resource_version=resource_version, subresource=subresource
-            )
-        )
+    ) -> K: ...
 
+    @overload
+    def get(
+        self, kind: str, name: str, *, namespace: str | None = None, resource_version: str = "", subresource: str = ""
+    ) -> DynamicObject: ...
+
+    def get(
+        self,
+        kind: type[K] | str,
+        name: str,
+        *,
+        namespace: str | None = None,
+        resource_version: str = "",
+        subresource: str = "",
+    ) -> K | DynamicObject:
+        """See `setpoint.client.Client.get`."""
+        verb: Any = self._client.get
+        answer: K | DynamicObject = self._portal.run(
+            verb(kind, name, namespace=namespace, resource_version=resource_version, subresource=subresource)
+        )
+        return answer
+
+    @overload
     def list(
         self,
         kind: type[K],
@@ -128,10 +150,40 @@ class Client(Groups):
         resource_version: str = "",
         resource_version_match: str = "",
         timeout: float = 60.0,
-    ) -> ObjectList[K]:
+    ) -> ObjectList[K]: ...
+
+    @overload
+    def list(
+        self,
+        kind: str,
+        *,
+        namespace: str | None = None,
+        selector: AnySelector = None,
+        field_selector: AnyFieldSelector = None,
+        limit: int = 0,
+        continue_: str = "",
+        resource_version: str = "",
+        resource_version_match: str = "",
+        timeout: float = 60.0,
+    ) -> ObjectList[DynamicObject]: ...
+
+    def list(
+        self,
+        kind: type[K] | str,
+        *,
+        namespace: str | None = None,
+        selector: AnySelector = None,
+        field_selector: AnyFieldSelector = None,
+        limit: int = 0,
+        continue_: str = "",
+        resource_version: str = "",
+        resource_version_match: str = "",
+        timeout: float = 60.0,
+    ) -> ObjectList[Any]:
         """See `setpoint.client.Client.list`."""
-        return self._portal.run(
-            self._client.list(
+        verb: Any = self._client.list
+        answer: ObjectList[Any] = self._portal.run(
+            verb(
                 kind,
                 namespace=namespace,
                 selector=selector,
@@ -143,7 +195,9 @@ class Client(Groups):
                 timeout=timeout,
             )
         )
+        return answer
 
+    @overload
     def pages(
         self,
         kind: type[K],
@@ -153,7 +207,30 @@ class Client(Groups):
         field_selector: AnyFieldSelector = None,
         limit: int = PAGE,
         resource_version: str = "",
-    ) -> Iterator[K]:
+    ) -> Iterator[K]: ...
+
+    @overload
+    def pages(
+        self,
+        kind: str,
+        *,
+        namespace: str | None = None,
+        selector: AnySelector = None,
+        field_selector: AnyFieldSelector = None,
+        limit: int = PAGE,
+        resource_version: str = "",
+    ) -> Iterator[DynamicObject]: ...
+
+    def pages(
+        self,
+        kind: type[K] | str,
+        *,
+        namespace: str | None = None,
+        selector: AnySelector = None,
+        field_selector: AnyFieldSelector = None,
+        limit: int = PAGE,
+        resource_version: str = "",
+    ) -> Iterator[Any]:
         """See `setpoint.client.Client.pages`."""
         return self._portal.iterate(
             self._client.pages(
@@ -194,6 +271,10 @@ class Client(Groups):
             ),
             self._portal,
         )
+
+    def wait(self, obj: K, condition: str | Callable[[K], bool], *, timeout: float | None = 60.0) -> K:
+        """See `setpoint.client.Client.wait`."""
+        return self._portal.run(self._client.wait(obj, condition, timeout=timeout))
 
     def create(
         self,
@@ -252,6 +333,7 @@ class Client(Groups):
             )
         )
 
+    @overload
     def patch(
         self,
         kind: type[K],
@@ -265,10 +347,42 @@ class Client(Groups):
         dry_run: bool = False,
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
-    ) -> K:
+    ) -> K: ...
+
+    @overload
+    def patch(
+        self,
+        kind: str,
+        name: str,
+        patch: PatchBody,
+        *,
+        type: PatchType = PatchType.MERGE,
+        namespace: str | None = None,
+        subresource: str = "",
+        force: bool = False,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+    ) -> DynamicObject: ...
+
+    def patch(
+        self,
+        kind: type[K] | str,
+        name: str,
+        patch: PatchBody,
+        *,
+        type: PatchType = PatchType.MERGE,
+        namespace: str | None = None,
+        subresource: str = "",
+        force: bool = False,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+    ) -> K | DynamicObject:
         """See `setpoint.client.Client.patch`."""
-        return self._portal.run(
-            self._client.patch(
+        verb: Any = self._client.patch
+        answer: K | DynamicObject = self._portal.run(
+            verb(
                 kind,
                 name,
                 patch,
@@ -281,6 +395,7 @@ class Client(Groups):
                 field_validation=field_validation,
             )
         )
+        return answer
 
     def apply(
         self,
@@ -332,9 +447,23 @@ class Client(Groups):
         dry_run: bool = False,
     ) -> K | Status: ...
 
+    @overload
     def delete(
         self,
-        obj_or_kind: K | type[K],
+        obj_or_kind: str,
+        name: str,
+        *,
+        namespace: str | None = None,
+        uid: str | None = None,
+        resource_version: str | None = None,
+        propagation: Propagation | None = None,
+        grace_period_seconds: int | None = None,
+        dry_run: bool = False,
+    ) -> DynamicObject | Status: ...
+
+    def delete(
+        self,
+        obj_or_kind: K | type[K] | str,
         name: str | None = None,
         *,
         namespace: str | None = None,
@@ -343,10 +472,10 @@ class Client(Groups):
         propagation: Propagation | None = None,
         grace_period_seconds: int | None = None,
         dry_run: bool = False,
-    ) -> K | Status:
+    ) -> K | DynamicObject | Status:
         """See `setpoint.client.Client.delete`."""
         verb: Any = self._client.delete
-        gone: K | Status = self._portal.run(
+        answer: K | DynamicObject | Status = self._portal.run(
             verb(
                 obj_or_kind,
                 name,
@@ -358,11 +487,11 @@ class Client(Groups):
                 dry_run=dry_run,
             )
         )
-        return gone
+        return answer
 
     def delete_all(
         self,
-        kind: type[Object],
+        kind: type[Object] | str,
         *,
         namespace: str | None = None,
         selector: AnySelector = None,

@@ -38,10 +38,11 @@ from setpoint.client.kubeconfig import load_config, load_kubeconfig
 from setpoint.client.limiter import AdaptiveLimiter
 from setpoint.client.options import FieldValidation, PatchType, Propagation
 from setpoint.client.partial import PartialObjectMetadata, metadata_only
-from setpoint.client.rest_mapper import NoMatchError, RestMapper
+from setpoint.client.rest_mapper import AmbiguousMatchError, NoMatchError, RestMapper
 from setpoint.client.retry import DEFAULT_BACKOFF, DEFAULT_RETRY, Backoff, RetryPolicy, retry_on_conflict
 from setpoint.client.tls import ClientCertificate
 from setpoint.client.transport import Request, Response, Transport, TransportError
+from setpoint.client.waiting import WaitFailed, WaitTimeout
 from setpoint.client.watch import EventType, Watch, WatchEvent
 from setpoint.client.websocket import (
     CommandResult,
@@ -57,6 +58,7 @@ __all__ = [
     "DEFAULT_RETRY",
     "AdaptiveLimiter",
     "AlreadyExists",
+    "AmbiguousMatchError",
     "Anonymous",
     "ApiError",
     "Backoff",
@@ -110,6 +112,8 @@ __all__ = [
     "Unauthorized",
     "UnreadableAnswer",
     "UnsupportedMediaType",
+    "WaitFailed",
+    "WaitTimeout",
     "Watch",
     "WatchEvent",
     "WebSocket",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
+from setpoint.client.dynamic import dynamic
 from setpoint.client.errors import UnreadableAnswer
 from setpoint.client.options import checked_name
 from setpoint.client.requester import JSON, Requester
@@ -30,6 +31,12 @@ WriteObserver = Callable[[Resource, ObjectKey, str, str, str, Sent], None]
 _NOTHING = Sent()
 
 
+class ResourceNames(Protocol):
+    """Finds resources by the names that people use: `setpoint.client.RestMapper`."""
+
+    async def resource(self, name: str) -> Resource: ...
+
+
 class ClientBase:
     """The state of a client; see `setpoint.client.Client`."""
 
@@ -38,6 +45,7 @@ class ClientBase:
     field_manager: str
     random: Random
     _requester: Requester
+    _names: ResourceNames
     _observers: list[WriteObserver]
 
     async def _write(
@@ -77,6 +85,10 @@ class ClientBase:
     ) -> None:
         for observer in tuple(self._observers):
             observer(resource, key, uid, version, verb, sent)
+
+    async def _kind(self, kind: type[Any] | str) -> type[Any]:
+        """The class of a kind that may be given by name."""
+        return dynamic(await self._names.resource(kind)) if isinstance(kind, str) else kind
 
     def _manager(self, field_manager: str | None) -> str:
         return self.field_manager if field_manager is None else field_manager

@@ -18,12 +18,12 @@ from setpoint.client.http import HttpTransport
 from setpoint.client.kubeconfig import load_config, load_kubeconfig
 from setpoint.client.limiter import AdaptiveLimiter
 from setpoint.client.options import Query
-from setpoint.client.reading import Reading
 from setpoint.client.requester import IDLE_TIMEOUT, JSON, Requester
 from setpoint.client.rest_mapper import RestMapper
 from setpoint.client.retry import RetryPolicy
 from setpoint.client.subresources import Subresources
 from setpoint.client.transport import DEFAULT_TIMEOUT, Response, Transport
+from setpoint.client.waiting import Waiting
 from setpoint.client.websocket import PodConnections
 from setpoint.client.writing import Writing
 from setpoint.meta import Resource
@@ -31,7 +31,7 @@ from setpoint.meta import Resource
 __all__ = ["Client", "WriteObserver"]
 
 
-class Client(Reading, Writing, Subresources, PodConnections, Groups):
+class Client(Waiting, Writing, Subresources, PodConnections, Groups):
     """An API server, as one user.
 
         async with Client.from_kubeconfig() as client:
@@ -51,6 +51,9 @@ class Client(Reading, Writing, Subresources, PodConnections, Groups):
 
     - A verb that ends in a `TransportError` with ``sent`` may have been carried out. Only reads are repeated.
     - It belongs to one event loop.
+
+    ``get``, ``list``, ``pages``, ``patch``, ``delete`` and ``delete_all`` take a kind by name, too, in kubectl's forms
+    (``po``, ``deployments.apps``, ``mykinds.v1.grp.example.com``); the objects are of `DynamicObject` then.
 
     ``namespace`` is used where a namespaced object is named without one. ``field_manager`` names this program in
     ``managedFields``.
@@ -77,6 +80,7 @@ class Client(Reading, Writing, Subresources, PodConnections, Groups):
         self._observers: list[WriteObserver] = []
         self.discovery = Discovery(self)
         self.rest_mapper = RestMapper(self.discovery)
+        self._names = self.rest_mapper
 
     @classmethod
     def from_kubeconfig(

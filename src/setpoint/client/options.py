@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any, Literal
 
+import msgspec
+
 from setpoint.meta import FieldSelector, LabelSelector, Selector
 from setpoint.meta.names import path_segment
 
@@ -67,3 +69,30 @@ def write_query(dry_run: bool, field_manager: str, field_validation: FieldValida
     if field_validation is not None:
         query.append(("fieldValidation", field_validation))
     return query
+
+
+def delete_options(
+    uid: str | None,
+    resource_version: str | None,
+    propagation: Propagation | None,
+    grace_period_seconds: int | None,
+    dry_run: bool,
+) -> bytes | None:
+    """The body of a deletion; None where it says nothing."""
+    options: dict[str, Any] = {}
+    preconditions = {}
+    if uid:
+        preconditions["uid"] = uid
+    if resource_version:
+        preconditions["resourceVersion"] = resource_version
+    if preconditions:
+        options["preconditions"] = preconditions
+    if propagation is not None:
+        options["propagationPolicy"] = propagation
+    if grace_period_seconds is not None:
+        options["gracePeriodSeconds"] = grace_period_seconds
+    if dry_run:
+        options["dryRun"] = ["All"]
+    if not options:
+        return None
+    return msgspec.json.encode({"apiVersion": "v1", "kind": "DeleteOptions", **options})

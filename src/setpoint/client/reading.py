@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import TypeVar
+from typing import Any, TypeVar, overload
 
 from setpoint.client.base import ClientBase, accept_of, named, readable, scope_of
 from setpoint.client.collection import ObjectList, decode_list
+from setpoint.client.dynamic import DynamicObject
 from setpoint.client.errors import Expired
 from setpoint.client.options import AnyFieldSelector, AnySelector, list_query
 from setpoint.client.requester import IDLE_TIMEOUT
@@ -22,6 +23,17 @@ PAGE = 500
 class Reading(ClientBase):
     """The verbs that read; a part of `setpoint.client.Client`."""
 
+    async def kind(self, name: str) -> type[DynamicObject]:
+        """The class of a kind that is called ``name`` in one of kubectl's forms: ``po``, ``pod``, ``pods``, ``Pod``,
+        ``deployments.apps``, ``deployments.v1.apps``.
+
+        Raises:
+            NoMatchError: the server has no such resource.
+            AmbiguousMatchError: several custom groups have it.
+        """
+        return await self._kind(name)
+
+    @overload
     async def get(
         self,
         kind: type[K],
@@ -30,13 +42,35 @@ class Reading(ClientBase):
         namespace: str | None = None,
         resource_version: str = "",
         subresource: str = "",
-    ) -> K:
+    ) -> K: ...
+
+    @overload
+    async def get(
+        self,
+        kind: str,
+        name: str,
+        *,
+        namespace: str | None = None,
+        resource_version: str = "",
+        subresource: str = "",
+    ) -> DynamicObject: ...
+
+    async def get(
+        self,
+        kind: type[K] | str,
+        name: str,
+        *,
+        namespace: str | None = None,
+        resource_version: str = "",
+        subresource: str = "",
+    ) -> K | DynamicObject:
         """The object of that name. A ``resource_version`` asks for a state at least that new (``"0"``: any).
 
         Raises:
             NotFound: there is none.
             UnreadableAnswer: it does not fit its class, or is nested too deeply.
         """
+        kind = await self._kind(kind)
         resource = resource_of(kind)
         key = self._key(resource, namespace, name)
         body = await self._requester.request(
@@ -48,8 +82,10 @@ class Reading(ClientBase):
             resource=named(resource, subresource),
             key=key,
         )
-        return readable(kind, body, "get", named(resource, subresource), key)
+        found: K = readable(kind, body, "get", named(resource, subresource), key)
+        return found
 
+    @overload
     async def list(
         self,
         kind: type[K],
@@ -62,7 +98,36 @@ class Reading(ClientBase):
         resource_version: str = "",
         resource_version_match: str = "",
         timeout: float = 60.0,
-    ) -> ObjectList[K]:
+    ) -> ObjectList[K]: ...
+
+    @overload
+    async def list(
+        self,
+        kind: str,
+        *,
+        namespace: str | None = None,
+        selector: AnySelector = None,
+        field_selector: AnyFieldSelector = None,
+        limit: int = 0,
+        continue_: str = "",
+        resource_version: str = "",
+        resource_version_match: str = "",
+        timeout: float = 60.0,
+    ) -> ObjectList[DynamicObject]: ...
+
+    async def list(
+        self,
+        kind: type[K] | str,
+        *,
+        namespace: str | None = None,
+        selector: AnySelector = None,
+        field_selector: AnyFieldSelector = None,
+        limit: int = 0,
+        continue_: str = "",
+        resource_version: str = "",
+        resource_version_match: str = "",
+        timeout: float = 60.0,
+    ) -> ObjectList[Any]:
         """The objects of a kind: of one ``namespace``, or with None of all of them.
 
         ``limit`` 0 is no limit; with one, go on with `ObjectList.metadata`'s token, or use `pages`.
@@ -70,6 +135,7 @@ class Reading(ClientBase):
         Raises:
             Expired: the token in ``continue_`` is too old.
         """
+        kind = await self._kind(kind)
         resource = resource_of(kind)
         query = list_query(
             selector,
@@ -93,7 +159,8 @@ class Reading(ClientBase):
         )
         return decode_list(kind, body)
 
-    async def pages(
+    @overload
+    def pages(
         self,
         kind: type[K],
         *,
@@ -102,13 +169,37 @@ class Reading(ClientBase):
         field_selector: AnyFieldSelector = None,
         limit: int = PAGE,
         resource_version: str = "",
-    ) -> AsyncIterator[K]:
+    ) -> AsyncIterator[K]: ...
+
+    @overload
+    def pages(
+        self,
+        kind: str,
+        *,
+        namespace: str | None = None,
+        selector: AnySelector = None,
+        field_selector: AnyFieldSelector = None,
+        limit: int = PAGE,
+        resource_version: str = "",
+    ) -> AsyncIterator[DynamicObject]: ...
+
+    async def pages(
+        self,
+        kind: type[K] | str,
+        *,
+        namespace: str | None = None,
+        selector: AnySelector = None,
+        field_selector: AnyFieldSelector = None,
+        limit: int = PAGE,
+        resource_version: str = "",
+    ) -> AsyncIterator[Any]:
         """Every object, fetched in pages of ``limit``.
 
         When the server has forgotten the state that the pages are of (410 on a continue token, after some five
         minutes), everything is listed once more and what was already given is left out: every object that exists
         throughout comes exactly once, but not all are of the same moment any more.
         """
+        kind = await self._kind(kind)
         given: set[str] = set()
         token = ""
         while True:

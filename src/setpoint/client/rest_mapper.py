@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from difflib import get_close_matches
 
 from setpoint.client.discovery import Discovered, Discovery
 from setpoint.meta import GroupKind, GroupVersionKind, Resource
 
-__all__ = ["NoMatchError", "RestMapper"]
+__all__ = ["AmbiguousMatchError", "NoMatchError", "RestMapper"]
 
 REFRESH_PERIOD = 1.0
 """Seconds after a discovery within which a name that is not found does not cause another."""
@@ -16,6 +17,10 @@ REFRESH_PERIOD = 1.0
 
 class NoMatchError(LookupError):
     """The server has no such resource. The message names it, and the groups that could not be asked."""
+
+
+class AmbiguousMatchError(LookupError):
+    """Several custom groups have a resource of that name. The message names them all, each in a form that is exact."""
 
 
 class RestMapper:
@@ -26,8 +31,9 @@ class RestMapper:
     - A name that is not known causes a new discovery before it counts as absent, so a CustomResourceDefinition that
       has just been created is found.
     - However many ask at once, there is one discovery at a time.
-    - Where several groups have a name, the first in the server's order wins (the core group comes first); where a
-      group has several versions, its preferred one.
+    - Where several groups have a name, a group of Kubernetes' own wins over custom ones, and of several the first in
+      the server's order (the core group comes first). A name that only custom groups have, and several of them, is
+      ambiguous. Where a group has several versions, its preferred one counts.
     """
 
     def __init__(self, discovery: Discovery) -> None:
@@ -41,8 +47,13 @@ class RestMapper:
 
         Raises:
             NoMatchError: the server has no such resource.
+            AmbiguousMatchError: several custom groups have it.
         """
-        return (await self._find(lambda known: _by_name(known, name), name))[0]
+        found = await self._find(lambda known: _by_name(known, name), name)
+        if len(found) > 1:
+            exact = " or ".join(f"{entry.plural}.{entry.group}" for entry in found)
+            raise AmbiguousMatchError(f"the server has several resources {name!r}: say {exact}")
+        return found[0]
 
     async def for_kind(self, kind: GroupVersionKind | GroupKind) -> Resource:
         """The resource of a kind; without a version in the preferred one.
@@ -83,7 +94,7 @@ class RestMapper:
                 known = self._known
         if found := search(known):
             return found
-        text = f"the server has no resource {name!r}"
+        text = f"the server has no resource {name!r}{_meant(known, name)}"
         if known.failed:
             text += "; these could not be asked: " + "; ".join(
                 f"{version}: {why}" for version, why in known.failed.items()
@@ -102,10 +113,20 @@ def _by_name(known: Discovered, name: str) -> list[Resource]:
         ]
         return exact[:1]
     for fits in (_called, _short):
-        found = [entry for entry in known.resources if fits(entry, plural)]
+        found: dict[str, Resource] = {}
+        for entry in known.resources:
+            if fits(entry, plural):
+                found.setdefault(entry.group, entry)
         if found:
-            return found[:1]
+            own = [entry for group, entry in found.items() if "." not in group or group.endswith(".k8s.io")]
+            return own[:1] or list(found.values())
     return []
+
+
+def _meant(known: Discovered, name: str) -> str:
+    spelt = dict.fromkeys(f"{entry.plural}.{entry.group}" if "." in name else entry.plural for entry in known.resources)
+    near = get_close_matches(name.lower(), spelt, 1, 0.75)
+    return f" (is {near[0]} meant?)" if near else ""
 
 
 def _by_kind(known: Discovered, group: str, version: str, kind: str) -> list[Resource]:

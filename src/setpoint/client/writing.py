@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from typing import Any, TypeVar, overload
 
 import msgspec
 
 from setpoint.client.base import ClientBase, accept_of, readable
+from setpoint.client.configuration import configuration_of
+from setpoint.client.dynamic import DynamicObject
 from setpoint.client.options import (
     AnyFieldSelector,
     AnySelector,
@@ -15,25 +16,16 @@ from setpoint.client.options import (
     PatchBody,
     PatchType,
     Propagation,
+    delete_options,
     list_query,
     write_query,
 )
 from setpoint.client.patches import changes
 from setpoint.meta import Object, ObjectKey, Status, json_of, resource_of, to_wire
 
-__all__ = ["Writing", "configuration_of"]
+__all__ = ["Writing"]
 
 K = TypeVar("K", bound=Object)
-_SERVER_OWNED = (
-    "managedFields",
-    "resourceVersion",
-    "uid",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "generation",
-    "selfLink",
-)
 
 
 class _Kind(msgspec.Struct):
@@ -154,6 +146,7 @@ class Writing(ClientBase):
             observed=not dry_run,
         )
 
+    @overload
     async def patch(
         self,
         kind: type[K],
@@ -167,7 +160,38 @@ class Writing(ClientBase):
         dry_run: bool = False,
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
-    ) -> K:
+    ) -> K: ...
+
+    @overload
+    async def patch(
+        self,
+        kind: str,
+        name: str,
+        patch: PatchBody,
+        *,
+        type: PatchType = PatchType.MERGE,
+        namespace: str | None = None,
+        subresource: str = "",
+        force: bool = False,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+    ) -> DynamicObject: ...
+
+    async def patch(
+        self,
+        kind: type[K] | str,
+        name: str,
+        patch: PatchBody,
+        *,
+        type: PatchType = PatchType.MERGE,
+        namespace: str | None = None,
+        subresource: str = "",
+        force: bool = False,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+    ) -> K | DynamicObject:
         """Changes an object by a patch of that `PatchType`; returns the object as stored.
 
         Raises:
@@ -175,6 +199,7 @@ class Writing(ClientBase):
             Conflict: the patch names a resource version that is not the stored one.
             Invalid: the result is not valid, or a ``test`` of a JSON patch failed.
         """
+        kind = await self._kind(kind)
         resource = resource_of(kind)
         key = self._key(resource, namespace, name)
         query = write_query(dry_run, self._manager(field_manager), field_validation)
@@ -259,9 +284,23 @@ class Writing(ClientBase):
         dry_run: bool = False,
     ) -> K | Status: ...
 
+    @overload
     async def delete(
         self,
-        obj_or_kind: K | type[K],
+        obj_or_kind: str,
+        name: str,
+        *,
+        namespace: str | None = None,
+        uid: str | None = None,
+        resource_version: str | None = None,
+        propagation: Propagation | None = None,
+        grace_period_seconds: int | None = None,
+        dry_run: bool = False,
+    ) -> DynamicObject | Status: ...
+
+    async def delete(
+        self,
+        obj_or_kind: K | type[K] | str,
         name: str | None = None,
         *,
         namespace: str | None = None,
@@ -270,7 +309,7 @@ class Writing(ClientBase):
         propagation: Propagation | None = None,
         grace_period_seconds: int | None = None,
         dry_run: bool = False,
-    ) -> K | Status:
+    ) -> K | DynamicObject | Status:
         """Asks for the deletion of an object, or of a kind's object by name.
 
         Given an object, its uid is the precondition: a newer object of the same name is not hit. Returns the object
@@ -282,16 +321,16 @@ class Writing(ClientBase):
             Conflict: a precondition (``uid``, ``resource_version``) does not hold.
         """
         if isinstance(obj_or_kind, Object):
-            kind: type[K] = type(obj_or_kind)
+            kind: type[Any] = type(obj_or_kind)
             name, namespace = obj_or_kind.name, namespace or obj_or_kind.namespace
             uid = obj_or_kind.uid if uid is None else uid
         else:
-            kind = obj_or_kind
+            kind = await self._kind(obj_or_kind)
             if name is None:
                 raise TypeError(f"delete({kind.__name__}, ...) needs a name; delete_all deletes many")
         resource = resource_of(kind)
         key = self._key(resource, namespace, name)
-        options = _delete_options(uid, resource_version, propagation, grace_period_seconds, dry_run)
+        options = delete_options(uid, resource_version, propagation, grace_period_seconds, dry_run)
         body = await self._requester.request(
             "DELETE",
             resource.path(namespace=key.namespace, name=key.name),
@@ -306,14 +345,14 @@ class Writing(ClientBase):
             if not dry_run:
                 self._observe(resource, key, uid or (status.details.uid if status.details else ""), "", "delete")
             return status
-        gone = readable(kind, body, "delete", resource, key)
+        gone: K = readable(kind, body, "delete", resource, key)
         if not dry_run:
             self._observe(resource, key, gone.uid, gone.metadata.resource_version, "delete")
         return gone
 
     async def delete_all(
         self,
-        kind: type[Object],
+        kind: type[Object] | str,
         *,
         namespace: str | None = None,
         selector: AnySelector = None,
@@ -327,57 +366,15 @@ class Writing(ClientBase):
 
         Objects with finalizers are still there afterwards. Not atomic: an error may come after some are deleted.
         """
-        resource = resource_of(kind)
+        resource = resource_of(await self._kind(kind))
         place = self._namespace_of(resource, namespace)
         await self._requester.request(
             "DELETE",
             resource.path(namespace=place),
             query=tuple(list_query(selector, field_selector)),
-            body=_delete_options(None, None, propagation, grace_period_seconds, dry_run),
+            body=delete_options(None, None, propagation, grace_period_seconds, dry_run),
             timeout=timeout,
             verb="deletecollection",
             resource=resource,
             key=f"{place}/" if place else "",
         )
-
-
-def configuration_of(obj: Object, namespace: str, subresource: str) -> dict[str, Any]:
-    """What `Writing.apply` sends for ``obj``: what it says, without what only the server may say."""
-    document: dict[str, Any] = to_wire(obj)
-    metadata = {name: value for name, value in document.get("metadata", {}).items() if name not in _SERVER_OWNED}
-    if namespace:
-        metadata["namespace"] = namespace
-    document["metadata"] = metadata
-    if not subresource:
-        document.pop("status", None)
-    if "stringData" in document and (document.get("apiVersion"), document.get("kind")) == ("v1", "Secret"):
-        # Write-only: a server that is sent it makes it ``data``, and another change of the object at every apply.
-        texts = {name: b64encode(text.encode()).decode() for name, text in document.pop("stringData").items()}
-        document["data"] = {**document.get("data", {}), **texts}
-    return document
-
-
-def _delete_options(
-    uid: str | None,
-    resource_version: str | None,
-    propagation: Propagation | None,
-    grace_period_seconds: int | None,
-    dry_run: bool,
-) -> bytes | None:
-    options: dict[str, Any] = {}
-    preconditions = {}
-    if uid:
-        preconditions["uid"] = uid
-    if resource_version:
-        preconditions["resourceVersion"] = resource_version
-    if preconditions:
-        options["preconditions"] = preconditions
-    if propagation is not None:
-        options["propagationPolicy"] = propagation
-    if grace_period_seconds is not None:
-        options["gracePeriodSeconds"] = grace_period_seconds
-    if dry_run:
-        options["dryRun"] = ["All"]
-    if not options:
-        return None
-    return msgspec.json.encode({"apiVersion": "v1", "kind": "DeleteOptions", **options})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, Ty
 import msgspec
 
 from setpoint.client import ApiError, NotFound, PatchType, TooManyRequests
-from setpoint.client.writing import configuration_of
+from setpoint.client.configuration import configuration_of
 from setpoint.controller.applied import Applied
 from setpoint.controller.failures import Outdated, describe, is_namesake, maybe_done
 from setpoint.controller.owner import AdoptionError, is_same_owner, owned_copy

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from setpoint.client import Conflict, Invalid, NotFound, PatchType
-from setpoint.client.writing import configuration_of
+from setpoint.client.configuration import configuration_of
 from setpoint.controller.failures import Outdated, is_namesake
 from setpoint.controller.owner import AdoptionError, is_same_owner
 from setpoint.meta import GroupVersionResource, Object, ObjectKey, resource_of

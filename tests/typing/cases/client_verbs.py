@@ -36,6 +36,14 @@ async def verbs(client: Client, pod: Pod, resource: Resource) -> None:
     assert_type(await client.delete(pod), Pod | Status)
     assert_type(await client.delete(Pod, "x"), Pod | Status)
     assert_type(await client.get(dynamic(resource), "x"), DynamicObject)
+    assert_type(await client.get("deployments.apps", "x"), DynamicObject)
+    assert_type(await client.list("po"), ObjectList[DynamicObject])
+    assert_type([found async for found in client.pages("po")], list[DynamicObject])
+    assert_type(await client.patch("po", "x", {}), DynamicObject)
+    assert_type(await client.delete("po", "x"), DynamicObject | Status)
+    assert_type(await client.kind("po"), type[DynamicObject])
+    assert_type(await client.wait(pod, "Ready"), Pod)
+    assert_type(await client.wait(pod, lambda found: found.is_ready), Pod)
     assert_type(await client.get(metadata_only(Pod), "x"), PartialObjectMetadata)
     assert_type(await client.core_v1.pods("ns").get("x"), Pod)
     assert_type(await client.core_v1.nodes().list(), ObjectList[Node])
@@ -44,7 +52,9 @@ async def verbs(client: Client, pod: Pod, resource: Resource) -> None:
 
     wrong: Node = await client.get(Pod, "x")  # E:
     await client.delete(Pod)  # E:
-    await client.get("Pod", "x")  # E:
+    await client.get(7, "x")  # E:
+    await client.delete("pods")  # E:
+    (await client.get("pods", "x")).spec  # E:
     await client.core_v1.podz("ns").list()  # E:
     await client.core_v1.nodes("ns").list()  # E:
     await client.core_v1.pods().create(wrong)  # E:
@@ -67,5 +77,8 @@ def blocked(client: blocking.Client, pod: Pod) -> None:
         assert_type(found, Node)
     with client.exec_stream(pod, ["date"]) as command:
         assert_type(list(command), list[tuple[str, bytes]])
-    client.get("Pod", "x")  # E:
+    client.get(7, "x")  # E:
+    assert_type(client.get("pods", "x"), DynamicObject)
+    assert_type(client.list("pods"), ObjectList[DynamicObject])
+    assert_type(client.wait(pod, "Ready"), Pod)
     client.core_v1.nodes("ns").list()  # E:

@@ -1,0 +1,37 @@
+"""The configuration that server-side apply sends for an object."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import Any, Final
+
+from setpoint.meta import Object, to_wire
+
+__all__ = ["configuration_of"]
+
+_SERVER_OWNED: Final = (
+    "managedFields",
+    "resourceVersion",
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "selfLink",
+)
+
+
+def configuration_of(obj: Object, namespace: str, subresource: str) -> dict[str, Any]:
+    """What `Writing.apply` sends for ``obj``: what it says, without what only the server may say."""
+    document: dict[str, Any] = to_wire(obj)
+    metadata = {name: value for name, value in document.get("metadata", {}).items() if name not in _SERVER_OWNED}
+    if namespace:
+        metadata["namespace"] = namespace
+    document["metadata"] = metadata
+    if not subresource:
+        document.pop("status", None)
+    if "stringData" in document and (document.get("apiVersion"), document.get("kind")) == ("v1", "Secret"):
+        # Write-only: a server that is sent it makes it ``data``, and another change of the object at every apply.
+        texts = {name: b64encode(text.encode()).decode() for name, text in document.pop("stringData").items()}
+        document["data"] = {**document.get("data", {}), **texts}
+    return document

@@ -1,0 +1,188 @@
+"""Waiting for a condition of one object."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from typing import Any, Final, Generic, TypeVar, cast
+
+from setpoint.client.errors import Gone, InternalError, ServerTimeout, ServiceUnavailable, TooManyRequests
+from setpoint.client.reading import Reading
+from setpoint.client.transport import TransportError
+from setpoint.meta import Object, ObjectKey, Resource, plain, raw_of, resource_of, to_wire
+
+__all__ = ["WaitFailed", "WaitTimeout", "Waiting"]
+
+K = TypeVar("K", bound=Object)
+PAUSE: Final = 1.0
+"""Seconds between the end of a watch, or a failure that passes, and the next list."""
+_WORDS: Final = re.compile(r"(?:condition=)?([A-Za-z0-9][-A-Za-z0-9_./]*)(?:=([A-Za-z]+))?")
+_PASSING: Final = (TransportError, Gone, InternalError, ServerTimeout, ServiceUnavailable, TooManyRequests)
+
+
+class WaitFailed(Exception):
+    """The condition can't come true any more: the object was deleted, or another one has its name.
+
+    ``last`` is the object as it was seen last, None if it was not seen.
+    """
+
+    def __init__(self, message: str, last: Object | None) -> None:
+        super().__init__(message)
+        self.last = last
+
+
+class WaitTimeout(WaitFailed, TimeoutError):
+    """The condition was not true in time. The message says what the object said last."""
+
+
+class Waiting(Reading):
+    """Waiting for a condition; a part of `setpoint.client.Client`."""
+
+    async def wait(self, obj: K, condition: str | Callable[[K], bool], *, timeout: float | None = 60.0) -> K:
+        """The object, as soon as the condition holds; returned at once if it holds already.
+
+            pod = await client.wait(pod, "Ready")
+            await client.wait(database, lambda found: found.status.replicas == 3, timeout=600)
+
+        ``condition`` is a function of the object, or kubectl's words: ``Ready`` or ``Ready=False`` for the status of a
+        condition, ``create``, or ``delete`` (the object as it was seen last is returned then). The object is listed and
+        watched, for which both permissions are needed; how many changes there are meanwhile does not matter. An object
+        with a uid is waited for as exactly that one; without a uid (made by hand), as the one of that name, which may
+        not exist yet.
+
+        Raises:
+            WaitTimeout: the condition is not true after ``timeout`` seconds (None: no limit).
+            WaitFailed: the object was deleted.
+            ApiError: the server refuses to list or watch.
+            TypeError: ``obj`` is a class.
+        """
+        if not isinstance(obj, Object):
+            raise TypeError(f"wait() takes an object, such as one that get() returned, not {obj!r}")
+        resource = resource_of(type(obj))
+        wait = _Wait(obj, resource, self._key(resource, obj.namespace, obj.name), condition)
+        scope = asyncio.timeout(timeout)
+        try:
+            async with scope:
+                while True:
+                    try:
+                        if await self._follow(wait):
+                            return wait.last if wait.last is not None else obj
+                    except _PASSING as problem:
+                        wait.problem = problem
+                    await asyncio.sleep(PAUSE)
+        except TimeoutError:
+            if not scope.expired():
+                raise  # the condition's own
+            raise WaitTimeout(f"{wait} within {timeout:g} s: {wait.state()}", wait.last) from None
+
+    async def _follow(self, wait: _Wait[K]) -> bool:
+        """Lists the object, and watches it until the condition holds (True) or the watch ends."""
+        kind: type[K] = type(wait.wanted)
+        name = {"metadata.name": wait.key.name}
+        space = wait.key.namespace or None
+        listed = await self.list(kind, namespace=space, field_selector=name)
+        wait.problem = None
+        if wait.look(next(iter(listed), None)):
+            return True
+        version = listed.metadata.resource_version
+        async with self.watch(kind, namespace=space, field_selector=name, resource_version=version) as events:
+            async for event in events:
+                if (error := event.error) is not None:
+                    raise error
+                if event.type == "BOOKMARK":
+                    continue
+                found = cast("K", event.object)
+                if wait.look(found, is_deleted=event.type == "DELETED"):
+                    return True
+        return False
+
+
+class _Wait(Generic[K]):
+    """One wait: what is waited for, and what was seen."""
+
+    def __init__(self, wanted: K, resource: Resource, key: ObjectKey, condition: str | Callable[[K], bool]) -> None:
+        self.wanted = wanted
+        self.key = key
+        self.last: K | None = None
+        self.problem: Exception | None = None
+        """Why the last attempt to list or watch failed; None if it did not."""
+        self._resource = resource
+        self._is_there = False
+        self._test: Callable[[K], bool] | None = None
+        self._word = self._status = ""
+        if isinstance(condition, str):
+            match = _WORDS.fullmatch(condition)
+            if match is None:
+                raise ValueError(
+                    f"wait() for {condition!r}: say Ready, Ready=False, create or delete, or give a function"
+                )
+            self._word, self._status = match[1], match[2] or "True"
+        else:
+            self._test = condition
+
+    def look(self, found: K | None, *, is_deleted: bool = False) -> bool:
+        """Whether the condition holds for what is there now: ``found``, or nothing.
+
+        Raises:
+            WaitFailed: it can't any more.
+        """
+        uid = self.wanted.uid
+        self._is_there = found is not None and not is_deleted and (not uid or found.uid == uid)
+        if found is not None and (not uid or found.uid == uid):
+            self.last = found
+        if self._word == "delete":
+            return not self._is_there
+        if not self._is_there:
+            if uid:
+                there = "; another object has its name" if found is not None and found.uid != uid else ""
+                raise WaitFailed(f"{self}: it was deleted{there}", self.last)
+            return False
+        assert found is not None
+        if self._test is not None:
+            return self._test(found)
+        if self._word == "create":
+            return True
+        present = self._condition()
+        return present is not None and str(present.get("status", "")).lower() == self._status.lower()
+
+    def state(self) -> str:
+        """What the object said last, and why nothing newer is known."""
+        if not self._is_there:
+            said = "there is no such object"
+        elif self._test is None and self._word not in ("create", "delete"):
+            present = self._condition()
+            said = f"it has no condition {self._word}" if present is None else f"it is {_told(present)}"
+        else:
+            assert self.last is not None
+            conditions = ", ".join(map(_told, _conditions(self.last)))
+            said = f"it is at version {self.last.metadata.resource_version}" + (
+                f" with {conditions}" if conditions else ""
+            )
+        return said + (f"; the server could not be asked: {self.problem}" if self.problem is not None else "")
+
+    def __str__(self) -> str:
+        if self._test is not None:
+            wanted = f"{getattr(self._test, '__name__', self._test)} did not hold"
+        elif self._word in ("create", "delete"):
+            wanted = f"it was not {self._word}d"
+        else:
+            wanted = f"condition {self._word} did not become {self._status}"
+        return f"{self._resource} {self.key}: {wanted}"
+
+    def _condition(self) -> dict[str, Any] | None:
+        found = _conditions(self.last) if self.last is not None else []
+        return next((each for each in found if str(each.get("type", "")).lower() == self._word.lower()), None)
+
+
+def _conditions(obj: Object) -> list[dict[str, Any]]:
+    raw = raw_of(obj)
+    document = plain(raw) if raw is not None else to_wire(obj)
+    status = document.get("status")
+    found = status.get("conditions") if isinstance(status, dict) else None
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def _told(condition: dict[str, Any]) -> str:
+    why = ": ".join(str(condition[name]) for name in ("reason", "message") if condition.get(name))
+    return f"{condition.get('type')}={condition.get('status')}" + (f" ({why})" if why else "")
