@@ -37,6 +37,15 @@ class Difference(NamedTuple):
     found: JSON
 
     @property
+    def is_more(self) -> bool:
+        """Whether there is an object, or a thing outside of the cluster, beside those that are expected."""
+        if not self.path and isinstance(self.expected, int):
+            return bool(self.found > self.expected)
+        if self.subject.startswith("external ") and isinstance(self.expected, list):
+            return isinstance(self.found, list) and all(item in self.found for item in self.expected)
+        return self.expected == ABSENT and (not self.path or self.subject.startswith("external "))
+
+    @property
     def mask(self) -> str:
         """The field in all objects of the kind."""
         return f"{self.subject.partition(' ')[0]} {generic(self.path)}"

@@ -37,15 +37,17 @@ class Reference:
         found = [finding for finding in result.findings if finding.identity not in known]
         if any(finding.oracle in ("hot loop", "hang", "scenario") for finding in found):
             return self._enabled(found)
-        found += self.compare(result, "end state", "in the end")
+        found += self.compare(result, "end state", "in the end", less=plan.travels)
         found += self._counts(plan, result)
         return self._enabled(found)
 
-    def compare(self, result: Result, oracle: str, when: str) -> list[Finding]:
-        """A finding for every object that is not as in the undisturbed run."""
+    def compare(self, result: Result, oracle: str, when: str, *, less: bool = False) -> list[Finding]:
+        """A finding for every object that is not as in the undisturbed run. ``less``: what is there beside that does
+        not count."""
         by_subject: dict[str, list[Difference]] = {}
         for each in differences(self.baseline.end, result.end, self.masks):
-            by_subject.setdefault(each.subject, []).append(each)
+            if not (less and each.is_more):
+                by_subject.setdefault(each.subject, []).append(each)
         outside_first = sorted(by_subject.items(), key=lambda item: not item[0].startswith("external "))
         return [
             Finding(
