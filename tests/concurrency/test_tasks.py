@@ -57,6 +57,22 @@ async def test_end_waits_for_the_clean_up() -> None:
 
 
 @virtual_time
+async def test_tasks_are_cancelled_in_the_order_in_which_they_are_given() -> None:
+    order: list[int] = []
+
+    async def waits(number: int) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            order.append(number)
+
+    tasks = [asyncio.ensure_future(waits(number)) for number in range(40)]
+    await settle()
+    await end(reversed(tasks))
+    assert order == list(reversed(range(40)))
+
+
+@virtual_time
 async def test_end_returns_what_still_runs_when_its_time_is_up() -> None:
     stubborn = asyncio.ensure_future(swallows(2))
     good = asyncio.ensure_future(cleans_up(3.0))

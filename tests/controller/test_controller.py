@@ -22,8 +22,20 @@ from setpoint.controller import Cause, SyncContext, UndeclaredRead
 from setpoint.controller import predicates as p
 from setpoint.controller.explain import explain, summary
 from setpoint.controller.failures import INSTALL
-from setpoint.meta import ObjectKey, is_condition_true
-from setpoint.models.core_v1 import ConfigMap, Namespace, Node, Pod, Secret
+from setpoint.meta import ObjectKey, is_condition_true, resource_of
+from setpoint.models.core_v1 import (
+    ConfigMap,
+    Container,
+    Endpoints,
+    Namespace,
+    Node,
+    Pod,
+    PodSpec,
+    Secret,
+    Service,
+    ServiceAccount,
+    ServicePort,
+)
 from setpoint.testing import advance, cluster, virtual_time
 
 from .world import Widget, Wires, config, lost_answer, widget
@@ -735,6 +747,41 @@ async def test_a_cache_that_stays_behind_is_not_waited_for_for_ever_but_read_pas
         assert len(await world.list(ConfigMap)) == 3
         assert (await world.get(Widget, "a")).status.ready == 3
         assert 10 <= asyncio.get_running_loop().time() < 13
+
+
+@virtual_time
+async def test_what_is_read_past_caches_is_read_in_the_same_order_in_every_process() -> None:
+    wires = Wires()
+    kinds: list[type[Any]] = [ConfigMap, Secret, Service, ServiceAccount, Pod, Endpoints]
+    plurals = [resource_of(kind).plural for kind in kinds]
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> sp.Outcome | None:
+        if obj.spec.size == 1:
+            for kind in (ConfigMap, Secret, Service, ServiceAccount, Endpoints):
+                child: Any = kind()
+                child.metadata.generate_name = f"{obj.name}-"
+                if isinstance(child, Service):
+                    child.spec.ports = [ServicePort(port=80)]
+                await ctx.create(child)
+            pod = Pod.named(obj.name, spec=PodSpec(containers=[Container(name="c", image="i")]))
+            await ctx.create(pod)
+        return None
+
+    controller = sp.Controller(Widget, reconcile)
+    for kind in kinds:
+        controller.owns(kind)
+    async with bare(controller, transport=wires) as world:
+        for plural in plurals:
+            wires.wire.delays[plural] = 1e6
+        await world.create(widget(size=1))
+        await advance(1)
+        made = await world.get(Widget, "a")
+        made.spec.size = 2
+        await world.update(made)
+        await world.eventually(lambda: world.running("widget").metrics.stale_reads > 0, within=30)
+        wanted = [f"/api/v1/namespaces/default/{plural}" for plural in sorted(plurals)]
+        lists = [request.path for request in wires.wire.requests if request.method == "GET" and request.path in wanted]
+        assert lists == wanted
 
 
 @virtual_time

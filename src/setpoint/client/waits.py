@@ -17,7 +17,7 @@ class Waits:
 
     def __init__(self) -> None:
         self.closed = False
-        self._open: set[Deadline] = set()
+        self._open: dict[Deadline, None] = {}  # in their order, as sets are not
 
     def until(self, deadline: float | None, what: str) -> Wait:
         """``async with waits.until(...)``: what is awaited inside ends at the loop's time ``deadline``.
@@ -46,7 +46,7 @@ class Wait:
     async def __aenter__(self) -> Wait:
         if self._waits.closed:
             raise TransportError("the transport was closed", sent=False)
-        self._waits._open.add(self._deadline)
+        self._waits._open[self._deadline] = None
         await self._deadline.__aenter__()
         return self
 
@@ -57,7 +57,7 @@ class Wait:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._waits._open.discard(self._deadline)
+        self._waits._open.pop(self._deadline, None)
         try:
             await self._deadline.__aexit__(kind, error, trace)
         except TimeoutError:

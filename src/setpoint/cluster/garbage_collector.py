@@ -214,7 +214,7 @@ class GarbageCollector:
         ):
             self._enqueue(node)
         if before is not None and before.blocks != node.blocks:
-            for uid in before.blocks - node.blocks:
+            for uid in sorted(before.blocks - node.blocks):
                 waiting = self.graph.get(uid)
                 if waiting is not None and waiting.deleting_dependents:
                     self._enqueue(waiting)

@@ -13,7 +13,8 @@ T = TypeVar("T")
 
 
 async def end(tasks: Iterable[asyncio.Task[Any]], *, within: float | None = None) -> set[asyncio.Task[Any]]:
-    """Cancels the tasks, and returns when all have ended or ``within`` seconds have passed; returns those left.
+    """Cancels the tasks, in their order, and returns when all have ended or ``within`` seconds have passed; returns
+    those left.
 
     A task may take its time to clean up. One that runs on after half of ``within`` is cancelled once more: it may have
     swallowed the first cancellation. With None there is no limit.
@@ -23,9 +24,9 @@ async def end(tasks: Iterable[asyncio.Task[Any]], *, within: float | None = None
     theirs to tell.
     """
     loop = asyncio.get_running_loop()
-    left = {task for task in tasks if not task.done()}
-    for task in left:
-        task.cancel()
+    ordered = [task for task in tasks if not task.done()]
+    left = set(ordered)
+    _cancel(ordered)
     moments = [] if within is None else [loop.time() + within / 2, loop.time() + within]
     cancelled: asyncio.CancelledError | None = None
     while left:
@@ -34,20 +35,24 @@ async def end(tasks: Iterable[asyncio.Task[Any]], *, within: float | None = None
         except asyncio.CancelledError as problem:
             cancelled = problem
             left = {task for task in left if not task.done()}
-            for task in left:
-                task.cancel()
+            _cancel(ordered)
         if left and moments and loop.time() >= moments[0]:
             del moments[0]
             if not moments:
                 break
-            for task in left:
-                task.cancel()
+            _cancel(ordered)
     if cancelled is not None:
         try:
             raise cancelled
         finally:
             cancelled = None  # the exception's frame is this one
     return left
+
+
+def _cancel(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Cancels those that have not ended. The order of a set is another one in each run of a program."""
+    for task in tasks:
+        task.cancel()
 
 
 class TaskScope:

@@ -61,7 +61,7 @@ class Barriers:
         self._deadline = deadline
         self._barriers: dict[ObjectKey, dict[tuple[GroupVersionResource, ObjectKey], Barrier]] = {}
         self._doubtful: dict[ObjectKey, set[GroupVersionResource]] = {}
-        self._waits: set[Deadline] = set()
+        self._waits: dict[Deadline, None] = {}  # in their order, as sets are not
         self._abandoned = False
 
     def wrote(
@@ -124,7 +124,7 @@ class Barriers:
         wait = Deadline(deadline)
         try:
             async with wait:
-                self._waits.add(wait)
+                self._waits[wait] = None
                 return await self._caches[gvr].observed(
                     barrier.key,
                     barrier.resource_version,
@@ -137,4 +137,4 @@ class Barriers:
                 raise Abandoned from None
             return False
         finally:
-            self._waits.discard(wait)
+            self._waits.pop(wait, None)

@@ -217,7 +217,7 @@ class Reconciler(Generic[K]):
         kinds = {resource_of(watch.kind).gvr: watch.kind for watch in self._controller.watched}
         live: dict[GroupVersionResource, list[Any]] = {}
         places: dict[GroupVersionResource, str] = {}
-        for gvr in behind:
+        for gvr in sorted(behind):  # a set has another order in every process
             kind, scope = kinds[gvr], run.informers[gvr].shared.scope
             space = scope.namespace or (context.object.namespace if resource_of(kind).namespaced else "")
             answer = await run.client.list(

@@ -90,7 +90,7 @@ class Group:
         Returns whether everything ended by itself.
         """
         self._stopping = True
-        tasks = self._tasks.keys() - self._let_go
+        tasks = [task for task in self._tasks if task not in self._let_go]
         for task in tasks:
             runnable = self._tasks[task]
             if isinstance(runnable, Stoppable):
@@ -103,7 +103,7 @@ class Group:
             if tasks:
                 timeout = None if deadline is None else max(deadline - loop.time(), 0.0)
                 _, late = await asyncio.wait(tasks, timeout=timeout)
-                self.late = [name for task in late for name in _names(self._tasks[task])]
+                self.late = [name for task in tasks if task in late for name in _names(self._tasks[task])]
         finally:
             await self.cancel(within=within)
         return not late
@@ -116,7 +116,7 @@ class Group:
         """
         self._stopping = True
         try:
-            await end(self._tasks.keys() - self._let_go, within=within)
+            await end([task for task in self._tasks if task not in self._let_go], within=within)
         finally:
             for task in self._tasks:
                 if task not in self._let_go:

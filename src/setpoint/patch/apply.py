@@ -303,7 +303,7 @@ class _Context:
         without = _removed(schema, value, was_mine)
         keep = ensure_named(schema, field_set(schema, without)) | ensure_named(schema, owned)
         without = _removed(schema, value, everything - keep)
-        for version in {owner.api_version for owner in managed.owners.values()} - {last.api_version}:
+        for version in sorted({owner.api_version for owner in managed.owners.values()} - {last.api_version}):
             without = self._add_back(value, without, last.api_version, version, managed)
         gone = (everything - ensure_named(schema, field_set(schema, without))) & was_mine
         result: dict[str, Any] = remove(schema, value, gone, leave_empty=True)
