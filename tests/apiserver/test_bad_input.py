@@ -267,11 +267,11 @@ async def test_a_crd_that_contradicts_itself_is_refused(api: Api, changes: dict[
         ({"finalizers": ["orphan", "foregroundDeletion"]}, "metadata.finalizers"),
         (
             {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "", "uid": "x"}]},
-            "metadata.ownerReferences.name",
+            "metadata.ownerReferences[0].name",
         ),
         (
             {"ownerReferences": [{"apiVersion": "v1", "kind": "Event", "name": "x", "uid": "x"}]},
-            "metadata.ownerReferences",
+            "metadata.ownerReferences[0]",
         ),
         (
             {

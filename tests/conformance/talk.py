@@ -30,7 +30,7 @@ _REVISIONS: Final = (
 _GO_ONLY: Final = (
     (re.compile(r' in scheme "[^"]*"'), ""),
     (re.compile(r"\n@@ .*", re.DOTALL), ""),
-    (re.compile(r"\b10\.96\.\d+\.\d+\b"), "<ip>"),
+    (re.compile(r"\b10\.(?:96\.\d+|0\.0)\.\d+\b"), "<ip>"),
     (re.compile(r'Invalid value: "(map\[|\{\\"apiVersion\\").*": ', re.DOTALL), "Invalid value: "),
 )
 _AGE: Final = re.compile(r"\d+s")

@@ -144,9 +144,12 @@ class DaemonSets:
         status.desired_number_scheduled = len(places.wanted)
         status.current_number_scheduled = sum(map(bool, there.values()))
         status.number_ready = sum(any(pod.is_ready for pod in pods) for pods in there.values())
-        status.number_available = sum(any(places.serves(pod) for pod in pods) for pods in there.values())
-        status.updated_number_scheduled = sum(any(map(places.is_new, pods)) for pods in there.values() if first)
-        status.number_unavailable = len(places.wanted) - status.number_available
+        # An API server forgets zeros of these three, so saying them would be another write each time.
+        available = sum(any(places.serves(pod) for pod in pods) for pods in there.values())
+        status.number_available = available or None
+        updated = sum(any(map(places.is_new, pods)) for pods in there.values() if first)
+        status.updated_number_scheduled = updated or None
+        status.number_unavailable = (len(places.wanted) - available) or None
         status.number_misscheduled = sum(name not in places.wanted for name, pods in places.pods.items() if pods)
 
 

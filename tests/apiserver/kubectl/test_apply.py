@@ -46,6 +46,7 @@ async def test_apply_prunes_objects_that_left_the_set(kubectl: Kubectl) -> None:
     labelled = [config_map(name) for name in ("a", "b")]
     for item in labelled:
         item["metadata"]["labels"] = {"set": "one"}
+        item["data"] = {"key": "value"}  # an empty map is forgotten, so that apply would set it again each time
     await kubectl("apply", "-f", "-", stdin=labelled)
     pruned = await kubectl(
         "apply", "-f", "-", "--prune", "-l", "set=one", "--prune-allowlist=core/v1/ConfigMap", stdin=labelled[:1]

@@ -7,7 +7,8 @@ import json
 import re
 import secrets
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from random import Random
 from typing import Any, Final
 
@@ -38,6 +39,8 @@ CLASSES: Final = (
 _VOLATILE: Final = frozenset(
     {"uid", "resourceVersion", "creationTimestamp", "time", "clusterIP", "clusterIPs", "nodePort"}
 )
+_WHO_ASKS: Final = frozenset({".spec.username", ".spec.uid", ".spec.groups", ".spec.extra"})
+"""Of a signing request."""
 _UID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _ADDRESS: Final = re.compile(r"\b10\.(96|0)\.\d+\.\d+\b")
 _REFERENCE: Final = re.compile(r"kube-api-access-\w{5}")
@@ -84,13 +87,37 @@ def resource_of(sample: JsonObject) -> Any:
 class Differential:
     """``count`` requests made from ``seed``; ``kinds`` restricts them."""
 
-    def __init__(self, seed: int, count: int, kinds: tuple[str, ...] = ()) -> None:
+    def __init__(self, seed: int, count: int, kinds: tuple[str, ...] = (), *, namespace: str = "") -> None:
         self._random = Random(seed)
         self._count = count
         self._samples = [item for item in samples() if not kinds or item["kind"] in kinds]
-        self._namespace = f"d{secrets.token_hex(4)}"
+        self._namespace = namespace or f"d{secrets.token_hex(4)}"
         self.differences: dict[str, list[tuple[Case, str, Said, Said]]] = defaultdict(list)
         self.asked: Counter[str] = Counter()
+
+    def requests(self) -> Iterator[JsonObject]:
+        """What a recording asks: the namespaces and kept objects, then ``count`` changes, each kind in its turn."""
+        for name in (self._namespace, f"{self._namespace}-limits"):
+            body = {"metadata": {"name": name}}
+            yield {"verb": "POST", "kind": "Namespace", "path": "/api/v1/namespaces", "body": body, "kept": True}
+        path = f"/api/v1/namespaces/{self._namespace}/serviceaccounts"
+        account = {"metadata": {"name": "default"}}
+        yield {"verb": "POST", "kind": "ServiceAccount", "path": path, "body": account, "kept": True}
+        kept: dict[int, JsonObject] = {}
+        for number, sample in enumerate(self._samples):
+            kept[number] = self._named(sample, f"kept-{number}")
+            start = {"verb": "POST", "kind": sample["kind"], "path": self._path(sample)}
+            yield {**start, "body": kept[number], "kept": True}
+        for count in range(self._count):
+            number = count % len(self._samples)
+            sample = self._samples[number]
+            start = {"kind": sample["kind"], "path": self._path(sample)}
+            changes = mutations(self._random, sample, resource_of(sample).gvk, 1)
+            if count // len(self._samples) % 2:
+                yield {**start, "verb": "PUT", "name": kept[number]["metadata"]["name"], "changes": changes}
+            else:
+                body = applied(self._named(sample, f"try-{count}"), changes)
+                yield {**start, "verb": "POST", "body": body}
 
     async def run(self, kubeconfig: str) -> None:
         real = HttpTransport(load_kubeconfig(kubeconfig))
@@ -210,7 +237,7 @@ def _walk(path: str, one: Any, other: Any) -> list[tuple[str, str]]:
     if isinstance(one, dict) and isinstance(other, dict):
         found: list[tuple[str, str]] = []
         for key in sorted(one.keys() | other.keys()):
-            if key in _VOLATILE and key in one and key in other:
+            if (key in _VOLATILE and key in one and key in other) or f"{path}.{key}" in _WHO_ASKS:
                 continue
             found += _walk(f"{path}.{key}", one.get(key, "<absent>"), other.get(key, "<absent>"))
         return found
@@ -254,7 +281,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--kubeconfig", required=True, help="of a real kube-apiserver without controllers")
     parser.add_argument("--kind", action="append", default=[], help="only these")
     parser.add_argument("--shown", type=int, default=40, help="how many groups of each class are shown")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="write down what it answers instead")
     given = parser.parse_args(arguments)
+    if given.record:
+        from .recording import record
+
+        asyncio.run(record(given.kubeconfig, given.seed, given.count, given.record))
+        return 0
     run = Differential(given.seed, given.count, tuple(given.kind))
     asyncio.run(run.run(given.kubeconfig))
     print(report(run, given.shown))  # noqa: T201

@@ -84,7 +84,7 @@ def _asked(call: Call, obj: JsonObject) -> JsonObject:
     problems = []
     if (resource is None) == (other is None):
         text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-        field = "spec.resourceAttributes" if resource is None else "spec.nonResourceAttributes"
+        field = "spec" if resource is None else "spec.nonResourceAttributes"
         problems.append(invalid_field(field, None, text))
     if call.served.resource.kind != "SelfSubjectAccessReview" and not spec.get("user") and not spec.get("groups"):
         problems.append(invalid_field("spec.user", "", "at least one of user or group must be specified"))

@@ -101,15 +101,17 @@ def _owner_errors(owners: list[dict[str, Any]]) -> list[FieldError]:
     errors: list[FieldError] = []
     controllers: list[str] = []
     path = "metadata.ownerReferences"
-    for owner in owners:
-        version = owner.get("apiVersion") or ""
-        if version.count("/") > 1 or not GroupVersion.parse(version).version:
-            errors.append(invalid(f"{path}.apiVersion", version, "version must not be empty"))
+    for index, owner in enumerate(owners):
+        version, where = owner.get("apiVersion") or "", f"{path}[{index}]"
+        if version and (version.count("/") > 1 or not GroupVersion.parse(version).version):
+            errors.append(invalid(f"{where}.apiVersion", version, "must be <group>/<version> or <version>"))
         errors += [
-            invalid(f"{path}.{key}", "", "must not be empty") for key in ("kind", "name", "uid") if not owner.get(key)
+            required(f"{where}.{key}", "must not be empty")
+            for key in ("apiVersion", "kind", "name", "uid")
+            if not owner.get(key)
         ]
         if (version, owner.get("kind")) == ("v1", "Event"):
-            errors.append(invalid(path, owner, "/v1, Kind=Event is disallowed from being an owner"))
+            errors.append(invalid(where, owner, "/v1, Kind=Event is disallowed from being an owner"))
         if owner.get("controller"):
             controllers.append(f"{owner.get('kind', '')}/{owner.get('name', '')}")
     if len(controllers) > 1:

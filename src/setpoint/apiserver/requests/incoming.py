@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from setpoint.apiserver.errors import ApiStatusError, bad_request, invalid
+from setpoint.apiserver.objects.go_form import complete, shorten
 from setpoint.apiserver.objects.metadata import clean
 from setpoint.apiserver.requests.body import check_size, decode_text, media_type, parse_body
 from setpoint.apiserver.requests.call import Call
@@ -163,8 +164,13 @@ def coerce(
         apply_defaults(served.schema, obj)
     else:
         drop_nulls(served.schema, obj)
+        try:
+            shorten(served, obj)
+        except ValueError as wrong:
+            raise _malformed(what, str(wrong), patch) from None
     clean(metadata)
     served.strategy.default(obj)
+    complete(served, obj)
 
 
 def _malformed(what: str, problem: str, patch: bool) -> ApiStatusError:

@@ -14,11 +14,11 @@ import struct
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from setpoint.apiserver.objects.go_types import message_table
 from setpoint.meta import GroupVersion, GroupVersionKind, MicroTime, format_micro_time, format_time
 from setpoint.models import UnknownKindError, definition_name
 
@@ -69,11 +69,10 @@ class _Field(NamedTuple):
 
 @cache
 def _messages() -> dict[str, dict[int, _Field]]:
-    import zstandard
-
-    packed = files("setpoint.apiserver.requests").joinpath("protobuf.json.zst").read_bytes()
-    table = msgspec.json.decode(zstandard.ZstdDecompressor().decompress(packed))
-    return {name: {int(number): _field(*field) for number, field in fields.items()} for name, fields in table.items()}
+    return {
+        name: {int(number): _field(*field) for number, field in fields.items()}
+        for name, fields in message_table().items()
+    }
 
 
 def _field(name: str, type_: str) -> _Field:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from setpoint.apiserver.strategies.label_selectors import label_selector_errors
 from setpoint.apiserver.strategies.pod_template import default_template, template_errors
+from setpoint.apiserver.strategies.rules.row import at_least, named, one_of, row, row_errors
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta import LabelSelector, Selector, SelectorError, from_wire
+from setpoint.meta.names import dns1123_subdomain
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, not_supported, required
 
@@ -17,11 +19,9 @@ __all__ = ["DaemonSets", "Deployments", "ReplicaSets", "ReplicationControllers",
 
 class _Workload(Strategy):
     generation = True
-    zero: JsonObject = {
-        "spec": {"selector": None, "template": {"metadata": {}, "spec": {"containers": None}}},
-        "status": {},
-    }
     has_replicas = True
+    claim_templates = False
+    """Whether volumes may come from claims that are not in the template, so that mounts are not looked up."""
 
     def default(self, obj: JsonObject) -> None:
         spec = obj.get("spec")
@@ -48,9 +48,9 @@ class _Workload(Strategy):
             return []
         errors = _nonnegative(spec, "spec", ("replicas",))
         errors += _selector_errors(spec)
-        errors += template_errors(spec.get("template"), "spec.template")
+        errors += template_errors(spec.get("template"), "spec.template", mounts=not self.claim_templates)
         errors += _nonnegative(spec, "spec", ("minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"))
-        if old is not None and spec.get("selector") != old["spec"].get("selector"):
+        if old is not None and not self.claim_templates and spec.get("selector") != old["spec"].get("selector"):
             errors.append(invalid("spec.selector", spec.get("selector"), "field is immutable"))
         return errors
 
@@ -86,8 +86,6 @@ def _selector_errors(spec: JsonObject) -> list[FieldError]:
 
 
 class Deployments(_Workload):
-    zero: JsonObject = {**_Workload.zero, "spec": {**_Workload.zero["spec"], "strategy": {}}}
-
     def default_spec(self, spec: JsonObject) -> None:
         strategy = spec.setdefault("strategy", {})
         strategy.setdefault("type", "RollingUpdate")
@@ -135,8 +133,6 @@ def _is_zero(value: Any) -> bool:
 
 
 class ReplicaSets(_Workload):
-    zero: JsonObject = {**_Workload.zero, "status": {"replicas": 0}}
-
     def prepare_create(self, call: Any, obj: JsonObject) -> None:
         obj["status"] = {"replicas": 0}
 
@@ -144,7 +140,6 @@ class ReplicaSets(_Workload):
 class ReplicationControllers(_Workload):
     """The elder of replica sets: its selector is a plain map, by default its template's labels."""
 
-    zero: JsonObject = {"spec": {}, "status": {"replicas": 0}}
     propagation = "Orphan"
 
     def default(self, obj: JsonObject) -> None:
@@ -181,11 +176,49 @@ class ReplicationControllers(_Workload):
         return errors + template_errors(template, "spec.template")
 
 
-class StatefulSets(_Workload):
-    zero: JsonObject = {
-        "spec": {**_Workload.zero["spec"], "updateStrategy": {}},
-        "status": {"replicas": 0, "availableReplicas": 0},
+_MUTABLE: Final = frozenset(
+    {
+        "replicas",
+        "ordinals",
+        "template",
+        "updateStrategy",
+        "persistentVolumeClaimRetentionPolicy",
+        "minReadySeconds",
+        "revisionHistoryLimit",
     }
+)
+_STATEFUL_SET_FROZEN: Final = (
+    "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
+    "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+)
+_STATEFUL_SET: Final = (
+    row("podManagementPolicy", one_of("OrderedReady", "Parallel")),
+    row("updateStrategy.type", one_of("RollingUpdate", "OnDelete")),
+    row("updateStrategy.rollingUpdate.partition", at_least(0)),
+    row("persistentVolumeClaimRetentionPolicy.whenDeleted", one_of("Delete", "Retain")),
+    row("persistentVolumeClaimRetentionPolicy.whenScaled", one_of("Delete", "Retain")),
+    row("ordinals.start", at_least(0)),
+    row("serviceName", named(dns1123_subdomain)),
+)
+
+
+class StatefulSets(_Workload):
+    claim_templates = True
+
+    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
+        spec = obj["spec"]
+        errors = super().validate(obj, old)
+        errors += row_errors(_STATEFUL_SET, spec, None, "spec")
+        if old is not None:
+            before = old["spec"]
+            changed = [
+                name
+                for name in spec.keys() | before.keys()
+                if name not in _MUTABLE and (spec.get(name) or None) != (before.get(name) or None)
+            ]
+            if changed:
+                errors.append(forbidden("spec", _STATEFUL_SET_FROZEN))
+        return errors
 
     def default_spec(self, spec: JsonObject) -> None:
         spec.setdefault("podManagementPolicy", "OrderedReady")
@@ -194,6 +227,7 @@ class StatefulSets(_Workload):
         if strategy["type"] == "RollingUpdate":
             rolling = strategy.get("rollingUpdate") or {}
             rolling.setdefault("partition", 0)
+            rolling.setdefault("maxUnavailable", 1)  # since 1.37
             strategy["rollingUpdate"] = rolling
         if spec.get("revisionHistoryLimit") is None:
             spec["revisionHistoryLimit"] = 10
@@ -209,8 +243,10 @@ class StatefulSets(_Workload):
         obj["status"] = {"replicas": 0, "availableReplicas": 0}
 
 
+_TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
+
+
 class DaemonSets(_Workload):
-    zero: JsonObject = {**_Workload.zero, "spec": {**_Workload.zero["spec"], "updateStrategy": {}}}
     has_replicas = False
 
     def default_spec(self, spec: JsonObject) -> None:
@@ -228,3 +264,16 @@ class DaemonSets(_Workload):
         obj["status"] = dict.fromkeys(
             ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady"), 0
         )
+        self._count(obj, 1)
+
+    def prepare_update(self, call: Any, new: JsonObject, old: JsonObject) -> None:
+        known = (old["metadata"].get("annotations") or {}).get(_TEMPLATE_GENERATION, "0")
+        before = int(known) if known.isdecimal() else 0
+        changed = new["spec"].get("template") != old["spec"].get("template")
+        again = changed or new["spec"].get("updateStrategy") != old["spec"].get("updateStrategy")
+        self._count(new, before + 1 if again else before)
+
+    @staticmethod
+    def _count(obj: JsonObject, generation: int) -> None:
+        annotations = dict(obj["metadata"].get("annotations") or {})
+        obj["metadata"]["annotations"] = {**annotations, _TEMPLATE_GENERATION: str(generation)}

@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from setpoint.apiserver.strategies.rules.row import Place, at_least, between, named, needed, one_of, row, row_errors
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
+from setpoint.meta.names import path_segment
+from setpoint.schema import FieldError
+from setpoint.schema.errors import invalid, required
 
 if TYPE_CHECKING:
     from setpoint.meta import Resource
@@ -28,7 +32,19 @@ _REST: Final = (
 class Autoscalers(Strategy):
     """The rules of ``v2``; a ``v1`` object makes the way there and back without loss."""
 
-    zero: JsonObject = {"spec": {}, "status": {}}
+    generation = True  # since 1.37
+
+    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
+        spec = obj.get("spec") or {}
+        errors = row_errors(_SPEC, spec, None, "spec")
+        least, most = spec.get("minReplicas"), spec.get("maxReplicas") or 0
+        if most < 1:
+            errors.append(required("spec.maxReplicas"))
+        if least is not None and least < 1:
+            errors.append(invalid("spec.minReplicas", least, "must be greater than or equal to 1"))
+        if least is not None and most < least:
+            errors.append(invalid("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`"))
+        return errors
 
     def default(self, obj: JsonObject) -> None:
         spec = obj.get("spec")
@@ -37,6 +53,8 @@ class Autoscalers(Strategy):
         spec.setdefault("minReplicas", 1)
         if obj.get("apiVersion") == _V2 and not spec.get("metrics"):
             spec["metrics"] = [_cpu_metric(80)]
+        if isinstance(spec.get("behavior"), dict):
+            _default_behavior(spec["behavior"])
 
     def convert(self, obj: JsonObject, target: Resource) -> JsonObject:
         version = target.api_version
@@ -45,6 +63,55 @@ class Autoscalers(Strategy):
         made = _to_v2(obj) if version == _V2 else _to_v1(obj)
         made["apiVersion"] = version
         return made
+
+
+def _api_group(place: Place) -> list[FieldError]:
+    version, kind = place.value or "", place.holder.get("kind")
+    if "/" in version or (version == "v1" and kind == "ReplicationController"):
+        return []
+    return [invalid(place.path, version, "apiVersion must specify API group")]
+
+
+_SPEC: Final = (
+    row("scaleTargetRef.kind", needed(), named(path_segment)),
+    row("scaleTargetRef.name", needed(), named(path_segment)),
+    row("scaleTargetRef.apiVersion", _api_group),
+    row("targetCPUUtilizationPercentage", at_least(1, "must be greater than 0")),
+    *(
+        check
+        for direction in ("scaleUp", "scaleDown")
+        for check in (
+            row(
+                f"behavior.{direction}.stabilizationWindowSeconds",
+                at_least(0, "must be greater than or equal to zero"),
+                between(-(2**31), 3600, "must be less than or equal to 3600"),
+            ),
+            row(f"behavior.{direction}.selectPolicy", one_of("Disabled", "Max", "Min")),
+            row(f"behavior.{direction}.policies[].type", one_of("Percent", "Pods", empty=True)),
+            row(f"behavior.{direction}.policies[].value", at_least(1, "must be greater than zero", missing=True)),
+            row(
+                f"behavior.{direction}.policies[].periodSeconds",
+                at_least(1, "must be greater than zero", missing=True),
+                between(-(2**31), 1800, "must be less than or equal to 1800"),
+            ),
+        )
+    ),
+)
+
+
+def _default_behavior(behavior: JsonObject) -> None:
+    for direction, policies in (("scaleUp", _UP), ("scaleDown", _DOWN)):
+        rules = behavior.get(direction)
+        if isinstance(rules, dict):
+            rules.setdefault("selectPolicy", "Max")
+            if not rules.get("policies"):
+                rules["policies"] = [dict(policy) for policy in policies]
+            if direction == "scaleUp":
+                rules.setdefault("stabilizationWindowSeconds", 0)
+
+
+_DOWN: Final = ({"type": "Percent", "value": 100, "periodSeconds": 15},)
+_UP: Final = ({"type": "Pods", "value": 4, "periodSeconds": 15}, *_DOWN)
 
 
 def _cpu_metric(percentage: int, *, current: bool = False) -> JsonObject:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from setpoint.apiserver.strategies.cron import schedule_problem
 from setpoint.apiserver.strategies.pod_template import default_template, template_errors
+from setpoint.apiserver.strategies.rules.row import at_least, row, row_errors
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid, not_supported, required
@@ -74,7 +76,6 @@ class Jobs(_WithTemplate):
 
     propagation = "Orphan"
     propagation_warning = _WARNING
-    zero: JsonObject = {"spec": {"template": {"metadata": {}, "spec": {"containers": None}}}, "status": {}}
 
     def default(self, obj: JsonObject) -> None:
         spec = obj.get("spec")
@@ -116,12 +117,14 @@ class Jobs(_WithTemplate):
         return errors
 
 
-class CronJobs(_WithTemplate):
-    zero: JsonObject = {
-        "spec": {"jobTemplate": {"metadata": {}, "spec": {"template": {"metadata": {}, "spec": {"containers": None}}}}},
-        "status": {},
-    }
+_CRON_JOB: Final = (
+    row("startingDeadlineSeconds", at_least(0)),
+    row("successfulJobsHistoryLimit", at_least(0)),
+    row("failedJobsHistoryLimit", at_least(0)),
+)
 
+
+class CronJobs(_WithTemplate):
     def default(self, obj: JsonObject) -> None:
         spec = obj.get("spec")
         if not isinstance(spec, dict):
@@ -151,8 +154,13 @@ class CronJobs(_WithTemplate):
         schedule = spec.get("schedule")
         if not schedule:
             errors.append(required("spec.schedule"))
-        elif problem := _schedule_problem(schedule):
+        elif problem := schedule_problem(schedule):
             errors.append(invalid("spec.schedule", schedule, problem))
+        zone = "TZ" in (schedule or "")
+        if zone and not (old is not None and "TZ" in ((old.get("spec") or {}).get("schedule") or "")):
+            text = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+            errors.append(invalid("spec.schedule", schedule, text))
+        errors += row_errors(_CRON_JOB, spec, None, "spec")
         policy = spec.get("concurrencyPolicy")
         if policy not in _POLICIES:
             errors.append(not_supported("spec.concurrencyPolicy", policy, _POLICIES))
@@ -163,11 +171,3 @@ class CronJobs(_WithTemplate):
         if len(name) > 52:
             errors.append(invalid("metadata.name", name, "must be no more than 52 characters"))
         return errors
-
-
-def _schedule_problem(schedule: str) -> str:
-    """Whether the text has the form of a schedule; the times in it nobody reads here."""
-    words = [word for word in schedule.split() if not word.startswith(("TZ=", "CRON_TZ="))]
-    if len(words) != 5 and not schedule.startswith("@"):
-        return f"expected exactly 5 fields, found {len(words)}: [{' '.join(words)}]"
-    return ""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Any, Final
 
+from setpoint.apiserver.objects.go_form import complete, shorten
+from setpoint.apiserver.replay import Replay
 from setpoint.apiserver.resources.builtin_schemas import built_in_schemas
 from setpoint.apiserver.resources.registry import Convert, Registry, ScalePaths, Served
 from setpoint.apiserver.strategies import Strategy, strategy_for
@@ -47,7 +49,13 @@ def add_builtin(registry: Registry) -> None:
 
 
 def _converter(strategy: Strategy) -> Convert:
-    return lambda obj, target, _: strategy.convert(obj, target.resource)
+    def convert(obj: dict[str, Any], target: Served, _: Replay | None) -> dict[str, Any]:
+        made = strategy.convert(obj, target.resource)
+        shorten(target, made)
+        complete(target, made)
+        return made
+
+    return convert
 
 
 def _several(resource: Resource) -> bool:

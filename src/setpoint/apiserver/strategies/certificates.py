@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
@@ -13,6 +14,19 @@ if TYPE_CHECKING:
 
 __all__ = ["SigningRequests"]
 
+
+def _set_times(conditions: Sequence[JsonObject], before: Sequence[JsonObject], now: str) -> None:
+    """Conditions that do not say when they changed are given the time, in place."""
+    known = {item.get("type"): item for item in before}
+    for item in conditions:
+        if not item.get("lastUpdateTime"):
+            item["lastUpdateTime"] = now
+        if not item.get("lastTransitionTime"):
+            old = known.get(item.get("type"), {})
+            kept = old.get("lastTransitionTime") if old.get("status") == item.get("status") else None
+            item["lastTransitionTime"] = kept or now
+
+
 _DECISIONS = ("Approved", "Denied")
 
 
@@ -20,8 +34,6 @@ class SigningRequests(Strategy):
     """``spec`` says who asked, as the server knows it, and never changes; ``/approval`` sets decisions, ``/status`` the
     certificate.
     """
-
-    zero: JsonObject = {"spec": {}, "status": {}}
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         spec = obj.setdefault("spec", {})
@@ -41,6 +53,7 @@ class SigningRequests(Strategy):
     ) -> JsonObject:
         made = {**old, "metadata": new["metadata"]}
         sent, before = new.get("status") or {}, old.get("status") or {}
+        _set_times(sent.get("conditions") or (), before.get("conditions") or (), call.timestamp())
         if subresource == "approval":
             made["status"] = {**before, "conditions": sent.get("conditions") or []}
             return made

@@ -16,7 +16,18 @@ from setpoint.schema.errors import forbidden, invalid, required, too_long
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
 
-__all__ = ["Claims", "ConfigMaps", "Endpoints", "Events", "Leases", "Nodes", "PodTemplates", "Secrets"]
+__all__ = [
+    "Accounts",
+    "Claims",
+    "ConfigMaps",
+    "Endpoints",
+    "Events",
+    "Leases",
+    "Nodes",
+    "PodTemplates",
+    "Secrets",
+    "Volumes",
+]
 
 _KEY: Final = re.compile(r"[-._a-zA-Z0-9]+")
 _MAX_DATA: Final = 1024 * 1024
@@ -115,23 +126,49 @@ class Secrets(Strategy):
 class Nodes(Strategy):
     """What a node says about itself is mostly status."""
 
-    zero: JsonObject = {"spec": {}, "status": {}}
-
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         obj.setdefault("spec", {})
         obj.setdefault("status", {})
 
 
-class Claims(Strategy):
-    """Persistent volume claims. StorageObjectInUseProtection gives them their finalizer."""
+class Volumes(Strategy):
+    """Persistent volumes."""
 
     returns_deleted = True
-    zero: JsonObject = {"spec": {"resources": {}}, "status": {}}
+
+    def default(self, obj: JsonObject) -> None:
+        spec = obj.get("spec")
+        if isinstance(spec, dict):
+            spec.setdefault("persistentVolumeReclaimPolicy", "Retain")
+            spec.setdefault("volumeMode", "Filesystem")
+            if isinstance(spec.get("hostPath"), dict):
+                spec["hostPath"].setdefault("type", "")
+
+    def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
+        obj["status"] = {"phase": "Pending", "lastPhaseTransitionTime": call.timestamp()}
+
+
+def _copyable(source: JsonObject) -> bool:
+    kind, group = source.get("kind"), source.get("apiGroup") or ""
+    return (kind, group) in (("PersistentVolumeClaim", ""), ("VolumeSnapshot", "snapshot.storage.k8s.io"))
+
+
+class Claims(Strategy):
+    """Persistent volume claims."""
+
+    returns_deleted = True
 
     def default(self, obj: JsonObject) -> None:
         spec = obj.get("spec")
         if isinstance(spec, dict):
             spec.setdefault("volumeMode", "Filesystem")
+            if spec.get("dataSource") and not _copyable(spec["dataSource"]):
+                del spec["dataSource"]
+            source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+            if source and not reference:
+                spec["dataSourceRef"] = dict(source)
+            elif reference and not source and not reference.get("namespace"):
+                spec["dataSource"] = dict(reference)
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         obj["status"] = {"phase": "Pending"}
@@ -140,7 +177,6 @@ class Claims(Strategy):
 class PodTemplates(Strategy):
     generation = True
     returns_deleted = True
-    zero: JsonObject = {"template": {"metadata": {}, "spec": {"containers": None}}}
 
     def default(self, obj: JsonObject) -> None:
         default_template(obj.get("template"))
@@ -163,17 +199,20 @@ class Leases(Strategy):
 
     create_on_update = True
     unconditional_update = False
-    zero: JsonObject = {"spec": {}}
 
-    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
-        spec = obj.get("spec") or {}
-        errors: list[FieldError] = []
-        duration, transitions = spec.get("leaseDurationSeconds"), spec.get("leaseTransitions")
-        if isinstance(duration, int) and duration <= 0:
-            errors.append(invalid("spec.leaseDurationSeconds", duration, "must be greater than 0"))
-        if isinstance(transitions, int) and transitions < 0:
-            errors.append(invalid("spec.leaseTransitions", transitions, "must be greater than or equal to 0"))
-        return errors
+    def default(self, obj: JsonObject) -> None:
+        for name in ("strategy", "preferredHolder"):  # of coordinated leader election, which is off by default
+            (obj.get("spec") or {}).pop(name, None)
+
+
+class Accounts(Strategy):
+    """Service accounts. Of their secrets only the names are kept."""
+
+    returns_deleted = True
+
+    def default(self, obj: JsonObject) -> None:
+        if obj.get("secrets"):
+            obj["secrets"] = [{"name": item["name"]} if item.get("name") else {} for item in obj["secrets"]]
 
 
 class Events(Strategy):

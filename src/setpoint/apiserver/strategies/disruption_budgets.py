@@ -23,7 +23,6 @@ class DisruptionBudgets(Strategy):
     """How many pods must be left; `setpoint.apiserver.subresources.disruption_budgets` holds evictions to it."""
 
     generation = True
-    zero: JsonObject = {"spec": {}, "status": dict.fromkeys(_COUNTS, 0)}
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         obj.setdefault("spec", {})

@@ -26,7 +26,6 @@ class Namespaces(Strategy):
 
     name_rule = staticmethod(plain_label)
     returns_deleted = True
-    zero: JsonObject = {"spec": {}, "status": {}}
 
     def default(self, obj: JsonObject) -> None:
         name = obj["metadata"].get("name")

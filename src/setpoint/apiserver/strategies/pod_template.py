@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from setpoint.apiserver.strategies.pod_rules import container_errors, placing_errors, volume_errors
+from setpoint.apiserver.strategies.rules.pod_spec import POD_SPEC
+from setpoint.apiserver.strategies.rules.row import row_errors
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta import Quantity
 from setpoint.meta.names import dns1123_label
@@ -83,7 +85,7 @@ def _default_container(container: JsonObject, *, pod: bool) -> None:
         if source.get("fieldRef"):
             source["fieldRef"].setdefault("apiVersion", "v1")
     for key in ("livenessProbe", "readinessProbe", "startupProbe"):
-        if container.get(key):
+        if isinstance(container.get(key), dict):
             _default_probe(container[key])
     for hook in (container.get("lifecycle") or {}).values():
         if isinstance(hook, dict):
@@ -122,7 +124,12 @@ def _default_volume(volume: JsonObject) -> None:
             volume[key].setdefault("defaultMode", _MODE)
     if isinstance(volume.get("hostPath"), dict):
         volume["hostPath"].setdefault("type", "")
-    for source in (volume.get("projected") or {}).get("sources") or ():
+    sources = (volume.get("projected") or {}).get("sources") or ()
+    for part in (volume.get("downwardAPI"), *(source.get("downwardAPI") for source in sources)):
+        for item in (part or {}).get("items") or ():
+            if item.get("fieldRef"):
+                item["fieldRef"].setdefault("apiVersion", "v1")
+    for source in sources:
         if source.get("serviceAccountToken"):
             source["serviceAccountToken"].setdefault("expirationSeconds", 3600)
 
@@ -135,17 +142,21 @@ def _tag(image: str) -> str:
     return tag if colon else "latest"
 
 
-def template_errors(template: Any, path: str, *, restart: tuple[str, ...] = ("Always",)) -> list[FieldError]:
+def template_errors(
+    template: Any, path: str, *, restart: tuple[str, ...] = ("Always",), mounts: bool = True
+) -> list[FieldError]:
+    """``mounts``: whether each mount must be of a volume of the template."""
     if not isinstance(template, dict) or not isinstance(template.get("spec"), dict):
         return []
-    errors = pod_spec_errors(template["spec"], f"{path}.spec")
+    errors = pod_spec_errors(template["spec"], f"{path}.spec", mounts=mounts)
     policy = template["spec"].get("restartPolicy")
     if policy in _RESTART and policy not in restart:
         errors.append(not_supported(f"{path}.spec.restartPolicy", policy, restart))
     return errors
 
 
-def pod_spec_errors(spec: JsonObject, path: str) -> list[FieldError]:
+def pod_spec_errors(spec: JsonObject, path: str, *, mounts: bool = True) -> list[FieldError]:
+    """``mounts``: whether each mount must be of a volume of the spec."""
     errors: list[FieldError] = []
     volumes: set[str] = set()
     for index, volume in enumerate(spec.get("volumes") or ()):
@@ -162,11 +173,12 @@ def pod_spec_errors(spec: JsonObject, path: str) -> list[FieldError]:
     names: set[str] = set()
     for key in ("initContainers", "containers"):
         for index, container in enumerate(spec.get(key) or ()):
-            errors += _container_errors(container, f"{path}.{key}[{index}]", names, volumes)
+            errors += _container_errors(container, f"{path}.{key}[{index}]", names, volumes if mounts else None)
     for key, allowed in (("restartPolicy", _RESTART), ("dnsPolicy", _DNS)):
         if spec.get(key) and spec[key] not in allowed:
             errors.append(not_supported(f"{path}.{key}", spec[key], allowed))
     errors += placing_errors(spec, path)
+    errors += row_errors(POD_SPEC, spec, None, path)
     deadline = spec.get("activeDeadlineSeconds")
     if isinstance(deadline, int) and not 1 <= deadline <= 2**31 - 1:
         text = "must be between 1 and 2147483647, inclusive"
@@ -174,7 +186,7 @@ def pod_spec_errors(spec: JsonObject, path: str) -> list[FieldError]:
     return errors
 
 
-def _container_errors(container: JsonObject, path: str, names: set[str], volumes: set[str]) -> list[FieldError]:
+def _container_errors(container: JsonObject, path: str, names: set[str], volumes: set[str] | None) -> list[FieldError]:
     errors: list[FieldError] = []
     name, image = container.get("name", ""), container.get("image", "")
     if name:
@@ -201,7 +213,7 @@ def _container_errors(container: JsonObject, path: str, names: set[str], volumes
     errors += container_errors(container, path)
     errors += _resource_errors(container.get("resources") or {}, f"{path}.resources")
     for index, mount in enumerate(container.get("volumeMounts") or ()):
-        if mount.get("name") and mount["name"] not in volumes:
+        if mount.get("name") and volumes is not None and mount["name"] not in volumes:
             errors.append(not_found(f"{path}.volumeMounts[{index}].name", mount["name"]))
     return errors
 

@@ -28,7 +28,6 @@ class Pods(Strategy):
 
     generation = True
     returns_deleted = True
-    zero: JsonObject = {"spec": {"containers": None}, "status": {}}
 
     def default(self, obj: JsonObject) -> None:
         default_pod_spec(obj.setdefault("spec", {}), pod=True)

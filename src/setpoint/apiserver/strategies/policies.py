@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 from setpoint.apiserver.storage import Record
 from setpoint.apiserver.strategies.conditions import condition_errors, expression_errors
+from setpoint.apiserver.strategies.label_selectors import label_selector_errors
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.apiserver.strategies.webhooks import rule_errors
 from setpoint.cel.admission import admission_environment
 from setpoint.cel.lexer import RESERVED
 from setpoint.cel.types import ANY, BOOL, DYN, NULL, STRING, Type, list_of, struct
-from setpoint.meta import LabelSelector, Selector, SelectorError, from_wire
 from setpoint.meta.names import dns1035_label, dns1123_subdomain, path_segment, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required
@@ -180,10 +180,7 @@ def _resources_errors(resources: JsonObject, path: str) -> list[FieldError]:
 
 
 def _selector_errors(selector: JsonObject, path: str) -> list[FieldError]:
-    try:
-        Selector.from_label_selector(from_wire(LabelSelector, selector))
-    except (SelectorError, ValueError) as problem:
-        return [invalid(path, selector, str(problem))]
+    return label_selector_errors(selector, path)
     return []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from setpoint.apiserver.strategies.label_selectors import label_selector_errors
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta.names import path_segment
 from setpoint.schema import FieldError
@@ -23,12 +24,14 @@ class Roles(Strategy):
         errors: list[FieldError] = []
         for index, rule in enumerate(obj.get("rules") or ()):
             errors += self._rule_errors(rule, f"rules[{index}]")
+        aggregation = obj.get("aggregationRule")
+        if aggregation is not None:
+            errors += _aggregation_errors(aggregation)
         return errors
 
     def _rule_errors(self, rule: JsonObject, path: str) -> list[FieldError]:
         errors: list[FieldError] = []
-        if not rule.get("verbs"):
-            errors.append(required(f"{path}.verbs", "verbs must contain at least one value"))
+        verbs = [] if rule.get("verbs") else [required(f"{path}.verbs")]
         addresses = rule.get("nonResourceURLs")
         if addresses:
             where = f"{path}.nonResourceURLs"
@@ -37,9 +40,22 @@ class Roles(Strategy):
             if any(rule.get(name) for name in ("apiGroups", "resources", "resourceNames")):
                 text = "rules cannot apply to both regular resources and non-resource URLs"
                 errors.append(invalid(where, addresses, text))
-            return errors
+            return errors + verbs
         if not rule.get("apiGroups"):
             errors.append(required(f"{path}.apiGroups", "resource rules must supply at least one api group"))
         if not rule.get("resources"):
             errors.append(required(f"{path}.resources", "resource rules must supply at least one resource"))
-        return errors
+        return errors + verbs
+
+
+def _aggregation_errors(rule: JsonObject) -> list[FieldError]:
+    selectors, path = rule.get("clusterRoleSelectors") or [], "aggregationRule.clusterRoleSelectors"
+    if not selectors:
+        return [required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil")]
+    errors: list[FieldError] = []
+    for index, selector in enumerate(selectors):
+        found = label_selector_errors(selector, f"{path}[{index}]")
+        if found:
+            found.append(invalid(f"{path}[{index}]", None, "invalid label selector."))
+        errors += found
+    return errors

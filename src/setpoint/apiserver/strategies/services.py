@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv4Network, ip_address
+from ipaddress import IPv4Network, ip_address, ip_network
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -10,11 +10,12 @@ from msgspec import Struct, field
 
 from setpoint.apiserver.errors import invalid as refused
 from setpoint.apiserver.strategies.pod_rules import port_name_problems
+from setpoint.apiserver.strategies.rules.row import Place, between, named, one_of, qualified, row, row_errors
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta import GroupKind
-from setpoint.meta.names import label_value, plain_label, qualified_name
+from setpoint.meta.names import dns1123_subdomain, label_value, plain_label, qualified_name
 from setpoint.schema import FieldError
-from setpoint.schema.errors import duplicate, invalid, not_supported, required
+from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required
 
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
@@ -46,6 +47,79 @@ class _Service(Struct):
 _decoder = msgspec.json.Decoder(_Service)
 
 
+_IP: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+_CIDR: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+_BALANCED: Final = "may only be used when `type` is 'LoadBalancer'"
+
+
+def _address(place: Place) -> list[FieldError]:
+    try:
+        ip_address(place.value or "")
+    except ValueError:
+        return [invalid(place.path, place.value or "", _IP)]
+    return []
+
+
+def _external_name(place: Place) -> list[FieldError]:
+    name = (place.value or "").rstrip(".")
+    external = place.holder.get("type") == "ExternalName" and place.value
+    return [invalid(place.path, place.value, text) for text in dns1123_subdomain(name)] if external else []
+
+
+_SPEC: Final = (
+    row("ports[].name", named(plain_label)),
+    row("ports[].appProtocol", qualified),
+    row("externalIPs[]", _address),
+    row("externalName", _external_name),
+    row("ipFamilies[]", one_of("IPv4", "IPv6")),
+    row("ipFamilyPolicy", one_of("PreferDualStack", "RequireDualStack", "SingleStack")),
+    row("internalTrafficPolicy", one_of("Cluster", "Local")),
+    row("trafficDistribution", one_of("PreferClose", "PreferSameZone", "PreferSameNode")),
+    row(
+        "sessionAffinityConfig.clientIP.timeoutSeconds", between(1, 86400, "must be greater than 0 and less than 86400")
+    ),
+)
+
+
+def _only_there(spec: JsonObject, kind: str) -> list[FieldError]:
+    """Fields of other types than ``kind``."""
+    errors: list[FieldError] = []
+    if kind != "LoadBalancer":
+        if spec.get("loadBalancerSourceRanges"):
+            errors.append(forbidden("spec.LoadBalancerSourceRanges", _BALANCED))
+        errors += [
+            forbidden(f"spec.{name}", _BALANCED)
+            for name in ("allocateLoadBalancerNodePorts", "loadBalancerClass")
+            if spec.get(name) is not None
+        ]
+    for index, text in enumerate(spec.get("loadBalancerSourceRanges") or ()):
+        try:
+            ip_network(text.strip(), strict=False)
+        except ValueError:
+            errors.append(invalid(f"spec.LoadBalancerSourceRanges[{index}]", text, _CIDR))
+        else:
+            if "/" not in text:
+                errors.append(invalid(f"spec.LoadBalancerSourceRanges[{index}]", text, _CIDR))
+    for index, port in enumerate(spec.get("ports") or ()):
+        if kind == "ClusterIP" and port.get("nodePort"):
+            text = f"may not be used when `type` is '{kind}'"
+            errors.append(forbidden(f"spec.ports[{index}].nodePort", text))
+    traffic = spec.get("externalTrafficPolicy", "")
+    reachable = kind in _WITH_NODE_PORTS or (kind == "ClusterIP" and spec.get("externalIPs"))
+    if traffic and not reachable:
+        text = "may only be set for externally-accessible services"
+        errors.append(invalid("spec.externalTrafficPolicy", traffic, text))
+    elif reachable and not traffic:
+        errors.append(required("spec.externalTrafficPolicy", "must be set for externally-accessible services"))
+    elif traffic and traffic not in ("Cluster", "Local"):
+        errors.append(not_supported("spec.externalTrafficPolicy", traffic, ("Cluster", "Local")))
+    check = spec.get("healthCheckNodePort", 0)
+    if check and not (kind == "LoadBalancer" and traffic == "Local"):
+        text = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+        errors.append(invalid("spec.healthCheckNodePort", check, text))
+    return errors
+
+
 class Services(Strategy):
     """An update that leaves out the address or the node ports keeps them; they are never changed, only released.
 
@@ -55,7 +129,6 @@ class Services(Strategy):
     name_rule = staticmethod(plain_label)  # since 1.36 a name may begin with a digit
     create_on_update = True
     returns_deleted = True
-    zero: JsonObject = {"spec": {}, "status": {"loadBalancer": {}}}
 
     def default(self, obj: JsonObject) -> None:
         spec = obj.setdefault("spec", {})
@@ -66,7 +139,7 @@ class Services(Strategy):
         for port in spec.get("ports") or ():
             port.setdefault("protocol", "TCP")
             if not port.get("targetPort"):
-                port["targetPort"] = port.get("port")
+                port["targetPort"] = port.get("port", 0)
         if kind != "ExternalName":
             spec.setdefault("internalTrafficPolicy", "Cluster")
         if kind in _WITH_NODE_PORTS or (kind == "ClusterIP" and spec.get("externalIPs")):
@@ -92,6 +165,9 @@ class Services(Strategy):
         if kind not in _TYPES:
             return [not_supported("spec.type", kind, _TYPES)]
         errors = _port_errors(spec)
+        errors += row_errors(_SPEC, spec, None, "spec")
+        if old is None or (old.get("spec") or {}).get("type") == kind:
+            errors += _only_there(spec, kind)
         affinity = spec.get("sessionAffinity")
         if affinity not in ("ClientIP", "None"):
             errors.append(not_supported("spec.sessionAffinity", affinity, ("ClientIP", "None")))

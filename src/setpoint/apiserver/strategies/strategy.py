@@ -41,7 +41,7 @@ class Strategy:
     returns_deleted = False
     """Whether a deletion answers with the object even when it is gone."""
     zero: JsonObject = {}
-    """What every object has on the server whatever was sent; nobody owns it."""
+    """What every object has whatever was sent, of kinds that `go_form` has no table of; nobody owns it."""
 
     def default(self, obj: JsonObject) -> None:
         """Sets what was left out."""

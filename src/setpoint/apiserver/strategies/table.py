@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from setpoint.apiserver.strategies import apps, core
+from setpoint.apiserver.strategies import apps, core, defaults
 from setpoint.apiserver.strategies.autoscaling import Autoscalers
 from setpoint.apiserver.strategies.batch import CronJobs, Jobs
 from setpoint.apiserver.strategies.certificates import SigningRequests
@@ -53,11 +53,13 @@ STRATEGIES: Final[dict[str, Strategy]] = {
     "events.events.k8s.io": _EVENTS,
     "endpoints": core.Endpoints(),
     "persistentvolumeclaims": core.Claims(),
+    "persistentvolumes": core.Volumes(),
+    "serviceaccounts": core.Accounts(),
     "podtemplates": core.PodTemplates(),
     "replicationcontrollers": apps.ReplicationControllers(),
     "cronjobs.batch": CronJobs(),
     "jobs.batch": Jobs(),
-    "limitranges": _with(create_on_update=True),
+    "limitranges": defaults.LimitRanges(),
     "services": Services(),
     "poddisruptionbudgets.policy": DisruptionBudgets(),
     "mutatingwebhookconfigurations.admissionregistration.k8s.io": WebhookConfigurations(mutating=True),
@@ -67,20 +69,25 @@ STRATEGIES: Final[dict[str, Strategy]] = {
     "validatingadmissionpolicies.admissionregistration.k8s.io": AdmissionPolicies(mutating=False),
     "validatingadmissionpolicybindings.admissionregistration.k8s.io": PolicyBindings(mutating=False),
     "clusterroles.rbac.authorization.k8s.io": Roles(namespaced=False),
-    "clusterrolebindings.rbac.authorization.k8s.io": _with(create_on_update=True),
+    "clusterrolebindings.rbac.authorization.k8s.io": defaults.Bindings(),
     "roles.rbac.authorization.k8s.io": Roles(namespaced=True),
-    "rolebindings.rbac.authorization.k8s.io": _with(create_on_update=True),
+    "rolebindings.rbac.authorization.k8s.io": defaults.Bindings(),
     "ipaddresses.networking.k8s.io": _with(create_on_update=True),
+    "resourceclaims.resource.k8s.io": defaults.ResourceClaims(),
+    "resourceclaimtemplates.resource.k8s.io": defaults.ClaimTemplates(),
+    "resourceslices.resource.k8s.io": _with(generation=True, returns_deleted=True),
+    "devicetaintrules.resource.k8s.io": defaults.TaintRules(),
+    "ingressclasses.networking.k8s.io": defaults.IngressClasses(),
+    "networkpolicies.networking.k8s.io": defaults.NetworkPolicies(),
+    "priorityclasses.scheduling.k8s.io": defaults.PriorityClasses(),
+    "endpointslices.discovery.k8s.io": defaults.EndpointSlices(),
+    "flowschemas.flowcontrol.apiserver.k8s.io": defaults.FlowSchemas(),
+    "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": defaults.PriorityLevels(),
     "deviceclasses.resource.k8s.io": _with(generation=True, returns_deleted=True),
     **{
         name: _with(returns_deleted=True)
         for name in (
-            "persistentvolumes",
             "resourcequotas",
-            "serviceaccounts",
-            "resourceclaims.resource.k8s.io",
-            "resourceclaimtemplates.resource.k8s.io",
-            "resourceslices.resource.k8s.io",
             "csidrivers.storage.k8s.io",
             "csinodes.storage.k8s.io",
             "storageclasses.storage.k8s.io",
@@ -88,16 +95,5 @@ STRATEGIES: Final[dict[str, Strategy]] = {
             "volumeattributesclasses.storage.k8s.io",
         )
     },
-    **{
-        name: _with(generation=True)
-        for name in (
-            "ingresses.networking.k8s.io",
-            "ingressclasses.networking.k8s.io",
-            "networkpolicies.networking.k8s.io",
-            "priorityclasses.scheduling.k8s.io",
-            "endpointslices.discovery.k8s.io",
-            "flowschemas.flowcontrol.apiserver.k8s.io",
-            "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io",
-        )
-    },
+    **{name: _with(generation=True) for name in ("ingresses.networking.k8s.io",)},
 }

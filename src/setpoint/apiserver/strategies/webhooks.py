@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 from setpoint.apiserver.storage import Record
 from setpoint.apiserver.strategies.conditions import condition_errors
+from setpoint.apiserver.strategies.label_selectors import label_selector_errors
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
-from setpoint.meta import LabelSelector, Selector, SelectorError, from_wire
 from setpoint.meta.names import dns1123_subdomain
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, invalid, not_supported, required
@@ -114,10 +114,7 @@ def _webhook_errors(webhook: JsonObject, path: str) -> list[FieldError]:
         text = "the timeout value must be between 1 and 30 seconds"
         errors.append(invalid(f"{path}.timeoutSeconds", timeout, text))
     for key in ("namespaceSelector", "objectSelector"):
-        try:
-            Selector.from_label_selector(from_wire(LabelSelector, webhook.get(key) or {}))
-        except (SelectorError, ValueError) as problem:
-            errors.append(invalid(f"{path}.{key}", webhook[key], str(problem)))
+        errors += label_selector_errors(webhook.get(key), f"{path}.{key}")
     errors += client_config_errors(webhook.get("clientConfig"), f"{path}.clientConfig")
     return errors + condition_errors(webhook.get("matchConditions") or (), f"{path}.matchConditions")
 

@@ -8,6 +8,7 @@ from setpoint.apiserver import errors
 from setpoint.apiserver.answers.representation import Representation
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.objects.codec import encode, metadata_of
+from setpoint.apiserver.objects.go_form import complete
 from setpoint.apiserver.objects.metadata import clean, generate_name, new_uid
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.incoming import dedupe_owners, read_object
@@ -78,6 +79,7 @@ def insert(call: Call, served: Served, obj: JsonObject, options: WriteOptions, *
     if track_fields:
         track(call, served, None, obj, options.field_manager)
     strategy.prepare_create(call, obj)
+    complete(served, obj)
     metadata = obj["metadata"]
     metadata["uid"] = new_uid(call.random)
     metadata["creationTimestamp"] = call.timestamp()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from setpoint.apiserver.objects.go_form import zero_of
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.resources.registry import Served
 from setpoint.patch import FieldSet, TypedError, managers_of_request
@@ -30,7 +31,7 @@ def track(
     """Sets the managedFields of ``new`` (in place) after a write that is no apply."""
     sent = new["metadata"].pop("managedFields", None)
     live = old["metadata"].get("managedFields") if old is not None else None
-    before = old if old is not None else {"metadata": {}, **served.strategy.zero}
+    before = old if old is not None else {"metadata": {}, **served.strategy.zero, **zero_of(served)}
     try:
         entries = server_side_apply.update(
             served.schema,

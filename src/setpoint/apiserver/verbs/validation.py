@@ -9,6 +9,7 @@ from setpoint.apiserver.objects.codec import metadata_of
 from setpoint.apiserver.objects.metadata import metadata_errors, update_errors
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.strategies.rules import has_rules, rule_errors
 from setpoint.meta import GroupKind, GroupResource
 from setpoint.schema import UNSET, ErrorType, FieldError, validate
 from setpoint.schema.errors import invalid as invalid_field
@@ -69,6 +70,8 @@ def check_new(call: Call, served: Served, obj: JsonObject) -> None:
         obj["metadata"], served.resource.namespaced, strategy.name_rule, custom=_any_finalizer(served)
     )
     errors += _schema_errors(call, served, obj)
+    if not served.custom:
+        errors += rule_errors(str(served.group_resource), obj, None)
     if not errors or not served.custom:
         errors += strategy.validate(obj, None)
     if errors:
@@ -91,6 +94,7 @@ def check_update(call: Call, served: Served, new: JsonObject, old: JsonObject, *
         if subresource in PARTIAL:
             errors += strategy.validate_subresource(subresource, new, old)
         else:
+            errors += rule_errors(str(served.group_resource), new, old)
             errors += strategy.validate(new, old)
     if errors:
         raise _invalid(served, new, errors)
@@ -100,7 +104,7 @@ def check_update(call: Call, served: Served, new: JsonObject, old: JsonObject, *
 def _schema_errors(call: Call, served: Served, obj: JsonObject, old: JsonObject | None = None) -> list[FieldError]:
     """What the schema and its rules say. Of built-in kinds the schema was asked when the object came in."""
     if not served.custom:
-        return call.missing
+        return [] if has_rules(str(served.group_resource)) else call.missing
     errors = validate(served.schema, obj, old=UNSET if old is None else old)
     if served.rules.empty:
         return errors

@@ -1,0 +1,55 @@
+"""Go's own structs of the built-in kinds: which fields they have, in JSON and in protobuf.
+
+Types are names of messages or scalars; before them ``!`` (written even if it is zero), ``*`` (a pointer), ``[]`` (a
+list) or ``{}`` (a map with texts as keys).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Final, NamedTuple
+
+import msgspec
+
+__all__ = ["GO_SCALARS", "GoField", "go_fields", "message_table"]
+
+GO_SCALARS: Final = frozenset({"string", "bytes", "int", "double", "bool"})
+
+
+class GoField(NamedTuple):
+    """A field of a Go struct: a name in JSON (empty: its fields are the struct's own) and a type as in the table."""
+
+    name: str
+    type: str
+    repeated: bool
+    mapping: bool
+    pointer: bool
+    always: bool
+    """Not ``omitempty``: written even if it is zero."""
+
+
+def go_fields(message: str) -> list[GoField] | None:
+    """The fields of the struct ``message``, or None if the table has none of that name."""
+    fields = message_table().get(message)
+    if fields is None or message in GO_SCALARS:
+        return None
+    return [_go_field(name, text) for name, text in fields.values()]
+
+
+def _go_field(name: str, text: str) -> GoField:
+    kind = text.lstrip("!")
+    plain = kind.lstrip("*")
+    type_ = plain.removeprefix("[]").removeprefix("{}").lstrip("*")
+    return GoField(name, type_, plain[:2] == "[]", plain[:2] == "{}", kind[:1] == "*", text[:1] == "!")
+
+
+@cache
+def message_table() -> dict[str, dict[str, tuple[str, str]]]:
+    """Of each message the fields: by number the name in JSON and the type."""
+    import zstandard
+
+    packed = files("setpoint.apiserver.objects").joinpath("protobuf.json.zst").read_bytes()
+    return msgspec.json.decode(
+        zstandard.ZstdDecompressor().decompress(packed), type=dict[str, dict[str, tuple[str, str]]]
+    )

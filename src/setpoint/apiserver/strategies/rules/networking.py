@@ -1,0 +1,411 @@
+"""Ingresses and their classes, network policies, addresses, endpoint slices, endpoints."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Final
+
+from setpoint.apiserver.strategies.pod_rules import port_name_problems
+from setpoint.apiserver.strategies.rules.row import (
+    IMMUTABLE,
+    Check,
+    Place,
+    Row,
+    immutable,
+    longest,
+    named,
+    needed,
+    one_of,
+    qualified,
+    row,
+    selector,
+    settled,
+)
+from setpoint.meta.names import dns1123_label, dns1123_subdomain, label_value, path_segment, plain_label
+from setpoint.schema import FieldError
+from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required, too_many
+
+_PORT: Final = "must be between 1 and 65535, inclusive"
+_PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
+_IP: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+_CIDR: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+_PATH_PARTS: Final = ("//", "/./", "/../", "%2f", "%2F")
+_PATH_ENDS: Final = ("/..", "/.")
+_SPECIAL: Final = (
+    ("is_unspecified", "may not be unspecified (0.0.0.0 or ::)"),
+    ("is_loopback", "may not be in the loopback range (127.0.0.0/8, ::1/128)"),
+    ("is_link_local", "may not be in the link-local range (169.254.0.0/16, fe80::/10)"),
+    ("is_multicast", "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"),
+)
+
+
+def _address(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(text)
+    except ValueError:
+        return None
+
+
+def _special_errors(text: str, path: str) -> list[FieldError]:
+    address = _address(text)
+    return [invalid(path, text, why) for name, why in _SPECIAL if address is not None and getattr(address, name)]
+
+
+def _is_cidr(text: str) -> bool:
+    try:
+        ip_network(text, strict=False)
+    except ValueError:
+        return False
+    return "/" in text
+
+
+# -- network policies -------------------------------------------------------------------------------------------------
+
+
+def _policy_port(place: Place) -> list[FieldError]:
+    port, path = place.value, place.path
+    errors: list[FieldError] = []
+    protocol, number, end = port.get("protocol"), port.get("port"), port.get("endPort")
+    if protocol is not None and protocol not in _PROTOCOLS:
+        errors.append(not_supported(f"{path}.protocol", protocol, ("TCP", "UDP", "SCTP")))
+    if isinstance(number, int):
+        if not 1 <= number <= 65535:
+            errors.append(invalid(f"{path}.port", number, _PORT))
+        if end is not None and end < number:
+            errors.append(invalid(f"{path}.endPort", end, "must be greater than or equal to `port`"))
+        if end is not None and not 1 <= end <= 65535:
+            errors.append(invalid(f"{path}.endPort", end, _PORT))
+        return errors
+    if end is not None:
+        text = "specified" if number is None else "non-numeric"
+        why = f"may not be specified when `port` is {'not ' if number is None else ''}{text}"
+        errors.append(invalid(f"{path}.endPort", end, why))
+    if number is not None:
+        errors += [invalid(f"{path}.port", number, text) for text in port_name_problems(number)]
+    return errors
+
+
+def _peer(place: Place) -> list[FieldError]:
+    peer = place.value
+    selectors = [name for name in ("podSelector", "namespaceSelector") if peer.get(name) is not None]
+    block = peer.get("ipBlock")
+    if block is None:
+        return [] if selectors else [required(place.path, "must specify a peer")]
+    errors = [forbidden(place.path, "may not specify both ipBlock and another peer")] if selectors else []
+    path, cidr = f"{place.path}.ipBlock", block.get("cidr", "")
+    if not cidr:
+        return [*errors, required(f"{path}.cidr")]
+    if not _is_cidr(cidr):
+        return [*errors, invalid(f"{path}.cidr", cidr, _CIDR)]
+    outer = ip_network(cidr, strict=False)
+    for index, text in enumerate(block.get("except") or ()):
+        where = f"{path}.except[{index}]"
+        if not _is_cidr(text):
+            errors.append(invalid(where, text, _CIDR))
+            continue
+        inner = ip_network(text, strict=False)
+        within = inner.version == outer.version and inner.network_address in outer
+        if not within or inner.prefixlen <= outer.prefixlen:
+            errors.append(invalid(where, text, "must be a strict subset of `cidr`"))
+    return errors
+
+
+def _policy_types(place: Place) -> list[FieldError]:
+    kinds = place.value or []
+    if len(kinds) > 2:
+        return [invalid(place.path, kinds, "may not specify more than two policyTypes")]
+    return [
+        not_supported(f"{place.path}[{index}]", kind, ("Ingress", "Egress"))
+        for index, kind in enumerate(kinds)
+        if kind not in ("Ingress", "Egress")
+    ]
+
+
+def _direction(name: str, side: str) -> tuple[Row, ...]:
+    return (
+        row(f"spec.{name}[].ports[]", _policy_port),
+        row(f"spec.{name}[].{side}[].podSelector", selector),
+        row(f"spec.{name}[].{side}[].namespaceSelector", selector),
+        row(f"spec.{name}[].{side}[]", _peer),
+    )
+
+
+# -- ingresses --------------------------------------------------------------------------------------------------------
+
+
+def _host(place: Place) -> list[FieldError]:
+    host = place.value or ""
+    if not host:
+        return []
+    errors: list[FieldError] = []
+    if place.path.endswith(".host") and _address(host) is not None:
+        errors.append(invalid(place.path, host, "must be a DNS name, not an IP address"))
+    rule = _wildcard if "*" in host else dns1123_subdomain
+    return errors + [invalid(place.path, host, text) for text in rule(host)]
+
+
+def _wildcard(host: str) -> list[str]:
+    if host.startswith("*.") and not dns1123_subdomain(host[2:]):
+        return []
+    return [
+        "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of "
+        "lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', "
+        r"regex used for validation is '\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+    ]
+
+
+def _backend(place: Place) -> list[FieldError]:
+    backend, path = place.value, place.path
+    if backend is None:
+        if "paths" not in path:
+            return []
+        backend = {}
+    service, resource = backend.get("service"), backend.get("resource")
+    if service is not None and resource is not None:
+        return [invalid(path, "", "cannot set both resource and service backends")]
+    if resource is not None:
+        return _reference(resource, f"{path}.resource")
+    if service is None:
+        return [invalid(path, "", "resource or service backend is required")]
+    errors: list[FieldError] = []
+    name = service.get("name", "")
+    if not name:
+        errors.append(required(f"{path}.service.name"))
+    else:
+        errors += [invalid(f"{path}.service.name", name, text) for text in dns1123_label(name)]
+    port = service.get("port") or {}
+    port_name, number = port.get("name", ""), port.get("number", 0)
+    if port_name and number:
+        errors.append(invalid(path, "", "cannot set both port name & port number"))
+    elif port_name:
+        where = f"{path}.service.port.name"
+        errors += [invalid(where, port_name, text) for text in port_name_problems(port_name)]
+    elif not number:
+        errors.append(required(path, "port name or number is required"))
+    elif not 1 <= number <= 65535:
+        errors.append(invalid(f"{path}.service.port.number", number, _PORT))
+    return errors
+
+
+def _reference(value: dict[str, str], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if value.get("apiGroup") is not None:
+        group = value["apiGroup"]
+        errors += [invalid(f"{path}.apiGroup", group, text) for text in dns1123_subdomain(group)]
+    for field in ("kind", "name"):
+        text = value.get(field, "")
+        if not text:
+            errors.append(required(f"{path}.{field}"))
+        errors += [invalid(f"{path}.{field}", text, why) for why in path_segment(text)]
+    return errors
+
+
+def _http_path(place: Place) -> list[FieldError]:
+    kind, path, text = place.value.get("pathType"), place.path, place.value.get("path", "")
+    if kind is None:
+        return [required(f"{path}.pathType", "pathType must be specified")]
+    if kind not in ("Exact", "ImplementationSpecific", "Prefix"):
+        allowed = ("Exact", "ImplementationSpecific", "Prefix")
+        return [not_supported(f"{path}.pathType", kind, allowed)]
+    where = f"{path}.path"
+    if not text.startswith("/") and (text or kind != "ImplementationSpecific"):
+        return [invalid(where, text, "must be an absolute path")]
+    if kind == "ImplementationSpecific":
+        return []
+    errors = [invalid(where, text, f"must not contain '{part}'") for part in _PATH_PARTS if part in text]
+    return errors + [invalid(where, text, f"cannot end with '{end}'") for end in _PATH_ENDS if text.endswith(end)]
+
+
+def _http(place: Place) -> list[FieldError]:
+    empty = place.value is not None and not place.value.get("paths")
+    return [required(f"{place.path}.paths")] if empty else []
+
+
+def _something(place: Place) -> list[FieldError]:
+    spec = place.value or {}
+    if spec.get("rules") or spec.get("defaultBackend") is not None:
+        return []
+    return [invalid(place.path, spec.get("rules"), "either `defaultBackend` or `rules` must be specified")]
+
+
+def _controller(place: Place) -> list[FieldError]:
+    name = place.value or ""
+    domain, slash, rest = name.partition("/")
+    if not name or len(name) > 250:
+        return []
+    if not slash or not domain or not rest:
+        return [invalid(place.path, name, 'must be a domain-prefixed path (such as "acme.io/foo")')]
+    return [invalid(place.path, domain, text) for text in dns1123_subdomain(domain)]
+
+
+def _parameters(place: Place) -> list[FieldError]:
+    value, path = place.value, place.path
+    if value is None:
+        return []
+    errors = _reference(value, path)
+    scope, namespace = value.get("scope"), value.get("namespace")
+    if scope is None:
+        return [*errors, required(f"{path}.scope")]
+    if scope not in ("Cluster", "Namespace"):
+        errors.append(not_supported(f"{path}.scope", scope, ("Cluster", "Namespace")))
+    elif scope == "Cluster" and namespace is not None:
+        errors.append(forbidden(f"{path}.namespace", "`parameters.scope` is set to 'Cluster'"))
+    elif scope == "Namespace" and namespace is None:
+        errors.append(required(f"{path}.namespace", "`parameters.scope` is set to 'Namespace'"))
+    elif scope == "Namespace":
+        errors += [invalid(f"{path}.namespace", namespace, text) for text in dns1123_label(namespace or "")]
+    return errors
+
+
+# -- addresses and endpoints ------------------------------------------------------------------------------------------
+
+
+def _parent(place: Place) -> list[FieldError]:
+    value, path = place.value, place.path
+    if value is None:
+        return [required(path)]
+    errors = (
+        [invalid(f"{path}.group", value["group"], text) for text in dns1123_subdomain(value["group"])]
+        if value.get("group")
+        else []
+    )
+    for field in ("resource", "name", "namespace"):
+        text = value.get(field, "")
+        if not text and field != "namespace":
+            errors.append(required(f"{path}.{field}"))
+        errors += [invalid(f"{path}.{field}", text, why) for why in path_segment(text)]
+    return errors
+
+
+def _cidrs(place: Place) -> list[FieldError]:
+    cidrs, before = place.value or [], ((place.old or {}).get("spec") or {}).get("cidrs") or []
+    if place.old is not None:
+        if len(cidrs) == len(before):
+            pairs = enumerate(zip(cidrs, before, strict=True))
+            return [invalid(f"{place.path}[{i}]", new, IMMUTABLE) for i, (new, old) in pairs if new != old]
+        return [invalid(place.path, place.value, IMMUTABLE)]
+    if not cidrs:
+        return [required(place.path, "at least one CIDR required")]
+    if len(cidrs) > 2:
+        return [invalid(place.path, {"CIDRs": cidrs}, "may only hold up to 2 values")]
+    errors = [invalid(f"{place.path}[{i}]", text, _CIDR) for i, text in enumerate(cidrs) if not _is_cidr(text)]
+    if len(cidrs) == 2 and not errors and len({ip_network(text, strict=False).version for text in cidrs}) == 1:
+        why = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"
+        errors.append(invalid(place.path, cidrs, why))
+    return errors
+
+
+def _endpoint_addresses(place: Place) -> list[FieldError]:
+    found, kind = place.value or [], place.obj.get("addressType", "")
+    if not found:
+        return [required(place.path)]
+    if len(found) > 100:
+        return [too_many(place.path, len(found), 100)]
+    errors: list[FieldError] = []
+    for index, text in enumerate(found):
+        where, address = f"{place.path}[{index}]", _address(text)
+        if kind == "FQDN":
+            errors += [invalid(where, text, why) for why in dns1123_subdomain(text)]
+        elif kind in ("IPv4", "IPv6"):
+            if address is None:
+                errors.append(invalid(where, text, _IP))
+                continue
+            if address.version != int(kind[-1]):
+                errors.append(invalid(place.path, text, f"must be an {kind} address"))
+            errors += _special_errors(text, where)
+    return errors
+
+
+def _unique_names(check: Check) -> Check:
+    """``check`` of each item's name, which no two have."""
+
+    def of(place: Place) -> list[FieldError]:
+        errors: list[FieldError] = []
+        seen: set[str] = set()
+        for index, item in enumerate(place.value or ()):
+            name, where = item.get("name", ""), f"{place.path}[{index}].name"
+            if name in seen:
+                errors.append(duplicate(where, name))
+            seen.add(name)
+            errors += check(Place(name, where, item, place.obj, place.old))
+        return errors
+
+    return of
+
+
+def _subset(place: Place) -> list[FieldError]:
+    subset = place.value
+    errors: list[FieldError] = []
+    if not subset.get("addresses") and not subset.get("notReadyAddresses"):
+        errors.append(required(place.path, "must specify `addresses` or `notReadyAddresses`"))
+    for field in ("addresses", "notReadyAddresses"):
+        for index, item in enumerate(subset.get(field) or ()):
+            text, where = item.get("ip", ""), f"{place.path}.{field}[{index}].ip"
+            if _address(text) is None:
+                errors.append(invalid(where, text, _IP))
+                errors.append(invalid(where, text, "must be a valid IP address"))
+            errors += _special_errors(text, where)
+    ports = subset.get("ports") or []
+    for index, port in enumerate(ports):
+        where = f"{place.path}.ports[{index}]"
+        if len(ports) > 1 and not port.get("name"):
+            errors.append(required(f"{where}.name"))
+        number = port.get("port", 0)
+        if not 1 <= number <= 65535:
+            errors.append(invalid(f"{where}.port", number, _PORT))
+    return errors
+
+
+_HOSTNAMES: Final = tuple(
+    item
+    for field in ("addresses", "notReadyAddresses")
+    for item in (
+        row(f"subsets[].{field}[].hostname", named(dns1123_label)),
+        row(f"subsets[].{field}[].nodeName", named(dns1123_subdomain)),
+    )
+)
+
+RULES: Final[dict[str, tuple[Row, ...]]] = {
+    "services": (),  # in `setpoint.apiserver.strategies.services`
+    "networkpolicies.networking.k8s.io": (
+        row("spec.podSelector", selector),
+        *_direction("ingress", "from"),
+        *_direction("egress", "to"),
+        row("spec.policyTypes", _policy_types),
+    ),
+    "ingresses.networking.k8s.io": (
+        row("spec", _something),
+        row("spec.defaultBackend", _backend),
+        row("spec.rules[].host", _host),
+        row("spec.rules[].http", _http),
+        row("spec.rules[].http.paths[]", _http_path),
+        row("spec.rules[].http.paths[].backend", _backend),
+        row("spec.tls[].hosts[]", _host),
+        row("spec.tls[].secretName", named(dns1123_subdomain)),
+        row("spec.ingressClassName", named(dns1123_subdomain)),
+    ),
+    "ingressclasses.networking.k8s.io": (
+        row("spec.controller", longest(250), needed(), _controller, immutable),
+        row("spec.parameters", _parameters),
+    ),
+    "ipaddresses.networking.k8s.io": (row("spec.parentRef", _parent, settled),),
+    "servicecidrs.networking.k8s.io": (row("spec.cidrs", _cidrs),),
+    "endpointslices.discovery.k8s.io": (
+        row("addressType", needed(), one_of("FQDN", "IPv4", "IPv6"), settled),
+        row("endpoints[].addresses", _endpoint_addresses),
+        row("endpoints[].nodeName", named(dns1123_subdomain)),
+        row("endpoints[].hostname", named(dns1123_label)),
+        row("endpoints[].hints.forZones", _unique_names(named(label_value))),
+        row("endpoints[].hints.forNodes", _unique_names(named(dns1123_subdomain, empty=True))),
+        row("ports", _unique_names(named(plain_label))),
+        row("ports[].protocol", one_of(*_PROTOCOLS)),
+        row("ports[].appProtocol", qualified),
+    ),
+    "endpoints": (
+        row("subsets[]", _subset),
+        *_HOSTNAMES,
+        row("subsets[].ports[].name", named(dns1123_label)),
+        row("subsets[].ports[].protocol", one_of(*_PROTOCOLS)),
+        row("subsets[].ports[].appProtocol", qualified),
+    ),
+}

@@ -1,0 +1,231 @@
+"""Rows of the tables: a path, and the checks of each value found there.
+
+A path is field names with dots between; ``[]`` after a name stands for each item of the list, ``{}`` for each entry of
+the map. The last field is checked also where it is missing, if what holds it is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from setpoint.apiserver.strategies.label_selectors import label_selector_errors
+from setpoint.apiserver.strategies.strategy import JsonObject
+from setpoint.meta import Quantity
+from setpoint.meta.names import label_value, qualified_name
+from setpoint.schema import FieldError
+from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required, too_long
+
+__all__ = [
+    "Check", "Place", "Row", "amount", "at_least", "between", "distinct", "frozen", "immutable", "labels", "longest",
+    "named", "needed", "one_of", "qualified", "row", "row_errors", "selector", "settled", "union", "unless", "when",
+]  # fmt: skip
+
+IMMUTABLE = "field is immutable"
+
+
+@dataclass(slots=True)
+class Place:
+    """A value (None: missing) with its path, what holds it, and the whole object, new and old."""
+
+    value: Any
+    path: str
+    holder: JsonObject
+    obj: JsonObject
+    old: JsonObject | None
+
+
+Check = Callable[[Place], list[FieldError]]
+Row = tuple[tuple[str, ...], tuple[Check, ...]]
+
+
+def row(path: str, *checks: Check) -> Row:
+    return tuple(path.split(".")), checks
+
+
+def row_errors(rows: Sequence[Row], obj: JsonObject, old: JsonObject | None, prefix: str = "") -> list[FieldError]:
+    """What is wrong with ``obj``, which stands at ``prefix``."""
+    errors: list[FieldError] = []
+    for steps, checks in rows:
+        for value, path, holder in _find(obj, steps, prefix):
+            place = Place(value, path, holder, obj, old)
+            for check in checks:
+                errors += check(place)
+    return errors
+
+
+def _find(holder: Any, steps: tuple[str, ...], path: str) -> Iterator[tuple[Any, str, JsonObject]]:
+    if not isinstance(holder, dict):
+        return
+    step, rest = steps[0], steps[1:]
+    name = step.rstrip("[]{}")
+    where = f"{path}.{name}" if path else name
+    value = holder.get(name)
+    if step.endswith("[]"):
+        for index, item in enumerate(value or ()):
+            if rest:
+                yield from _find(item, rest, f"{where}[{index}]")
+            else:
+                yield item, f"{where}[{index}]", holder
+    elif step.endswith("{}"):
+        for key, item in (value or {}).items():
+            if rest:
+                yield from _find(item, rest, f"{where}[{key}]")
+            else:
+                yield item, f"{where}[{key}]", holder
+    elif rest:
+        yield from _find(value, rest, where)
+    else:
+        yield value, where, holder
+
+
+# -- checks -----------------------------------------------------------------------------------------------------------
+
+
+def needed(detail: str = "") -> Check:
+    """There must be something, and it must not be empty."""
+
+    def check(place: Place) -> list[FieldError]:
+        return [required(place.path, detail)] if place.value in (None, "", [], {}) else []
+
+    return check
+
+
+def one_of(*values: str, empty: bool = False) -> Check:
+    """Nothing, or one of these. ``empty``: an empty text and a missing one are refused, too."""
+
+    def check(place: Place) -> list[FieldError]:
+        value = place.value or ""
+        return [not_supported(place.path, value, values)] if (value or empty) and value not in values else []
+
+    return check
+
+
+def between(least: int, most: int, text: str = "", *, missing: bool = False) -> Check:
+    """``missing``: what is missing is zero."""
+
+    def check(place: Place) -> list[FieldError]:
+        value = 0 if place.value is None and missing else place.value
+        if not isinstance(value, int) or least <= value <= most:
+            return []
+        return [invalid(place.path, value, text or f"must be between {least} and {most}, inclusive")]
+
+    return check
+
+
+def at_least(least: int, text: str = "", *, missing: bool = False) -> Check:
+    return between(least, 2**63, text or f"must be greater than or equal to {least}", missing=missing)
+
+
+def named(rule: Callable[[str], list[str]], *, empty: bool = False, before: str = "", but: str = "") -> Check:
+    """A text that ``rule`` finds nothing wrong with. ``but``: a text that is right, too."""
+
+    def check(place: Place) -> list[FieldError]:
+        value = place.value or ""
+        if value == but and value:
+            return []
+        return [invalid(place.path, value, before + text) for text in rule(value)] if value or empty else []
+
+    return check
+
+
+qualified = named(qualified_name)
+
+
+def labels(place: Place) -> list[FieldError]:
+    """A map of labels."""
+    errors: list[FieldError] = []
+    for key, value in (place.value or {}).items():
+        errors += [invalid(place.path, key, text) for text in qualified_name(key)]
+        errors += [invalid(place.path, value, text) for text in label_value(value)]
+    return errors
+
+
+def selector(place: Place) -> list[FieldError]:
+    """A label selector."""
+    return label_selector_errors(place.value, place.path)
+
+
+def longest(most: int) -> Check:
+    def check(place: Place) -> list[FieldError]:
+        return [too_long(place.path, most)] if len(place.value or "") > most else []
+
+    return check
+
+
+def amount(place: Place) -> list[FieldError]:
+    """A quantity that is not negative."""
+    if place.value is None or Quantity(place.value) >= Quantity("0"):
+        return []
+    return [invalid(place.path, place.value, "must be greater than or equal to 0")]
+
+
+def distinct(place: Place) -> list[FieldError]:
+    """No item of a list comes twice."""
+    seen: list[Any] = []
+    errors: list[FieldError] = []
+    for index, item in enumerate(place.value or ()):
+        if item in seen:
+            errors.append(duplicate(f"{place.path}[{index}]", item))
+        seen.append(item)
+    return errors
+
+
+def _before(place: Place) -> Any:
+    found: Any = place.old
+    for step in place.path.split("."):
+        found = found.get(step) if isinstance(found, dict) else None
+    return found
+
+
+def immutable(place: Place) -> list[FieldError]:
+    """Never changes. Only for fields that are in no list."""
+    if place.old is None or (place.value or None) == (_before(place) or None):
+        return []
+    return [invalid(place.path, place.value, IMMUTABLE)]
+
+
+def settled(place: Place) -> list[FieldError]:
+    """As `immutable`, of fields that upstream checks by declaration: the value is not shown."""
+    return [invalid(error.field, None, IMMUTABLE) for error in immutable(place)]
+
+
+def frozen(text: str) -> Check:
+    """As `immutable`, where an update is called forbidden, in these words."""
+
+    def check(place: Place) -> list[FieldError]:
+        same = place.old is None or (place.value or None) == (_before(place) or None)
+        return [] if same else [forbidden(place.path, text)]
+
+    return check
+
+
+def union(text: str, *names: str) -> Check:
+    """Of these fields of the object at the path at most one is set; the further ones are forbidden."""
+
+    def check(place: Place) -> list[FieldError]:
+        value = place.value or {}
+        given = [name for name in names if value.get(name) is not None]
+        return [forbidden(f"{place.path}.{name}", text) for name in given[1:]]
+
+    return check
+
+
+def when(condition: Callable[[JsonObject], bool], *checks: Check) -> Check:
+    """The checks where ``condition`` is true of what holds the field."""
+
+    def check(place: Place) -> list[FieldError]:
+        return [error for item in checks for error in item(place)] if condition(place.holder) else []
+
+    return check
+
+
+def unless(field: str, value: Any, text: str) -> Check:
+    """The field may be set only if its neighbour ``field`` is ``value``."""
+
+    def check(place: Place) -> list[FieldError]:
+        wrong = place.value is not None and place.holder.get(field) != value
+        return [forbidden(place.path, text)] if wrong else []
+
+    return check

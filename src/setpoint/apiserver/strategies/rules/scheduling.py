@@ -1,0 +1,286 @@
+"""Priority, runtime and resource limits: small kinds around pods, and events, leases, revisions."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from setpoint.apiserver.strategies.rules.row import (
+    IMMUTABLE,
+    Place,
+    Row,
+    at_least,
+    frozen,
+    immutable,
+    labels,
+    named,
+    needed,
+    one_of,
+    row,
+    settled,
+)
+from setpoint.meta import Quantity
+from setpoint.meta.names import dns1035_label, dns1123_subdomain, label_value, plain_label, qualified_name
+from setpoint.schema import FieldError
+from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required
+
+_HIGHEST: Final = 1_000_000_000
+_SYSTEM: Final = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
+_COUNTED: Final = (
+    "pods", "services", "services.loadbalancers", "services.nodeports", "replicationcontrollers", "resourcequotas",
+    "secrets", "configmaps", "persistentvolumeclaims",
+)  # fmt: skip
+_COMPUTE: Final = (
+    "cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory", "requests.storage",
+    "requests.ephemeral-storage", "limits.cpu", "limits.memory", "limits.ephemeral-storage",
+)  # fmt: skip
+_POD_COMPUTE: Final = frozenset({"pods", *_COMPUTE} - {"requests.storage"})
+_SCOPES: Final = (
+    "Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity",
+    "VolumeAttributesClass",
+)  # fmt: skip
+_PAIRS: Final = ({"BestEffort", "NotBestEffort"}, {"Terminating", "NotTerminating"})
+_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_NOT_NEGATIVE: Final = "must be greater than or equal to 0"
+
+
+def _priority(place: Place) -> list[FieldError]:
+    name, value = place.obj["metadata"].get("name", ""), place.value or 0
+    if name.startswith("system-"):
+        if _SYSTEM.get(name) == value and not place.obj.get("globalDefault"):
+            return []
+        if name not in _SYSTEM:
+            why = f"{name} is not a known system priority class"
+        elif _SYSTEM[name] != value:
+            why = f"value of {name} PriorityClass must be {_SYSTEM[name]}"
+        else:
+            why = f"globalDefault of {name} PriorityClass must be false"
+        text = f"priority class names with 'system-' prefix are reserved for system use only. error: {why}"
+        return [forbidden("metadata.name", text)]
+    text = f"maximum allowed value of a user defined priority is {_HIGHEST}"
+    return [forbidden(place.path, text)] if value > _HIGHEST else []
+
+
+# -- quotas and limit ranges ------------------------------------------------------------------------------------------
+
+
+def _standard_quota(name: str) -> bool:
+    return name in _COUNTED or name in _COMPUTE or name.startswith(("hugepages-", "requests.hugepages-"))
+
+
+def _fits(scope: str, name: str) -> bool:
+    if scope in ("Terminating", "NotTerminating", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity"):
+        return name in _POD_COMPUTE or name.startswith(("hugepages-", "requests.hugepages-"))
+    if scope == "BestEffort":
+        return name == "pods"
+    if scope == "VolumeAttributesClass":
+        return name in ("requests.storage", "persistentvolumeclaims")
+    return True
+
+
+def _hard(place: Place) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for name, given in (place.value or {}).items():
+        path, value = f"{place.path}[{name}]", Quantity(given)
+        errors += [invalid(path, name, text) for text in qualified_name(name)]
+        if "/" not in name and not _standard_quota(name):
+            errors.append(invalid(path, name, "must be a standard resource for quota"))
+        if value < Quantity("0"):
+            errors.append(invalid(path, given, _NOT_NEGATIVE))
+        whole = name in _COUNTED or ("/" in name and not name.startswith("count/") and "kubernetes.io/" not in name)
+        if whole and str(given).endswith(("m", "u", "n")):
+            errors.append(invalid(path, given, "must be an integer"))
+    return errors
+
+
+def _scopes(place: Place) -> list[FieldError]:
+    scopes, hard = place.value or [], place.holder.get("hard") or {}
+    errors: list[FieldError] = []
+    for scope in scopes:
+        if scope not in _SCOPES:
+            errors.append(invalid(place.path, scopes, "unsupported scope"))
+        errors += [
+            invalid(place.path, scopes, "unsupported scope applied to resource")
+            for name in sorted(hard)
+            if _standard_quota(name) and not _fits(scope, name)
+        ]
+    errors += [invalid(place.path, scopes, "conflicting scopes") for pair in _PAIRS if pair <= set(scopes)]
+    if place.old is not None and set(scopes) != set((place.old.get("spec") or {}).get("scopes") or []):
+        errors.append(invalid(place.path, place.value, IMMUTABLE))
+    return errors
+
+
+def _scope_selector(place: Place) -> list[FieldError]:
+    if place.value is None:
+        return []
+    path, hard = f"{place.path}.matchExpressions", place.holder.get("hard") or {}
+    errors: list[FieldError] = []
+    scopes: set[str] = set()
+    for item in place.value.get("matchExpressions") or ():
+        scope, operator, values = item.get("scopeName", ""), item.get("operator", ""), item.get("values") or []
+        if scope not in _SCOPES:
+            errors.append(invalid(f"{path}.scopeName", scope, "unsupported scope"))
+        errors += [
+            invalid(path, {"MatchExpressions": None}, "unsupported scope applied to resource")
+            for name in sorted(hard)
+            if _standard_quota(name) and not _fits(scope, name)
+        ]
+        if scope in (*_SCOPES[:4], "CrossNamespacePodAffinity") and operator != "Exists":
+            text = (
+                "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, "
+                "ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or "
+                "ResourceQuotaScopeCrossNamespacePodAffinity"
+            )
+            errors.append(invalid(f"{path}.operator", operator, text))
+        if operator in ("In", "NotIn"):
+            if not values:
+                text = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
+                errors.append(required(f"{path}.values", text))
+        elif operator in ("Exists", "DoesNotExist"):
+            if values:
+                text = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
+                errors.append(invalid(f"{path}.values", values, text))
+        else:
+            errors.append(invalid(f"{path}.operator", operator, "not a valid selector operator"))
+        scopes.add(scope)
+    conflicting = place.holder.get("scopes")
+    return errors + [invalid(path, conflicting, "conflicting scopes") for pair in _PAIRS if pair <= scopes]
+
+
+def _limits(place: Place) -> list[FieldError]:
+    errors: list[FieldError] = []
+    seen: set[str] = set()
+    for index, limit in enumerate(place.value or ()):
+        path, kind = f"{place.path}[{index}]", limit.get("type", "")
+        problems = qualified_name(kind)
+        errors += [invalid(f"{path}.type", kind, text) for text in problems]
+        if not problems and "/" not in kind and kind not in ("Pod", "Container", "PersistentVolumeClaim"):
+            errors.append(invalid(f"{path}.type", kind, "must be a standard limit type or fully qualified"))
+        if kind in seen:
+            errors.append(duplicate(f"{path}.type", kind))
+        seen.add(kind)
+        errors += _limit(limit, kind, path)
+    return errors
+
+
+def _limit(limit: dict[str, dict[str, str]], kind: str, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    given: dict[str, dict[str, str]] = {}
+    for part in ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio"):
+        values = limit.get(part) or {}
+        if kind == "Pod" and part.startswith("default"):
+            if values:
+                errors.append(forbidden(f"{path}.{part}", "may not be specified when `type` is 'Pod'"))
+            continue
+        for name, amount in values.items():
+            errors += _limit_name(name, kind, f"{path}.{part}[{name}]")
+            given.setdefault(name, {})[part] = amount
+    if kind == "PersistentVolumeClaim" and not {"min", "max"} & given.get("storage", {}).keys():
+        text = "either minimum or maximum storage value is required, but neither was provided"
+        errors.append(required(f"{path}.limits", text))
+    for name, amounts in given.items():
+        for low, high, field, shown, text in (
+            ("min", "max", "min", "min", "min value {} is greater than max value {}"),
+            ("min", "defaultRequest", "defaultRequest", "defaultRequest",
+             "min value {} is greater than default request value {}"),
+            ("defaultRequest", "max", "defaultRequest", "defaultRequest",
+             "default request value {} is greater than max value {}"),
+            ("defaultRequest", "default", "defaultRequest", "defaultRequest",
+             "default request value {} is greater than default limit value {}"),
+            ("min", "default", "default", "min", "min value {} is greater than default value {}"),
+            ("default", "max", "default", "max", "default value {} is greater than max value {}"),
+        ):  # fmt: skip
+            if low in amounts and high in amounts and Quantity(amounts[low]) > Quantity(amounts[high]):
+                why = text.format(amounts[low], amounts[high])
+                errors.append(invalid(f"{path}.{field}[{name}]", amounts[shown], why))
+        ratio = amounts.get("maxLimitRequestRatio")
+        if ratio is not None and Quantity(ratio) < Quantity("1"):
+            where = f"{path}.maxLimitRequestRatio[{name}]"
+            errors.append(invalid(where, ratio, f"ratio {ratio} is less than 1"))
+    return errors
+
+
+def _limit_name(name: str, kind: str, path: str) -> list[FieldError]:
+    problems = qualified_name(name)
+    if problems:
+        return [invalid(path, name, text) for text in problems]
+    if "/" in name or kind not in ("Pod", "Container"):
+        return []
+    if name in ("cpu", "memory", "ephemeral-storage") or name.startswith("hugepages-"):
+        return []
+    return [invalid(path, name, "must be a standard resource for containers")]
+
+
+# -- others -----------------------------------------------------------------------------------------------------------
+
+
+def _data(place: Place) -> list[FieldError]:
+    if place.value is None:
+        return [required(place.path, "data is mandatory")]
+    return [] if isinstance(place.value, dict) else [required(place.path, "data must be a valid JSON object")]
+
+
+def _revision(place: Place) -> list[FieldError]:
+    value = place.value or 0
+    return [invalid(place.path, value, _NOT_NEGATIVE)] if value < 0 else []
+
+
+def _migrated(place: Place) -> list[FieldError]:
+    resource, path = (place.value or {}), place.path
+    name, group = resource.get("resource", ""), resource.get("group", "")
+    errors: list[FieldError] = []
+    if not name:
+        errors.append(required(f"{path}.resource", "resource is required to be set"))
+    elif problems := dns1035_label(name):
+        errors.append(invalid(f"{path}.resource", name, ",".join(problems)))
+    if group and (problems := dns1123_subdomain(group)):
+        errors.append(invalid(f"{path}.group", group, ",".join(problems)))
+    return errors
+
+
+def _migration(place: Place) -> list[FieldError]:
+    shown = {"Resource": (place.value or {}).get("resource")}
+    return [invalid(error.field, shown, IMMUTABLE) for error in immutable(place)]
+
+
+def _taints(place: Place) -> list[FieldError]:
+    errors: list[FieldError] = []
+    seen: set[tuple[str, str]] = set()
+    for index, taint in enumerate(place.value or ()):
+        # (upstream says metadata for spec)
+        path, key, effect = f"metadata.taints[{index}]", taint.get("key", ""), taint.get("effect", "")
+        errors += [invalid(f"{path}.key", key, text) for text in qualified_name(key)]
+        value = taint.get("value", "")
+        errors += [invalid(f"{path}.value", value, text) for text in label_value(value)]
+        if not effect:
+            errors.append(required(f"{path}.effect"))
+        elif effect not in _EFFECTS:
+            errors.append(not_supported(f"{path}.effect", effect, _EFFECTS))
+        if (key, effect) in seen:
+            errors.append(duplicate(path, taint))
+        seen.add((key, effect))
+    return errors
+
+
+RULES: Final[dict[str, tuple[Row, ...]]] = {
+    "priorityclasses.scheduling.k8s.io": (
+        row("value", _priority, frozen("may not be changed in an update.")),
+        row("preemptionPolicy", one_of("PreemptLowerPriority", "Never"), immutable),
+    ),
+    "runtimeclasses.node.k8s.io": (
+        row("handler", needed(), named(plain_label), settled),
+        row("scheduling.nodeSelector", labels),
+    ),
+    "resourcequotas": (
+        row("spec.hard", _hard),
+        row("spec.scopes", _scopes),
+        row("spec.scopeSelector", _scope_selector),
+    ),
+    "limitranges": (row("spec.limits", _limits),),
+    "controllerrevisions.apps": (row("data", _data, immutable), row("revision", _revision)),
+    "storageversionmigrations.storagemigration.k8s.io": (row("spec.resource", _migrated), row("spec", _migration)),
+    "nodes": (row("spec.taints", _taints),),
+    "leases.coordination.k8s.io": (
+        row("spec.leaseDurationSeconds", at_least(1, "must be greater than 0")),
+        row("spec.leaseTransitions", at_least(0)),
+    ),
+}

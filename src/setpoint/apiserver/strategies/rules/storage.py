@@ -1,0 +1,419 @@
+"""Volumes, claims and classes of storage, and what CSI drivers say of themselves."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from setpoint.apiserver.strategies.rules.row import (
+    IMMUTABLE,
+    Check,
+    Place,
+    Row,
+    amount,
+    at_least,
+    frozen,
+    immutable,
+    named,
+    needed,
+    one_of,
+    row,
+    selector,
+    settled,
+)
+from setpoint.meta import Quantity
+from setpoint.meta.names import dns1123_subdomain, label_value, qualified_name
+from setpoint.schema import FieldError
+from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required, too_long
+
+_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+_POLICIES: Final = ("Delete", "Recycle", "Retain")
+_ONE_TYPE: Final = "may not specify more than 1 volume type"
+_HOST_PATHS: Final = (
+    "", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket",
+)  # fmt: skip
+# In the order in which they are looked at; of several all but the first are refused.
+_SOURCES: Final = (
+    "hostPath", "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd", "quobyte", "cephfs",
+    "iscsi", "cinder", "fc", "flexVolume", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume",
+    "azureDisk", "scaleIO", "local", "storageos", "csi",
+)  # fmt: skip
+_SOURCE_NEEDS: Final[dict[str, tuple[str, ...]]] = {
+    "hostPath": ("path",),
+    "nfs": ("server", "path"),
+    "gcePersistentDisk": ("pdName",),
+    "awsElasticBlockStore": ("volumeID",),
+    "glusterfs": ("endpoints", "path"),
+    "rbd": ("monitors", "image"),
+    "quobyte": ("registry", "volume"),
+    "cephfs": ("monitors",),
+    "cinder": ("volumeID",),
+    "flexVolume": ("driver",),
+    "azureFile": ("secretName", "shareName"),
+    "vsphereVolume": ("volumePath",),
+    "photonPersistentDisk": ("pdID",),
+    "portworxVolume": ("volumeID",),
+    "azureDisk": ("diskName", "diskURI"),
+    "scaleIO": ("gateway", "system", "volumeName"),
+    "local": ("path",),
+    "csi": ("volumeHandle",),
+}
+_CLAIM_FROZEN: Final = (
+    "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+)
+
+
+def _access_modes(detail: str = "") -> Check:
+    def check(place: Place) -> list[FieldError]:
+        modes = place.value or []
+        if not modes:
+            return [required(place.path, detail)]
+        errors = [not_supported(place.path, mode, _MODES) for mode in modes if mode not in _MODES]
+        known = {mode for mode in modes if mode in _MODES}
+        if "ReadWriteOncePod" in known and len(known) > 1:
+            errors.append(forbidden(place.path, "may not use ReadWriteOncePod with other access modes"))
+        return errors
+
+    return check
+
+
+def driver_name(place: Place) -> list[FieldError]:
+    """The name of a CSI driver."""
+    name = place.value or ""
+    if not name:
+        return [required(place.path)]
+    errors = [too_long(place.path, 63)] if len(name) > 63 else []
+    return errors + [invalid(place.path, name, text) for text in dns1123_subdomain(name.lower())]
+
+
+def _positive(value: str, path: str) -> list[FieldError]:
+    return [] if Quantity(value) > Quantity("0") else [invalid(path, value, "must be greater than zero")]
+
+
+# -- volumes ----------------------------------------------------------------------------------------------------------
+
+
+def _capacity(place: Place) -> list[FieldError]:
+    capacity = place.value or {}
+    errors = [] if capacity else [required(place.path)]
+    if set(capacity) != {"storage"}:
+        errors.append(not_supported(place.path, place.value, ("storage",)))
+    for name, value in capacity.items():
+        where = f"{place.path}[{name}]"
+        if Quantity(value) < Quantity("0"):
+            errors.append(invalid(where, value, "must be a valid resource quantity"))
+        errors += _positive(value, where)
+    return errors
+
+
+def _source(place: Place) -> list[FieldError]:
+    spec, path = place.value or {}, place.path
+    given = [name for name in _SOURCES if spec.get(name) is not None]
+    if not given:
+        return [required(path, "must specify a volume type")]
+    where = {"cephfs": "cephFS"}
+    errors = [forbidden(f"{path}.{where.get(name, name)}", _ONE_TYPE) for name in given[1:] if name != "flexVolume"]
+    return _source_errors(given[0], spec[given[0]], path) + errors
+
+
+def _source_errors(name: str, source: dict[str, Any], path: str) -> list[FieldError]:
+    where = f"{path}.persistentDisk" if name == "gcePersistentDisk" else f"{path}.{name}"
+    errors: list[FieldError] = []
+    if name == "csi":
+        errors += driver_name(Place(source.get("driver"), f"{where}.driver", source, {}, None))
+    errors += [required(f"{where}.{field}") for field in _SOURCE_NEEDS.get(name, ()) if not source.get(field)]
+    text = source.get("path", "")
+    if name == "nfs" and not text.startswith("/"):
+        errors.append(invalid(f"{where}.path", text, "must be an absolute path"))
+    if name in ("hostPath", "local") and ".." in text.split("/"):
+        errors.append(invalid(f"{where}.path", text, "must not contain '..'"))
+    if name == "hostPath" and text and (source.get("type") or "") not in _HOST_PATHS:
+        errors.append(not_supported(f"{where}.type", source["type"], _HOST_PATHS))
+    if name == "csi":
+        for key, value in source.items():
+            if key.endswith("SecretRef") and key != "nodeStageSecretRef":
+                errors += [
+                    required(f"{where}.{key}.{field}") for field in ("name", "namespace") if not value.get(field)
+                ]
+    return errors
+
+
+def _source_kept(place: Place) -> list[FieldError]:
+    before = (place.old or {}).get("spec")
+    if before is None or {name: (place.value or {}).get(name) for name in _SOURCES} == {
+        name: before.get(name) for name in _SOURCES
+    }:
+        return []
+    return [forbidden("spec.persistentvolumesource", "spec.persistentvolumesource is immutable after creation")]
+
+
+def _mode_kept(place: Place) -> list[FieldError]:
+    before = ((place.old or {}).get("spec") or {}).get("volumeMode")
+    kept = place.old is None or before == place.value
+    return [] if kept else [invalid("volumeMode", place.value, IMMUTABLE)]
+
+
+def _affinity(place: Place) -> list[FieldError]:
+    if place.value is None:
+        return []
+    if place.value.get("required") is None:
+        return [required(f"{place.path}.required", "must specify required node constraints")]
+    terms = place.value["required"].get("nodeSelectorTerms")
+    where = f"{place.path}.required.nodeSelectorTerms"
+    errors = [] if terms else [required(where, "must have at least one node selector term")]
+    for index, term in enumerate(terms or ()):
+        for number, item in enumerate(term.get("matchExpressions") or ()):
+            errors += node_requirement_errors(item, f"{where}[{index}].matchExpressions[{number}]")
+    return errors
+
+
+def node_requirement_errors(item: dict[str, Any], path: str) -> list[FieldError]:
+    """An expression of a node selector."""
+    operator, values, key = item.get("operator", ""), item.get("values") or [], item.get("key", "")
+    errors: list[FieldError] = []
+    if operator in ("In", "NotIn"):
+        if not values:
+            errors.append(required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
+    elif operator in ("Exists", "DoesNotExist"):
+        if values:
+            text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            errors.append(forbidden(f"{path}.values", text))
+    elif operator in ("Gt", "Lt"):
+        if len(values) != 1:
+            text = "must be specified single value when `operator` is 'Lt' or 'Gt'"
+            errors.append(required(f"{path}.values", text))
+    else:
+        errors.append(invalid(f"{path}.operator", operator, "not a valid selector operator"))
+    errors += [invalid(f"{path}.key", key, text) for text in qualified_name(key)]
+    for index, value in enumerate(values):
+        errors += [invalid(f"{path}.values[{index}]", value, text) for text in label_value(value)]
+    return errors
+
+
+# -- claims -----------------------------------------------------------------------------------------------------------
+
+
+def _size(place: Place) -> list[FieldError]:
+    requests, path = (place.value or {}).get("requests") or {}, f"{place.path}[storage]"
+    if "storage" not in requests:
+        return [required(path)]
+    return _positive(requests["storage"], path)
+
+
+def _claim_kept(place: Place) -> list[FieldError]:
+    if place.old is None:
+        return []
+    new, old = dict(place.value or {}), dict(place.old.get("spec") or {})
+    if not old.get("volumeName"):
+        old["volumeName"] = new.get("volumeName")
+    if ((place.old.get("status") or {}).get("phase")) == "Bound":
+        old["volumeAttributesClassName"] = new.get("volumeAttributesClassName")
+        sizes = {"storage": ((new.get("resources") or {}).get("requests") or {}).get("storage")}
+        resources = old.get("resources") or {}
+        old["resources"] = {**resources, "requests": {**(resources.get("requests") or {}), **sizes}}
+    same = all((new.get(key) or None) == (old.get(key) or None) for key in new.keys() | old.keys())
+    return [] if same else [forbidden(place.path, _CLAIM_FROZEN)]
+
+
+def _data_source(place: Place) -> list[FieldError]:
+    source, path = place.value, place.path
+    if source is None:
+        return []
+    errors = [required(f"{path}.{name}") for name in ("name", "kind") if not source.get(name)]
+    group = source.get("apiGroup") or ""
+    if not group and source.get("kind") != "PersistentVolumeClaim":
+        text = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
+        errors.append(invalid(path, source.get("kind", ""), text))
+    if group:
+        errors += [invalid(f"{path}.apiGroup", group, text) for text in dns1123_subdomain(group)]
+    return errors
+
+
+# -- classes ----------------------------------------------------------------------------------------------------------
+
+
+def _parameters(*, needs: bool) -> Check:
+    def check(place: Place) -> list[FieldError]:
+        given = place.value or {}
+        errors = [too_long(place.path, 512)] if len(given) > 512 else []
+        errors += [invalid(place.path, "", "field can not be empty.") for key in given if not key]
+        if sum(len(key) + len(value) for key, value in given.items()) > 256 * 1024:
+            errors.append(too_long(place.path, 256 * 1024))
+        if needs and not given:
+            errors.append(required(place.path, "must contain at least one key/value pair"))
+        return errors
+
+    return check
+
+
+def _topologies(place: Place) -> list[FieldError]:
+    errors: list[FieldError] = []
+    seen: list[dict[str, set[str]]] = []
+    for index, term in enumerate(place.value or ()):
+        path = f"{place.path}[{index}].matchLabelExpressions"
+        keys: dict[str, set[str]] = {}
+        for number, item in enumerate(term.get("matchLabelExpressions") or ()):
+            where, key, values = f"{path}[{number}]", item.get("key", ""), item.get("values") or []
+            if not values:
+                errors.append(required(f"{where}.values"))
+            for position, value in enumerate(values):
+                if value in values[:position]:
+                    errors.append(duplicate(f"{where}.values[{position}]", value))
+            errors += [invalid(f"{where}.key", key, text) for text in qualified_name(key)]
+            if key in keys:
+                errors.append(duplicate(f"{where}.key", key))
+            keys[key] = set(values)
+        if keys in seen:
+            errors.append(duplicate(path, ""))
+        seen.append(keys)
+    return errors
+
+
+# -- what drivers say -------------------------------------------------------------------------------------------------
+
+
+def _attached(place: Place) -> list[FieldError]:
+    source, path = place.value or {}, place.path
+    name, inline = source.get("persistentVolumeName"), source.get("inlineVolumeSpec")
+    text = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
+    if name is None and inline is None:
+        return [required(path, text)]
+    if name is not None and inline is not None:
+        return [forbidden(path, text)]
+    if name == "":
+        return [required(f"{path}.persistentVolumeName", "must specify non empty persistentVolumeName")]
+    if name is not None:
+        return [invalid("spec.source.persistentVolumeName", name, why) for why in dns1123_subdomain(name)]
+    return _inline(inline or {}, f"{path}.inlineVolumeSpec")
+
+
+def _inline(spec: dict[str, Any], path: str) -> list[FieldError]:
+    text = "may not be specified in the context of inline volumes"
+    errors = [forbidden(f"{path}.{name}", text) for name in ("claimRef", "capacity") if spec.get(name) is not None]
+    if spec.get("csi") is None:
+        errors.append(required(f"{path}.csi", "has to be specified in the context of inline volumes"))
+    place = Place(spec.get("accessModes"), f"{path}.accessModes", spec, {}, None)
+    errors += _access_modes()(place)
+    if spec.get("nodeAffinity") is not None:
+        errors.append(forbidden(f"{path}.nodeAffinity", text))
+    errors += _source(Place(spec, path, spec, {}, None))
+    return errors + ([forbidden(f"{path}.storageClassName", text)] if spec.get("storageClassName") else [])
+
+
+def _drivers(place: Place) -> list[FieldError]:
+    errors: list[FieldError] = []
+    names: set[str] = set()
+    before = {item.get("name"): item for item in ((place.old or {}).get("spec") or {}).get("drivers") or ()}
+    changed = [
+        item
+        for item in place.value or ()
+        if item.get("name") in before and {**item, "allocatable": None} != {**before[item["name"]], "allocatable": None}
+    ]
+    for index, item in enumerate(place.value or ()):
+        path, name, node = f"{place.path}[{index}]", item.get("name", ""), item.get("nodeID", "")
+        errors += driver_name(Place(name, f"{path}.name", item, {}, None))
+        if not node:
+            errors.append(required(f"{path}.nodeID"))
+        if len(node) > 192:
+            errors.append(invalid(f"{path}.nodeID", node, "must be 192 characters or less"))
+        count = (item.get("allocatable") or {}).get("count")
+        if count is not None and count < 0:
+            errors.append(invalid(f"{path}.allocatable.count", count, "must be greater than or equal to 0"))
+        if name in names:
+            errors.append(duplicate(f"{path}.name", name))
+        names.add(name)
+        keys: list[str] = item.get("topologyKeys") or []
+        for number, key in enumerate(keys):
+            if not key:
+                errors.append(required(path))
+            errors += [invalid(path, key, text) for text in qualified_name(key)]
+            if key in keys[:number]:
+                errors.append(duplicate(path, key))
+    return errors + [invalid(place.path, item, IMMUTABLE) for item in changed]
+
+
+def _lifecycle_modes(place: Place) -> list[FieldError]:
+    allowed = ("Persistent", "Ephemeral")
+    return [not_supported(place.path, mode, allowed) for mode in place.value or () if mode not in allowed]
+
+
+def _token_requests(place: Place) -> list[FieldError]:
+    errors: list[FieldError] = []
+    seen: set[str] = set()
+    for index, item in enumerate(place.value or ()):
+        path, audience, seconds = f"{place.path}[{index}]", item.get("audience", ""), item.get("expirationSeconds")
+        if audience in seen:
+            errors.append(duplicate(f"{path}.audience", audience))
+            continue
+        seen.add(audience)
+        if seconds is not None and seconds < 600:
+            text = "may not specify a duration less than 10 minutes"
+            errors.append(invalid(f"{path}.expirationSeconds", seconds, text))
+        if seconds is not None and seconds > 1 << 32:
+            text = "may not specify a duration larger than 2^32 seconds"
+            errors.append(invalid(f"{path}.expirationSeconds", seconds, text))
+    return errors
+
+
+def _tokens_in_secrets(place: Place) -> list[FieldError]:
+    if place.value is None or place.holder.get("tokenRequests"):
+        return []
+    text = "serviceAccountTokenInSecrets is set but no tokenRequests are specified"
+    return [invalid(place.path, place.value, text)]
+
+
+RULES: Final[dict[str, tuple[Row, ...]]] = {
+    "persistentvolumes": (
+        row("spec.accessModes", _access_modes()),
+        row("spec.capacity", _capacity),
+        row("spec.persistentVolumeReclaimPolicy", one_of(*_POLICIES)),
+        row("spec.nodeAffinity", _affinity),
+        row("spec", _source),
+        row("spec.storageClassName", named(dns1123_subdomain)),
+        row("spec.volumeMode", one_of("Block", "Filesystem"), _mode_kept),
+        row("spec.volumeAttributesClassName", named(dns1123_subdomain)),
+        row("spec", _source_kept),
+    ),
+    "persistentvolumeclaims": (
+        row("spec.accessModes", _access_modes("at least 1 access mode is required")),
+        row("spec.selector", selector),
+        row("spec.resources", _size),
+        row("spec.storageClassName", named(dns1123_subdomain)),
+        row("spec.volumeMode", one_of("Block", "Filesystem"), _mode_kept),
+        row("spec.dataSource", _data_source),
+        row("spec.dataSourceRef", _data_source),
+        row("spec.volumeAttributesClassName", named(dns1123_subdomain)),
+        row("spec", _claim_kept),
+    ),
+    "storageclasses.storage.k8s.io": (
+        row("provisioner", needed(), named(lambda name: qualified_name(name.lower())), settled),
+        row("parameters", _parameters(needs=False), settled),
+        row("reclaimPolicy", one_of("Delete", "Retain"), settled),
+        row("volumeBindingMode", one_of("Immediate", "WaitForFirstConsumer"), settled),
+        row("allowedTopologies", _topologies),
+    ),
+    "volumeattributesclasses.storage.k8s.io": (
+        row("driverName", driver_name, frozen("updates to driverName are forbidden.")),
+        row("parameters", _parameters(needs=True), frozen("updates to parameters are forbidden.")),
+    ),
+    "volumeattachments.storage.k8s.io": (
+        row("spec.attacher", driver_name),
+        row("spec.source", _attached),
+        row("spec.nodeName", named(dns1123_subdomain, empty=True)),
+        row("spec", settled),
+    ),
+    "csidrivers.storage.k8s.io": (
+        row("spec.attachRequired", immutable),
+        row("spec.nodeAllocatableUpdatePeriodSeconds", at_least(10, "must be greater than or equal to 10 seconds")),
+        row("spec.fsGroupPolicy", one_of("File", "None", "ReadWriteOnceWithFSType")),
+        row("spec.tokenRequests", _token_requests),
+        row("spec.volumeLifecycleModes", _lifecycle_modes, settled),
+        row("spec.serviceAccountTokenInSecrets", _tokens_in_secrets),
+    ),
+    "csinodes.storage.k8s.io": (row("spec.drivers", _drivers),),
+    "csistoragecapacities.storage.k8s.io": (
+        row("nodeTopology", selector, immutable),
+        row("storageClassName", named(dns1123_subdomain, empty=True), immutable),
+        row("capacity", amount),
+        row("maximumVolumeSize", amount),
+    ),
+}
