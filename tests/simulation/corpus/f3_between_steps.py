@@ -185,6 +185,9 @@ async def restart_by_comparison(store: Store, ctx: sp.Context) -> None:
 async def grow_storage(cluster: sp.testing.Cluster) -> None:
     await cluster.apply(Store.named("one", "default", spec=StoreSpec(size=2, storage="1Gi")))
     await cluster.settle()
+    for each in await cluster.client.list(PersistentVolumeClaim, namespace="default"):  # only bound ones may grow
+        bound = {"status": {"phase": "Bound", "capacity": {"storage": "1Gi"}}}
+        await cluster.client.patch(PersistentVolumeClaim, each.name, bound, namespace="default", subresource="status")
     await cluster.apply(Store.named("one", "default", spec=StoreSpec(size=2, storage="2Gi")))
     await cluster.settle()
 
