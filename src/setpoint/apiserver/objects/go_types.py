@@ -12,9 +12,26 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-__all__ = ["GO_SCALARS", "GoField", "go_fields", "message_table"]
+__all__ = ["GoField", "go_fields", "message_table"]
 
-GO_SCALARS: Final = frozenset({"string", "bytes", "int", "double", "bool"})
+_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1."
+_LEAVES: Final = frozenset(
+    {
+        "string",
+        "bytes",
+        "int",
+        "bool",
+        "double",
+        "strings",
+        _META + "Time",
+        _META + "MicroTime",
+        _META + "FieldsV1",
+        "io.k8s.apimachinery.pkg.runtime.RawExtension",
+        "io.k8s.apimachinery.pkg.api.resource.Quantity",
+        "io.k8s.apimachinery.pkg.util.intstr.IntOrString",
+    }
+)
+"""Types that have a form of their own in JSON."""
 
 
 class GoField(NamedTuple):
@@ -32,7 +49,7 @@ class GoField(NamedTuple):
 def go_fields(message: str) -> list[GoField] | None:
     """The fields of the struct ``message``, or None if the table has none of that name."""
     fields = message_table().get(message)
-    if fields is None or message in GO_SCALARS:
+    if fields is None or message in _LEAVES:
         return None
     return [_go_field(name, text) for name, text in fields.values()]
 
