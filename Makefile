@@ -57,10 +57,11 @@ SECONDS ?= 3600
 fuzz: $(VENV)/.dev ## hostile requests for an hour (SECONDS=...): fails on a 500, on growth, on 100 ms of a held loop
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
-lint: $(VENV)/.dev ## ruff and the order of the rooms
+lint: $(VENV)/.dev ## ruff, the order of the rooms, and no circles of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
+	$(BIN)/lint-imports --config .importlinter-circles
 
 types: $(VENV)/.dev ## mypy --strict and basedpyright
 	$(BIN)/mypy
