@@ -14,9 +14,12 @@ if TYPE_CHECKING:
     from setpoint import testing as testing
     from setpoint.cache import Head as Head
     from setpoint.cache import InformerFactory as InformerFactory
+    from setpoint.cli.options import Program as Program
     from setpoint.cli.program import main as main
     from setpoint.client import ApiError as ApiError
     from setpoint.client import Client as Client
+    from setpoint.client import Conflict as Conflict
+    from setpoint.client import NotFound as NotFound
     from setpoint.controller import Caches as Caches
     from setpoint.controller import Context as Context
     from setpoint.controller import Controller as Controller
@@ -34,7 +37,9 @@ if TYPE_CHECKING:
     from setpoint.crd import Scale as Scale
     from setpoint.crd import Status as Status
     from setpoint.manager import Fleet as Fleet
+    from setpoint.manager import LeaderElection as LeaderElection
     from setpoint.manager import Manager as Manager
+    from setpoint.manager import Sharding as Sharding
     from setpoint.meta import Condition as Condition
     from setpoint.meta import Duration as Duration
     from setpoint.meta import Model as Model
@@ -56,6 +61,7 @@ _HOMES = {
     "Client": "client",
     "Column": "crd",
     "Condition": "meta",
+    "Conflict": "client",
     "Context": "controller",
     "Controller": "controller",
     "Conversion": "crd",
@@ -65,17 +71,21 @@ _HOMES = {
     "Fleet": "manager",
     "Head": "cache",
     "InformerFactory": "cache",
+    "LeaderElection": "manager",
     "Manager": "manager",
     "Model": "meta",
+    "NotFound": "client",
     "Object": "meta",
     "ObjectKey": "meta",
     "ObjectMeta": "meta",
     "Outcome": "controller",
+    "Program": "cli.options",
     "Quantity": "meta",
     "RateLimitingQueue": "workqueue",
     "Review": "webhook",
     "Rule": "crd",
     "Scale": "crd",
+    "Sharding": "manager",
     "Status": "crd",
     "SyncContext": "controller",
     "TerminalError": "controller",
@@ -95,6 +105,7 @@ __all__ = [
     "Client",
     "Column",
     "Condition",
+    "Conflict",
     "Context",
     "Controller",
     "Conversion",
@@ -104,17 +115,21 @@ __all__ = [
     "Fleet",
     "Head",
     "InformerFactory",
+    "LeaderElection",
     "Manager",
     "Model",
+    "NotFound",
     "Object",
     "ObjectKey",
     "ObjectMeta",
     "Outcome",
+    "Program",
     "Quantity",
     "RateLimitingQueue",
     "Review",
     "Rule",
     "Scale",
+    "Sharding",
     "Status",
     "SyncContext",
     "TerminalError",

@@ -118,7 +118,10 @@ def test_a_lease_that_others_could_have_is_not_taken(elects: str, capsys: pytest
 def test_what_is_no_part_of_a_program_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(Backup, argv=["run"])  # type: ignore[arg-type]
-    assert "sp.main() takes controllers and admissions, not <class" in capsys.readouterr().err
+    assert (
+        "sp.main() takes controllers, admissions and runnables (with async def run(self)), not <class"
+        in capsys.readouterr().err
+    )
     with pytest.raises(SystemExit):
         main(sp.Admission(Backup).defaults(check), argv=["run"])
     assert "there is no controller to run; what serves admissions alone is setpoint webhook" in capsys.readouterr().err

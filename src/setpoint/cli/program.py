@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import socket
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, overload
 from uuid import uuid4
 
 from cyclopts import App, Parameter
@@ -18,11 +19,12 @@ from setpoint.apps.running import run
 from setpoint.cli.loading import SourceError, being_loaded
 from setpoint.cli.manifests import cluster_role, definitions
 from setpoint.cli.naming import manager_name, program_name, shard_group, webhook_name
+from setpoint.cli.options import ProgramLifespan, bound, with_options
 from setpoint.client import Client
 from setpoint.cluster import with_conversions
 from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.controller import Controller, watched_kinds
-from setpoint.manager import Fleet, KubeconfigFolder, LeaderElection, Manager, Sharding
+from setpoint.manager import Fleet, KubeconfigFolder, LeaderElection, Manager, ProcessMetrics, Runnable, Sharding
 from setpoint.manager.logging import configure
 from setpoint.meta.yaml_text import to_yaml
 from setpoint.webhook import (
@@ -37,12 +39,42 @@ from setpoint.webhook import (
 )
 from setpoint.webhook.registration import converters_of, definition_name
 
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+Own = TypeVar("Own")
 BLOCKED_AFTER = 1.0
 """Seconds after which the event loop counts as blocked."""
 
 
-def main(*parts: Controller[Any] | Admission[Any], name: str | None = None, argv: Sequence[str] | None = None) -> None:
-    """The program of these controllers and admissions: ``run`` it, or print its ``manifests``.
+@overload
+def main(
+    *parts: Controller[Any] | Admission[Any] | Runnable,
+    name: str | None = None,
+    argv: Sequence[str] | None = None,
+    lifespan: ProgramLifespan[None] | None = None,
+    registry: CollectorRegistry | None = None,
+) -> None: ...
+@overload
+def main(
+    *parts: Controller[Any] | Admission[Any] | Runnable,
+    name: str | None = None,
+    argv: Sequence[str] | None = None,
+    options: type[Own],
+    lifespan: ProgramLifespan[Own],
+    registry: CollectorRegistry | None = None,
+) -> None: ...
+
+
+def main(
+    *parts: Controller[Any] | Admission[Any] | Runnable,
+    name: str | None = None,
+    argv: Sequence[str] | None = None,
+    options: type[Any] | None = None,
+    lifespan: ProgramLifespan[Any] | None = None,
+    registry: CollectorRegistry | None = None,
+) -> None:
+    """The program of these controllers, admissions and runnables: ``run`` it, or print its ``manifests``.
 
     Call it under ``if __name__ == "__main__":``. ``argv`` defaults to the process's arguments. Webhooks, the admissions
     and the conversions of the controllers' kinds, are called by an ``--embedded`` server without further ado; in a
@@ -52,6 +84,15 @@ def main(*parts: Controller[Any] | Admission[Any], name: str | None = None, argv
     Lease, its webhook configurations, and its field manager. By default a role and a Lease are called after the first
     controller and its API group (``mykind.grp.example.com``), webhook configurations after the API group; a program
     whose kinds are all built in has to say, where it needs one. ``--name`` overrules it.
+
+    What else a program has of its own:
+
+    - runnables among the ``parts``: anything with ``async def run(self)`` runs while its manager does, and only while
+      that leads, unless it says ``leader_only = False`` (`setpoint.Manager.add`);
+    - ``options``, a dataclass: its fields are flags of ``run``;
+    - ``lifespan(program)``, an asynchronous context manager around everything that runs. It gets the `Program` with its
+      manager, options and registry of metrics; reconciles get the object that it yields, as ``ctx.state(App)``;
+    - ``registry``, prometheus_client's, whose metrics are served with all others.
     """
     if source := being_loaded():
         raise SourceError(f"sp.main() is called while {source} is imported; put it under if __name__ == '__main__':")
@@ -59,12 +100,26 @@ def main(*parts: Controller[Any] | Admission[Any], name: str | None = None, argv
     shown = script.parent.name if script.name == "__main__.py" else script.name
     controllers = [part for part in parts if isinstance(part, Controller)]
     admissions = [part for part in parts if isinstance(part, Admission)]
+    runnables = [part for part in parts if not isinstance(part, Controller | Admission)]
     with reported(shown):
-        if wrong := [part for part in parts if not isinstance(part, Controller | Admission)]:
-            raise UsageError(f"sp.main() takes controllers and admissions, not {wrong[0]!r}")
+        for part in runnables:
+            if isinstance(part, type) or not inspect.iscoroutinefunction(getattr(part, "run", None)):
+                raise UsageError(
+                    f"sp.main() takes controllers, admissions and runnables (with async def run(self)), not {part!r}"
+                )
         if not controllers:
             raise UsageError("there is no controller to run; what serves admissions alone is setpoint webhook")
-        program(shown, controllers, admissions, name=name)(list(sys.argv[1:] if argv is None else argv))
+        app = program(
+            shown,
+            controllers,
+            admissions,
+            name=name,
+            runnables=runnables,
+            options=options,
+            lifespan=lifespan,
+            registry=registry,
+        )
+        app(list(sys.argv[1:] if argv is None else argv))
 
 
 def program(
@@ -73,13 +128,16 @@ def program(
     admissions: Sequence[Admission[Any]] = (),
     *,
     name: str | None = None,
+    runnables: Sequence[Runnable] = (),
+    options: type[Any] | None = None,
+    lifespan: ProgramLifespan[Any] | None = None,
+    registry: CollectorRegistry | None = None,
 ) -> App:
     """The commands of a program with these controllers and admissions; see `main`."""
     given = name
     names = ", ".join(controller.name for controller in controllers)
     app = App(name=command, help=f"Controllers: {names}.", version_flags=[])
 
-    @app.command(name="run")
     def run_command(
         *,
         kubeconfig: Annotated[Path | None, Parameter(name=["--kubeconfig", "-k"])] = None,
@@ -103,6 +161,7 @@ def program(
         webhook_port: Annotated[int, Parameter(validator=Number(gte=0, lte=65535))] = 9443,
         log_format: Literal["text", "json"] = "text",
         log_level: Literal["debug", "info", "warning", "error"] = "info",
+        own: Any = None,
     ) -> None:
         """Run the controllers until Ctrl-C or SIGTERM.
 
@@ -184,8 +243,14 @@ def program(
                 space = leader_election_namespace or client.namespace
                 me = f"{socket.gethostname()}_{uuid4()}"
                 try:
+                    metrics = None
+                    if registry is not None or metrics_bind_address not in ("", "0"):
+                        metrics = ProcessMetrics(registry)
+                        metrics.add_process()
                     manager = Manager(
                         client,
+                        metrics=metrics,
+                        lifespan=bound(lifespan, options, own),
                         controllers=() if clusters else controllers,
                         fleet=Fleet(*controllers, provider=KubeconfigFolder(clusters)) if clusters else None,
                         leader_election=LeaderElection(name=lease, identity=me, namespace=space)
@@ -206,10 +271,15 @@ def program(
                     await cluster.serve(Webhooks(*served, factory=manager.factory))
                 elif webhook_cert_dir is not None:
                     _serve_webhooks(manager, served, webhook_cert_dir, webhook_port)
+                for runnable in runnables:
+                    manager.add(runnable)
                 managers.append(manager)
                 await manager.run()
 
         run(command, work(), waits_for=lambda: [each for manager in managers for each in manager.under_way()])
+
+    taken = set(inspect.signature(run_command).parameters)
+    app.command(with_options(run_command, options, taken), name="run")
 
     @app.command
     def manifests(
@@ -281,7 +351,7 @@ def program(
 
         status = run_simulation(
             controllers, admissions, scenario=scenario, budget=budget, faults=faults, replay=replay, seed=seed,
-            every=every, directory=directory,
+            every=every, directory=directory, lifespan=bound(lifespan, options, None),
         )  # fmt: skip
         raise SystemExit(status)
 

@@ -12,6 +12,7 @@ from typing import Any, cast
 from setpoint.apps.failures import UsageError
 from setpoint.cli.loading import Loaded, loaded
 from setpoint.controller import Controller
+from setpoint.manager import Lifespan
 from setpoint.simulation import Budget, Counterexample, PlanError, Search, Setup, SetupFailed
 from setpoint.simulation.check import read_plan, write
 from setpoint.simulation.code import digest_of
@@ -35,6 +36,7 @@ def simulate(
     seed: int,
     every: bool,
     directory: Path,
+    lifespan: Lifespan | None = None,
 ) -> int:
     """Runs it, and tells what it finds; returns the exit status: 1 if there is a finding.
 
@@ -52,7 +54,11 @@ def simulate(
             else:
                 what = _scenario(stack.enter_context(loaded(scenario)))
             setup = Setup(
-                scenario=what, factory=lambda: list(controllers), webhooks=tuple(admissions), off=_off(faults)
+                scenario=what,
+                factory=lambda: list(controllers),
+                webhooks=tuple(admissions),
+                lifespan=lifespan,
+                off=_off(faults),
             )
             search = Search(setup, budget=parse_budget(budget), seed=seed, progress=live)
             found: list[Counterexample] = []

@@ -20,6 +20,7 @@ from setpoint.controller.owner import (
 )
 from setpoint.controller.predicates import Predicate
 from setpoint.controller.running import RunningController
+from setpoint.controller.state import ProgramState
 from setpoint.controller.sync_context import SyncContext
 from setpoint.controller.timeline import Attempt, Timeline, Write
 from setpoint.controller.work_loop import End, UnderWay, WorkLoop
@@ -43,6 +44,7 @@ __all__ = [
     "Outdated",
     "OwnerError",
     "Predicate",
+    "ProgramState",
     "ReconcileTimeout",
     "Retry",
     "RunningController",

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from setpoint.controller.running import RunningController
 
 T = TypeVar("T", bound=Object)
+S = TypeVar("S")
 AnySelector = str | Mapping[str, str] | LabelSelector | Selector | None
 
 current: ContextVar[Context | None] = ContextVar("setpoint_reconcile", default=None)
@@ -117,6 +118,15 @@ class Context:
         """The client, for everything that has no short form here. What is written through it counts as this
         reconcile's: the key's next one will see it."""
         return self._run.client
+
+    def state(self, kind: type[S]) -> S:
+        """What the program has opened for its reconciles: the object that its lifespan yields, which is a ``kind``.
+
+        Raises:
+            LookupError: the program has no lifespan.
+            TypeError: its lifespan yields an object of another class.
+        """
+        return self._run.program.of(kind)
 
     @property
     def status(self) -> Any:

@@ -32,6 +32,7 @@ from setpoint.controller.orphans import Orphans
 from setpoint.controller.reconciler import Reconciler
 from setpoint.controller.seen import Seen
 from setpoint.controller.shard import Shard, ShardGuard
+from setpoint.controller.state import ProgramState
 from setpoint.controller.syncing import synced_by, why_not
 from setpoint.controller.timeline import MAX_WRITES, Attempt, Timeline, Write
 from setpoint.controller.work_loop import End, UnderWay, WorkLoop
@@ -66,6 +67,7 @@ class RunningController(Generic[K]):
         logger: logging.Logger | None = None,
         shard: Shard | None = None,
         cluster: str = "",
+        state: ProgramState | None = None,
     ) -> None:
         self.controller = controller
         self.cluster = cluster
@@ -78,6 +80,7 @@ class RunningController(Generic[K]):
         self.now = now
         self.random = random
         self.recorder = recorder
+        self.program = state or ProgramState()
         self.state = "new"
         self.problem = ""
         self.log = BoundLogger(

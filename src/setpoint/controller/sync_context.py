@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from setpoint.controller.context import AnySelector, Context
 
 T = TypeVar("T", bound=Object)
+S = TypeVar("S")
 R = TypeVar("R")
 
 
@@ -59,6 +60,10 @@ class SyncContext:
 
             self._client = Client(self._context.client, portal=self._portal)
         return self._client
+
+    def state(self, kind: type[S]) -> S:
+        """See `Context.state`."""
+        return self._context.state(kind)
 
     @property
     def status(self) -> Any:

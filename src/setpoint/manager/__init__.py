@@ -8,7 +8,7 @@ from setpoint.manager.health import HealthChecks
 from setpoint.manager.kubeconfigs import KubeconfigFolder, KubeconfigSecrets
 from setpoint.manager.leader_election import LeaderElection, LeaderElector, LeadershipLost
 from setpoint.manager.leader_shard import LeaderShard
-from setpoint.manager.manager import Manager
+from setpoint.manager.manager import Lifespan, Manager
 from setpoint.manager.metrics import ProcessMetrics
 from setpoint.manager.shard_member import ShardMember
 from setpoint.manager.sharding import Sharding
@@ -25,6 +25,7 @@ __all__ = [
     "LeaderElector",
     "LeaderShard",
     "LeadershipLost",
+    "Lifespan",
     "Manager",
     "ProcessMetrics",
     "Provider",

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from setpoint.cache import Informer, InformerFactory, Lister
 from setpoint.client import Client
 from setpoint.concurrency import end
-from setpoint.controller import Controller, RunningController
-from setpoint.controller.context import UndeclaredRead
+from setpoint.controller import Controller, ProgramState, RunningController, UndeclaredRead
 from setpoint.controller.events import EventRecorder
 from setpoint.controller.explain import outdated
 from setpoint.controller.failures import describe
@@ -44,6 +43,7 @@ class Host(NamedTuple):
     namespace: str | None = None
     metrics: ProcessMetrics | None = None
     shard: ShardMember | LeaderShard | None = None
+    state: ProgramState | None = None
 
 
 class Read(NamedTuple):
@@ -210,6 +210,7 @@ class Cluster:
             queue_metrics=metrics.queues if metrics is not None else None,
             shard=shard,
             cluster=self.name,
+            state=host.state,
         )
         return run
 

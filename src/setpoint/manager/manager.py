@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeAlias
 
 from setpoint.cache import InformerFactory
 from setpoint.client import Client
 from setpoint.concurrency import TaskScope, end, until
-from setpoint.controller import BoundLogger, Controller, RunningController
+from setpoint.controller import BoundLogger, Controller, ProgramState, RunningController
 from setpoint.controller.events import EventRecorder
 from setpoint.manager.cluster import Host
 from setpoint.manager.fence import FencedTransport
@@ -30,6 +31,7 @@ from setpoint.manager.shard_member import ShardMember
 from setpoint.manager.sharding import Sharding
 
 GroupName = Literal["servers", "caches", "others", "leader"]
+Lifespan: TypeAlias = "Callable[[Manager], AbstractAsyncContextManager[Any]]"
 
 
 class Manager:
@@ -73,6 +75,10 @@ class Manager:
         fleet: other clusters, and the controllers that run in each of them.
         shutdown_timeout: seconds that everything together may take to stop before it is cancelled; None for ever.
         namespace: limits all caches to one namespace, those of the fleet too.
+        lifespan: what the program opens before anything is started and closes when everything has ended, such as an
+            HTTP session: ``lifespan(manager)`` is an asynchronous context manager, and reconciles get the object that
+            it yields by its class, as ``ctx.state(App)``. On entering it may `add` runnables, health checks, metrics.
+            It is left in the same way however the manager ends.
         instance: names this process in events.
 
     Raises:
@@ -97,6 +103,7 @@ class Manager:
         fleet: Fleet | None = None,
         shutdown_timeout: float | None = 30.0,
         namespace: str | None = None,
+        lifespan: Lifespan | None = None,
         factory: InformerFactory | None = None,
         metrics: ProcessMetrics | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -107,6 +114,9 @@ class Manager:
         self.now = now
         self.random = random or Random()
         self.shutdown_timeout = shutdown_timeout
+        self.state = ProgramState()
+        """What the lifespan has opened."""
+        self._lifespan = lifespan
         self.metrics = metrics
         if metrics is None and metrics_bind_address not in ("", "0"):
             self.metrics = ProcessMetrics()
@@ -187,7 +197,7 @@ class Manager:
             self.add(controller)
         self.fleet = fleet
         if fleet is not None:
-            host = Host(now, self.random, instance, namespace, self.metrics, self._shard)
+            host = Host(now, self.random, instance, namespace, self.metrics, self._shard, self.state)
             caches, others, leaders = fleet.attach(host, client)
             self._groups["caches"].add(caches)
             self._groups["others"].add(others)
@@ -231,6 +241,7 @@ class Manager:
                 metrics=self.metrics.controllers if self.metrics is not None else None,
                 queue_metrics=self.metrics.queues if self.metrics is not None else None,
                 shard=self._shard if leading else None,
+                state=self.state,
             )
             self.controllers[runnable.name] = running
             self.readyz.add(f"controller-{runnable.name}", self._readiness(running))
@@ -257,14 +268,15 @@ class Manager:
             raise RuntimeError("a manager runs once; make another one")
         self._state = "running"
         try:
-            try:
-                async with TaskScope() as lease:
-                    try:
-                        await self._live(lease)
-                    finally:
-                        await self._stop()
-            finally:
-                await self._leave()
+            async with self._open():
+                try:
+                    async with TaskScope() as lease:
+                        try:
+                            await self._live(lease)
+                        finally:
+                            await self._stop()
+                finally:
+                    await self._leave()
         except Exception as problem:
             self._noted(problem)
             raise
@@ -274,6 +286,29 @@ class Manager:
             raise self._noted(self._lost)
         if self._ended is not None:
             raise self._ended
+
+    @asynccontextmanager
+    async def _open(self) -> AsyncIterator[None]:
+        """What the program has opened is there for reconciles."""
+        if self._lifespan is None:
+            yield
+            return
+        lifespan = self._lifespan(self)
+        self.state.open(await lifespan.__aenter__())
+        try:
+            yield
+        except BaseException as problem:
+            # A stop by a signal is a cancellation. It is no failure of the lifespan, which ends as it does otherwise.
+            try:
+                await self._close(lifespan)
+            except Exception as other:  # noqa: BLE001 - the first failure is the one to be told
+                problem.add_note(f"then also: {type(other).__name__}: {other}")
+            raise
+        await self._close(lifespan)
+
+    async def _close(self, lifespan: AbstractAsyncContextManager[Any]) -> None:
+        self.state.close()
+        await lifespan.__aexit__(None, None, None)
 
     def stop(self) -> None:
         """Asks `run` to stop everything and return."""

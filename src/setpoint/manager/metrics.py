@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class ProcessMetrics:
     """All that a manager counts: controllers, queues, informers, leadership, process. There is no global registry.
 
-    ``registry`` is prometheus_client's; put your own collectors there.
+    ``registry`` is prometheus_client's: a program's own collectors belong there. By default it is a new one;
+    ``prometheus_client.REGISTRY``, where collectors register themselves by default, may be given, to one manager.
     """
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
@@ -42,8 +43,10 @@ class ProcessMetrics:
 
     def add_process(self) -> None:
         """Adds the process's own numbers: memory, CPU time, file descriptors, Python."""
-        from prometheus_client import PlatformCollector, ProcessCollector
+        from prometheus_client import REGISTRY, PlatformCollector, ProcessCollector
 
+        if self.registry is REGISTRY:
+            return  # which has them from the beginning
         ProcessCollector(registry=self.registry)
         PlatformCollector(registry=self.registry)
 

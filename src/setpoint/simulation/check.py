@@ -10,6 +10,7 @@ from typing import Any
 
 from setpoint.cache.reflector import FirstList
 from setpoint.crd import CustomResource
+from setpoint.manager import Lifespan
 from setpoint.meta import Object
 from setpoint.simulation.counterexample import Counterexample
 from setpoint.simulation.externals import External
@@ -37,6 +38,7 @@ def check(
     externals: Iterable[External] = (),
     predicates: Iterable[Predicate] = (),
     leader_election: bool = False,
+    lifespan: Lifespan | None = None,
     first_list: FirstList = "newest",
     off: Mapping[str, str] | None = None,
     ignore: Mapping[str, str] | None = None,
@@ -65,6 +67,7 @@ def check(
         externals: systems outside of the cluster; see `External`.
         predicates: see `always`, `never`, `eventually`.
         leader_election: two processes compete for a lease.
+        lifespan: what each process of the program opens and closes, as for `setpoint.Manager`.
         first_list: what the caches' first lists ask for, as for `InformerFactory`. Restarts on old lists are tried
             whatever it is, in a world whose server can't stream lists; see the switch ``time-travel``.
         off: faults and oracles that are switched off, by name, each with the reason (it is in the report).
@@ -93,6 +96,7 @@ def check(
         nodes=nodes,
         namespace=namespace,
         leader_election=leader_election,
+        lifespan=lifespan,
         first_list=first_list,
         off=dict(off or {}),
         ignore=dict(ignore or {}),

@@ -73,6 +73,7 @@ class Process:
                 factory=InformerFactory(client, random=rolls, first_list=self._first_list),
                 controllers=controllers,
                 leader_election=election,
+                lifespan=setup.lifespan,
                 now=self.now,
                 random=rolls,
                 instance=f"simulated-{self.number}",

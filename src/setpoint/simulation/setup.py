@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from setpoint.cache.reflector import FirstList
 from setpoint.controller import Controller
 from setpoint.crd import CustomResource
+from setpoint.manager import Lifespan
 from setpoint.meta import Object
 from setpoint.simulation.externals import External
 from setpoint.simulation.predicates import Predicate
@@ -35,6 +36,7 @@ class Setup:
     externals: Sequence[External] = ()
     predicates: Sequence[Predicate] = ()
     leader_election: bool = False
+    lifespan: Lifespan | None = None
     first_list: FirstList = "newest"
     ignore: Mapping[str, str] = field(default_factory=dict)
     off: Mapping[str, str] = field(default_factory=dict)

@@ -29,7 +29,7 @@ from setpoint.client import Client, InProcessTransport, NotFound, Transport
 from setpoint.cluster import ControlPlane, LocalWebhooks, with_conversions
 from setpoint.controller import Controller, RunningController, watched_kinds
 from setpoint.crd import CustomResource, crd_for
-from setpoint.manager import LeaderElection, Manager
+from setpoint.manager import LeaderElection, Lifespan, Manager
 from setpoint.meta import LabelSelector, Object, Selector, resource_of
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.testing.clock import EPOCH, VirtualTimeLoop, settle
@@ -64,9 +64,11 @@ class Cluster:
         control_plane: bool = True,
         namespace: str = "default",
         leader_election: LeaderElection | None = None,
+        lifespan: Lifespan | None = None,
         transport: Callable[[Transport], Transport] | None = None,
         seed: int = 0,
     ) -> None:
+        self._lifespan = lifespan
         self._controllers = controllers
         self._objects = tuple(objects)
         self._crds = tuple(crds) if crds is not None else None
@@ -101,6 +103,7 @@ class Cluster:
                 client,
                 controllers=self._controllers,
                 leader_election=self._election,
+                lifespan=self._lifespan,
                 now=self.now,
                 random=self.random,
                 instance="test",
@@ -291,6 +294,7 @@ def cluster(
     control_plane: bool = True,
     namespace: str = "default",
     leader_election: LeaderElection | None = None,
+    lifespan: Lifespan | None = None,
     transport: Callable[[Transport], Transport] | None = None,
     seed: int = 0,
 ) -> Cluster:
@@ -308,6 +312,7 @@ def cluster(
         control_plane: whether garbage collector, namespace lifecycle and hollow nodes run.
         namespace: where namespaced objects are looked for that are named without one.
         leader_election: the controllers run only while elected.
+        lifespan: what the controllers' program opens and closes, as for `setpoint.Manager`.
         transport: wraps the controllers' connection, to count requests or to inject faults.
         seed: of everything that is drawn by chance.
     """
@@ -320,6 +325,7 @@ def cluster(
         control_plane=control_plane,
         namespace=namespace,
         leader_election=leader_election,
+        lifespan=lifespan,
         transport=transport,
         seed=seed,
     )

@@ -1,0 +1,89 @@
+"""notifier.py: tells an HTTP endpoint of every Announcement, once for each change of its text.
+
+What the program opens for its reconciles (a session), options, a metric and a task of its own are in `lifespan`.
+
+python examples/notifier.py run --embedded --endpoint http://127.0.0.1:9000/announcements
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import aiohttp
+from prometheus_client import Counter
+
+import setpoint as sp
+
+
+class AnnouncementSpec(sp.Model):
+    text: str = ""
+
+
+class AnnouncementStatus(sp.Status):
+    told: str = ""
+
+
+class Announcement(sp.CustomResource, group="news.example.com", version="v1"):
+    """A text to be told."""
+
+    spec: AnnouncementSpec = AnnouncementSpec()
+    status: AnnouncementStatus = AnnouncementStatus()
+
+
+@dataclass
+class Options:
+    """The program's own flags of ``run``."""
+
+    endpoint: str = "http://127.0.0.1:9000/"
+    """Where announcements are posted."""
+
+
+@dataclass
+class App:
+    """What reconciles get as ``ctx.state(App)``."""
+
+    session: aiohttp.ClientSession
+    endpoint: str
+    told: Counter
+
+
+@asynccontextmanager
+async def lifespan(program: sp.Program[Options]) -> AsyncIterator[App]:
+    """Opens what the program needs for as long as it lives."""
+    told = Counter("announcements_told", "Announcements that the endpoint took.", registry=program.registry)
+    async with aiohttp.ClientSession() as session:
+        app = App(session, program.options.endpoint, told)
+        program.manager.readyz.add("endpoint", lambda: "the session is closed" if session.closed else "")
+        program.manager.add(KeepAwake(app))
+        yield app
+
+
+class KeepAwake:
+    """Greets the endpoint now and then; in every replica, whether it leads or not."""
+
+    leader_only = False
+
+    def __init__(self, app: App) -> None:
+        self.app = app
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(300)
+            async with self.app.session.get(self.app.endpoint):
+                pass
+
+
+async def reconcile(announcement: Announcement, ctx: sp.Context) -> None:
+    if ctx.status.told == announcement.spec.text:
+        return
+    app = ctx.state(App)
+    async with app.session.post(app.endpoint, data=announcement.spec.text, raise_for_status=True):
+        app.told.inc()
+    ctx.status.told = announcement.spec.text
+
+
+controller = sp.Controller(Announcement, reconcile)
+
+if __name__ == "__main__":
+    sp.main(controller, options=Options, lifespan=lifespan)

@@ -1,0 +1,85 @@
+"""Options: the flags that a program adds to its ``run``, and what its lifespan gets."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeAlias, TypeVar
+
+from cyclopts import Parameter
+
+from setpoint.apps.failures import UsageError
+from setpoint.client import Client
+from setpoint.manager import Lifespan, Manager
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from prometheus_client import CollectorRegistry
+
+Own = TypeVar("Own")
+
+
+@dataclass(frozen=True, slots=True)
+class Program(Generic[Own]):
+    """What the lifespan of a program gets: its manager, which has not started anything yet, and its own options."""
+
+    manager: Manager
+    options: Own
+    registry: CollectorRegistry
+    """For the program's own metrics. It is served with all others, if metrics are served."""
+
+    @property
+    def client(self) -> Client:
+        """The manager's client."""
+        return self.manager.client
+
+
+ProgramLifespan: TypeAlias = Callable[[Program[Own]], AbstractAsyncContextManager[Any]]
+
+
+def with_options(command: Callable[..., None], options: type[Any] | None, taken: set[str]) -> Callable[..., None]:
+    """``command`` with the fields of ``options`` as flags. Their object is its argument ``own``.
+
+    Raises:
+        UsageError: ``options`` is not a dataclass, or one of its fields is the name of another flag.
+    """
+    if options is None:
+        command.__annotations__["own"] = Annotated[Any, Parameter(parse=False)]
+        return command
+    if not (isinstance(options, type) and dataclasses.is_dataclass(options)):
+        raise UsageError(f"options= takes a dataclass, whose fields are the program's own flags, not {options!r}")
+    for field in dataclasses.fields(options):
+        if field.name in taken:
+            raise UsageError(
+                f"{options.__name__}.{field.name}: run has a flag of that name already; choose another one"
+            )
+    command.__annotations__["own"] = Annotated[options, Parameter(name="*")]
+    return command
+
+
+def bound(lifespan: ProgramLifespan[Any] | None, options: type[Any] | None, own: Any) -> Lifespan | None:
+    """The lifespan of a manager, from that of its program with these options: None stands for their defaults.
+
+    Raises:
+        UsageError: an option has no default.
+    """
+    if lifespan is None:
+        return None
+    if own is None and options is not None:
+        try:
+            own = options()
+        except TypeError as problem:
+            raise UsageError(f"{options.__name__}: {problem}") from None
+
+    @asynccontextmanager
+    async def opened(manager: Manager) -> AsyncIterator[Any]:
+        from prometheus_client import CollectorRegistry
+
+        registry = manager.metrics.registry if manager.metrics is not None else CollectorRegistry()
+        async with lifespan(Program(manager, own, registry)) as state:
+            yield state
+
+    return opened
