@@ -13,7 +13,7 @@ from tests.apiserver.harness import CRDS, MAPS, MYKINDS, Api, config_map, crd, m
 from setpoint.apiserver import SqliteStorage, StorageError
 from setpoint.apiserver.admission import configurations
 from setpoint.apiserver.answers import representation
-from setpoint.apiserver.custom import definitions as crds
+from setpoint.apiserver.custom import definitions
 from setpoint.apiserver.strategies.strategy import Strategy
 from setpoint.testing import virtual_time
 
@@ -91,7 +91,7 @@ async def furnished() -> Any:
 
 def everything(api: Api) -> Any:
     storage = api.server.storage
-    names = ("configmaps", "mykinds.grp.example.com", crds.COLLECTION, VALIDATING)
+    names = ("configmaps", "mykinds.grp.example.com", definitions.COLLECTION, VALIDATING)
     stored = {name: [(r.name, r.revision, r.value) for r in storage.scan(name)] for name in names}
     served = sorted(str(item.resource.gvr) for item in api.server.registry)
     terminating = [str(item) for item in api.server.registry if item.terminating]
@@ -135,9 +135,9 @@ async def test_a_write_that_fails_after_it_was_stored_has_changed_nothing(
             patched.setattr(Strategy, "after_create", fails)
             patched.setattr(Strategy, "after_update", fails)
             patched.setattr(Strategy, "after_delete", fails)
-            patched.setattr(crds, "_served_versions", fails)
-            patched.setattr(crds.CustomResources, "_finish", fails)
-            patched.setattr(configurations, "Hook", fails)
+            patched.setattr(definitions, "served_versions", fails)
+            patched.setattr(definitions.CustomResources, "_finish", fails)
+            patched.setattr(configurations, "Webhook", fails)
         answer = await WRITES[name](furnished)
         if (where, name) != ("after the write", "status of a definition"):  # from which nothing follows
             answer.failed(500, "InternalError", "something that nobody thought of")
@@ -151,7 +151,9 @@ async def test_watches_see_a_request_whole_and_only_once_it_is_stored() -> None:
         seen: list[int] = []
         since = api.revision
         storage = api.server.storage
-        reader = storage.subscribe(crds.COLLECTION, since, lambda: seen.append(len(storage.scan(crds.COLLECTION))))
+        reader = storage.subscribe(
+            definitions.COLLECTION, since, lambda: seen.append(len(storage.scan(definitions.COLLECTION)))
+        )
         (await api.post(CRDS, crd())).ok()
         assert seen == [1]
         changes = reader.read()
@@ -168,7 +170,7 @@ async def test_a_server_starts_whatever_is_stored(tmp_path: Path, caplog: pytest
         (await api.post(HOOKS, hook("bad"))).ok()
         storage = api.server.storage
         for collection, name, harm in (
-            (crds.COLLECTION, "others.grp.example.com", {"spec": {}}),
+            (definitions.COLLECTION, "others.grp.example.com", {"spec": {}}),
             (VALIDATING, "bad", {"webhooks": [{"name": 5}]}),
         ):
             record = storage.get(collection, "", name)
@@ -178,7 +180,7 @@ async def test_a_server_starts_whatever_is_stored(tmp_path: Path, caplog: pytest
     caplog.clear()
     async with serving(SqliteStorage(tmp_path)) as api:
         named = {item.what for item in api.server.damage}
-        assert named == {f"{crds.COLLECTION} others.grp.example.com", f"{VALIDATING} bad"}
+        assert named == {f"{definitions.COLLECTION} others.grp.example.com", f"{VALIDATING} bad"}
         assert all(what in caplog.text for what in named)
         status = (await api.get("/debug/damage")).json
         assert {cause["field"] for cause in status["details"]["causes"]} == named

@@ -50,7 +50,7 @@ class IncomingRequest(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request; see `IncomingRequest`. ``user`` of None is whoever the server takes strangers for."""
+    """One request; see `IncomingRequest`. ``user`` of None is the server's ``admin``."""
 
     method: str
     path: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from random import Random
 from types import TracebackType
@@ -13,14 +13,13 @@ from typing import Final
 
 from setpoint.apiserver import bootstrap
 from setpoint.apiserver.admission.admission import Admission
-from setpoint.apiserver.admission.configurations import Hooks
+from setpoint.apiserver.admission.configurations import Configurations
 from setpoint.apiserver.answers.representation import respond
 from setpoint.apiserver.custom.definitions import CustomResources
 from setpoint.apiserver.discovery import nonresource
 from setpoint.apiserver.errors import (
     ApiStatusError,
     internal_error,
-    method_not_supported,
     no_such_path,
     timeout,
 )
@@ -30,21 +29,13 @@ from setpoint.apiserver.identity.impersonation import impersonated
 from setpoint.apiserver.replay import Replay, Suspended
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.limits import check
-from setpoint.apiserver.requests.options import ListOptions, Query
+from setpoint.apiserver.requests.options import Query
 from setpoint.apiserver.requests.path import parse_path
 from setpoint.apiserver.resources.registry import Registry
+from setpoint.apiserver.routing import route
 from setpoint.apiserver.state import OpenWatch, State
 from setpoint.apiserver.storage import Damage, MemoryStorage, Storage, StorageError
 from setpoint.apiserver.strategies.builtin import add_builtin
-from setpoint.apiserver.subresources.handlers import CREATORS
-from setpoint.apiserver.subresources.scale import get_scale, patch_scale, update_scale
-from setpoint.apiserver.verbs.create import create
-from setpoint.apiserver.verbs.delete import delete, delete_collection
-from setpoint.apiserver.verbs.get_list import get, list_objects
-from setpoint.apiserver.verbs.patch import patch
-from setpoint.apiserver.verbs.update import update
-from setpoint.apiserver.verbs.validation import PARTIAL
-from setpoint.apiserver.verbs.watch import watch
 from setpoint.apiserver.webhooks.caller import HttpCaller, WebhookCaller
 
 __all__ = ["ApiServer"]
@@ -52,24 +43,10 @@ __all__ = ["ApiServer"]
 _log = logging.getLogger(__name__)
 
 BOOKMARK_PERIOD: Final = 60.0
-Handler = Callable[[Call], Response]
-_OBJECT: Final[dict[str, tuple[str, Handler]]] = {
-    "GET": ("get", get),
-    "HEAD": ("get", get),
-    "PUT": ("update", update),
-    "PATCH": ("patch", patch),
-    "DELETE": ("delete", delete),
-}
 _READS: Final = frozenset({"GET", "HEAD"})
 _WRITE_TIMEOUT: Final = 34.0
 _READ_TIMEOUT: Final = 60.0
 """Seconds for a request, webhooks included; upstream's."""
-_SCALE: Final[dict[str, Handler]] = {
-    "GET": get_scale,
-    "HEAD": get_scale,
-    "PUT": update_scale,
-    "PATCH": patch_scale,
-}
 
 
 def _utc_now() -> datetime:
@@ -111,7 +88,7 @@ class ApiServer:
         bookmark_period: float = BOOKMARK_PERIOD,
     ) -> None:
         kept: Storage = storage if storage is not None else MemoryStorage()
-        self.hooks = Hooks(kept)
+        self.hooks = Configurations(kept)
         self.state = State(
             storage=kept,
             configurations=self.hooks,
@@ -142,7 +119,7 @@ class ApiServer:
         return self.state.registry
 
     @property
-    def watches(self) -> set[OpenWatch]:
+    def watches(self) -> Collection[OpenWatch]:
         """The watches that clients hold open."""
         return self.state.watches
 
@@ -257,13 +234,7 @@ class ApiServer:
         if path.name and resource.namespaced and not path.namespace:
             raise no_such_path()
         try:
-            if not path.name:
-                return self._collection(call)
-            if path.watch:
-                return self._watch(call)
-            if path.subresource:
-                return self._subresource(call)
-            return self._object(call)
+            return route(call)
         except ApiStatusError as error:
             error.warnings = call.warnings
             raise
@@ -279,69 +250,8 @@ class ApiServer:
             return known[0]
         return getattr(request, "user", None) or self.state.admin
 
-    def _collection(self, call: Call) -> Response:
-        resource, method = call.served.resource, call.request.method
-        if method in ("GET", "HEAD"):
-            options = ListOptions.parse(call.query, watch=call.path.watch)
-            if options.watch and method == "GET":
-                _require(call, "watch")
-                return watch(call, options)
-            _require(call, "list")
-            return list_objects(call, options)
-        if method == "POST":
-            _require(call, "create")
-            maker = CREATORS.get((str(call.served.group_resource), ""))
-            if maker is not None:
-                return maker(call)
-            if resource.namespaced and not call.path.namespace:
-                raise _method_not_allowed(call)
-            return create(call)
-        if method == "DELETE" and (call.path.namespace or not resource.namespaced):
-            _require(call, "deletecollection")
-            return delete_collection(call)
-        raise _method_not_allowed(call)
-
-    def _object(self, call: Call) -> Response:
-        found = _OBJECT.get(call.request.method)
-        if found is None:
-            raise _method_not_allowed(call)
-        verb, handler = found
-        _require(call, verb)
-        return handler(call)
-
-    def _watch(self, call: Call) -> Response:
-        _require(call, "watch")
-        return watch(call, ListOptions.parse(call.query, watch=True))
-
-    def _subresource(self, call: Call) -> Response:
-        name, method = call.path.subresource, call.request.method
-        if name not in call.served.resource.subresources:
-            raise no_such_path()
-        if name == "scale":
-            handler = _SCALE.get(method)
-        elif name in PARTIAL:
-            handler = {"GET": get, "HEAD": get, "PUT": update, "PATCH": patch}.get(method)
-        elif method == ("PUT" if name == "finalize" else "POST"):
-            handler = CREATORS.get((str(call.served.group_resource), name))
-        else:
-            handler = None
-        if handler is None:
-            raise _method_not_allowed(call)
-        return handler(call)
-
 
 def _written(request: IncomingRequest) -> tuple[str, ...] | None:
     """The object that a request writes, whatever version it speaks of; None if it is new, or there are many."""
     path = parse_path(request.path)
     return (path.group, path.resource, path.namespace, path.name) if path is not None and path.name else None
-
-
-def _require(call: Call, verb: str) -> None:
-    if verb not in call.served.resource.verbs:
-        raise method_not_supported(call.served.group_resource, verb)
-
-
-def _method_not_allowed(call: Call) -> ApiStatusError:
-    return ApiStatusError(
-        405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {}
-    )

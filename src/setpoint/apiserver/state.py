@@ -58,7 +58,8 @@ class State:
         self.bookmark_period = bookmark_period
         self.registry = Registry()
         self.locks = ObjectLocks()
-        self.watches: set[OpenWatch] = set()
+        self.watches: dict[OpenWatch, None] = {}
+        """In the order in which they began, which is that of their ends."""
         self.running = False
         self.stopping = False
 

@@ -13,12 +13,12 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from setpoint.apiserver.admission.asking import Asking, converted
-from setpoint.apiserver.admission.configurations import Hooks
-from setpoint.apiserver.admission.hook import Hook
+from setpoint.apiserver.admission.configurations import Configurations
 from setpoint.apiserver.admission.mutating import MutatingPolicy
 from setpoint.apiserver.admission.review import options_document
 from setpoint.apiserver.admission.validating import check_policies
+from setpoint.apiserver.admission.webhook import Webhook
+from setpoint.apiserver.admission.webhook_calls import WebhookCalls, converted
 from setpoint.apiserver.errors import ApiStatusError
 from setpoint.apiserver.replay import Replay, Suspended
 from setpoint.apiserver.requests.admission import Question
@@ -46,13 +46,13 @@ class _Outcome:
 class Admission:
     """What webhooks say about one request's objects. Its methods are synchronous; see `setpoint.apiserver.replay`."""
 
-    __slots__ = ("_asking", "_call", "_hooks", "_replay")
+    __slots__ = ("_call", "_hooks", "_replay", "_webhooks")
 
-    def __init__(self, call: Call, replay: Replay, hooks: Hooks) -> None:
+    def __init__(self, call: Call, replay: Replay, hooks: Configurations) -> None:
         self._call = call
         self._replay = replay
         self._hooks = hooks
-        self._asking = Asking(call, replay)
+        self._webhooks = WebhookCalls(call, replay)
 
     def question(
         self,
@@ -95,7 +95,7 @@ class Admission:
             outcome = self._outcomes("mutate", [question])[0]
             obj = msgspec.json.decode(outcome.obj)
             if obj is not None:
-                self._asking.fit(question, question.served, obj)
+                self._webhooks.fit(question, question.served, obj)
         assert obj is not None
         return obj
 
@@ -142,11 +142,11 @@ class Admission:
 
     # -- what is known ------------------------------------------------------------------------------------------------
 
-    def _asked(self, hooks: Sequence[Hook], question: Question) -> list[tuple[Hook, Served]]:
+    def _asked(self, hooks: Sequence[Webhook], question: Question) -> list[tuple[Webhook, Served]]:
         if question.exempt:
             return []
         state = self._call.state
-        found: list[tuple[Hook, Served]] = []
+        found: list[tuple[Webhook, Served]] = []
         for hook in hooks:
             target = hook.matching.wants(question, state.registry)
             if target is not None and hook.matching.selects(question, state.storage):
@@ -205,7 +205,7 @@ class Admission:
         seen: set[str] = set()
         again: set[str] = set()
         for reinvoking in (False, True):
-            asked_in_order: list[Hook | MutatingPolicy] = [*hooks.mutating_policies, *hooks.mutating]
+            asked_in_order: list[Webhook | MutatingPolicy] = [*hooks.mutating_policies, *hooks.mutating]
             for hook in asked_in_order:
                 if reinvoking and hook.uid not in again:
                     continue
@@ -213,12 +213,12 @@ class Admission:
                     target = hook.asked(question, self._call.state)
                     if target is None:
                         continue
-                    made = await self._asking.changed_by_policy(hook, target, question)
+                    made = await self._webhooks.changed_by_policy(hook, target, question)
                 else:
                     asked = self._asked([hook], question)
                     if not asked:
                         continue
-                    made = await self._asking.changed(hook, asked[0][1], question, warnings)
+                    made = await self._webhooks.changed(hook, asked[0][1], question, warnings)
                 if made is not None:
                     question = replace(question, obj=made)
                     again |= seen
@@ -233,10 +233,10 @@ class Admission:
         warnings: list[list[str]] = [[] for _ in asked]
         errors: list[ApiStatusError | None] = [None] * len(asked)
 
-        async def validate(index: int, hook: Hook, target: Served) -> None:
+        async def validate(index: int, hook: Webhook, target: Served) -> None:
             try:
-                obj = await self._asking.version(question, question.obj, question.served, target)
-                await self._asking.response(hook, target, question, obj, warnings[index], mutating=False)
+                obj = await self._webhooks.version(question, question.obj, question.served, target)
+                await self._webhooks.response(hook, target, question, obj, warnings[index], mutating=False)
             except ApiStatusError as error:
                 errors[index] = error
 

@@ -6,17 +6,17 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from setpoint.apiserver.admission.hook import Hook
 from setpoint.apiserver.admission.mutating import MutatingPolicy
 from setpoint.apiserver.admission.policy import Binding, Policy
 from setpoint.apiserver.admission.validating import ValidatingPolicy
+from setpoint.apiserver.admission.webhook import Webhook
 from setpoint.apiserver.objects.codec import decode
 from setpoint.apiserver.storage import Damage, Record
 
 if TYPE_CHECKING:
     from setpoint.apiserver.storage import Storage
 
-__all__ = ["Hooks"]
+__all__ = ["Configurations"]
 
 _log = logging.getLogger(__name__)
 P = TypeVar("P", bound=Policy)
@@ -26,15 +26,15 @@ _MUTATING: Final = "mutatingwebhookconfigurations.admissionregistration.k8s.io"
 _VALIDATING: Final = "validatingwebhookconfigurations.admissionregistration.k8s.io"
 
 
-class Hooks:
+class Configurations:
     """Follows the stored configurations: what was written is in force from the next request on."""
 
     __slots__ = ("_storage", "active", "damage", "mutating", "mutating_policies", "validating", "validating_policies")
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
-        self.mutating: list[Hook] = []
-        self.validating: list[Hook] = []
+        self.mutating: list[Webhook] = []
+        self.validating: list[Webhook] = []
         self.mutating_policies: list[MutatingPolicy] = []
         self.validating_policies: list[ValidatingPolicy] = []
         self.active = False
@@ -74,11 +74,11 @@ class _Reading:
         self._written = written
         self.damage: list[Damage] = []
 
-    def hooks(self, collection: str) -> list[Hook]:
+    def hooks(self, collection: str) -> list[Webhook]:
         return [
             hook
             for _, hooks in self._each(
-                collection, lambda name, document: [Hook(name, spec) for spec in document.get("webhooks") or ()]
+                collection, lambda name, document: [Webhook(name, spec) for spec in document.get("webhooks") or ()]
             )
             for hook in hooks
         ]

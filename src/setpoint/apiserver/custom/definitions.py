@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
 import msgspec
 
-from setpoint.apiserver.custom.conversion import ConversionWebhook
-from setpoint.apiserver.discovery.groups import version_order
+from setpoint.apiserver.custom.served import full_names, served_versions
 from setpoint.apiserver.http_types import Request
 from setpoint.apiserver.objects.codec import decode, encode
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.options import DeleteOptions, Query
 from setpoint.apiserver.requests.path import ResourcePath
-from setpoint.apiserver.resources.registry import ScalePaths, Served
+from setpoint.apiserver.resources.registry import Served
 from setpoint.apiserver.state import State
 from setpoint.apiserver.storage import Damage, Record
-from setpoint.apiserver.strategies.custom import CustomStrategy
 from setpoint.apiserver.verbs.delete import remove
-from setpoint.meta import GroupVersionKind, Resource, format_time
-from setpoint.schema import ANYTHING, Schema, structural
-from setpoint.schema.object_meta import with_object_meta
+from setpoint.meta import format_time
 
 __all__ = ["CLEANUP_FINALIZER", "COLLECTION", "CustomResources"]
 
@@ -31,7 +26,6 @@ _log = logging.getLogger(__name__)
 JsonObject = dict[str, Any]
 COLLECTION: Final = "customresourcedefinitions.apiextensions.k8s.io"
 CLEANUP_FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
-_SCALE: Final = GroupVersionKind("autoscaling", "v1", "Scale")
 
 
 class CustomResources:
@@ -107,7 +101,7 @@ class CustomResources:
         spec, status = crd["spec"], crd.setdefault("status", {})
         if status.get("conditions") is None:
             status["conditions"] = []
-        names = _full_names(spec["names"])
+        names = full_names(spec["names"])
         taken = self._conflict(crd["metadata"]["name"], spec["group"], names)
         if taken:
             _set_condition(self._now(), status, "NamesAccepted", "False", *taken)
@@ -212,7 +206,7 @@ class CustomResources:
         terminating = bool(crd["metadata"].get("deletionTimestamp"))
         if self._specs.get(record.name) == spec:
             return
-        made = _served_versions(self._state, crd, partial(self.instance_deleted, record.name))
+        made = served_versions(self._state, crd, partial(self.instance_deleted, record.name))
         exposed = {version["name"] for version in crd["spec"]["versions"] if version.get("served")}
         for served in made:
             served.terminating = terminating
@@ -250,90 +244,6 @@ class CustomResources:
         return format_time(self._state.now())
 
 
-def _served_versions(state: State, crd: JsonObject, gone: Callable[[], None]) -> list[Served]:
-    """All versions of a CRD, the stored one first. ``gone`` is called after an object was deleted."""
-    spec = crd["spec"]
-    names = _full_names(spec["names"]) | (crd["status"].get("acceptedNames") or {})
-    made: list[Served] = []
-    for version in sorted(spec["versions"], key=lambda item: not item.get("storage")):
-        subresources = version.get("subresources") or {}
-        kind = GroupVersionKind(spec["group"], version["name"], names["kind"])
-        resource = Resource(
-            group=spec["group"],
-            version=version["name"],
-            kind=names["kind"],
-            plural=names["plural"],
-            namespaced=spec["scope"] == "Namespaced",
-            singular=names.get("singular", ""),
-            list_kind=names.get("listKind", ""),
-            short_names=tuple(names.get("shortNames") or ()),
-            categories=tuple(names.get("categories") or ()),
-            subresources={
-                **({"status": kind} if subresources.get("status") is not None else {}),
-                **({"scale": _SCALE} if subresources.get("scale") is not None else {}),
-            },
-        )
-        document = (version.get("schema") or {}).get("openAPIV3Schema")
-        warning = ""
-        if version.get("deprecated"):
-            warning = version.get("deprecationWarning") or _deprecation(spec, resource)
-        made.append(
-            Served(
-                resource,
-                _schema(document, preserve=bool(spec.get("preserveUnknownFields"))),
-                CustomStrategy(resource, gone),
-                stored_as=made[0] if made else None,
-                collection=crd["metadata"]["name"],
-                custom=True,
-                schema_document=document or {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-                columns=version.get("additionalPrinterColumns") or (),
-                selectable_fields=tuple(item["jsonPath"] for item in version.get("selectableFields") or ()),
-                scale=_scale_paths(subresources.get("scale")),
-                warning=warning,
-            )
-        )
-    if len(made) > 1:
-        conversion = spec.get("conversion") or {}
-        siblings = {item.resource.api_version: item for item in made}
-        webhook = ConversionWebhook(state, conversion["webhook"]) if conversion.get("strategy") == "Webhook" else None
-        for item in made:
-            item.siblings = siblings
-            if webhook is not None:
-                item.convert_by(webhook.convert)
-    return made
-
-
-def _schema(document: JsonObject | None, *, preserve: bool) -> Schema:
-    schema = structural.load(document) if document else with_object_meta(ANYTHING)
-    return schema.replace(preserve_unknown=True) if preserve else schema
-
-
-def _scale_paths(scale: JsonObject | None) -> ScalePaths | None:
-    if scale is None:
-        return None
-    selector = scale.get("labelSelectorPath")
-    return ScalePaths(
-        _steps(scale["specReplicasPath"]),
-        _steps(scale["statusReplicasPath"]),
-        _steps(selector) if selector else None,
-    )
-
-
-def _steps(path: str) -> tuple[str, ...]:
-    return tuple(path.removeprefix(".").split("."))
-
-
-def _full_names(names: JsonObject) -> JsonObject:
-    return {
-        "plural": names["plural"],
-        "singular": names.get("singular") or names["kind"].lower(),
-        **({"shortNames": names["shortNames"]} if names.get("shortNames") else {}),
-        "kind": names["kind"],
-        "listKind": names.get("listKind") or f"{names['kind']}List",
-        **({"categories": names["categories"]} if names.get("categories") else {}),
-    }
-
-
 def _condition(status: JsonObject, type_: str) -> str | None:
     return next((item.get("status") for item in status.get("conditions") or () if item.get("type") == type_), None)
 
@@ -347,13 +257,3 @@ def _set_condition(now: str, status: JsonObject, type_: str, value: str, reason:
     if current.get("status") != value:
         current["lastTransitionTime"] = now
     current.update(status=value, reason=reason, message=message)
-
-
-def _deprecation(spec: JsonObject, resource: Resource) -> str:
-    """What users of a deprecated version are told, with the version to use instead if there is a newer one."""
-    text = f"{resource.api_version} {resource.kind} is deprecated"
-    served = [each["name"] for each in spec["versions"] if each.get("served") and not each.get("deprecated")]
-    newest = min(served, key=version_order, default="")
-    if newest and version_order(newest) < version_order(resource.version):
-        text += f"; use {resource.group}/{newest} {resource.kind}"
-    return text

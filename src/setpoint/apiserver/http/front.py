@@ -54,7 +54,7 @@ class HttpFront:
     client that goes away ends its watch at once.
 
     Nobody is authenticated: whoever reaches the address may do everything, so it must be a loopback address, unless
-    ``tls`` requires certificates of clients. Web pages may do nothing (`strangers`). A connection has ``head_timeout``
+    ``tls`` requires certificates of clients. Web pages may do nothing (`hosts`). A connection has ``head_timeout``
     seconds for its first request, each body, and each read of an answer, ``body_timeout``.
 
     Raises:

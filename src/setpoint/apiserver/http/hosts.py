@@ -1,7 +1,7 @@
-"""Strangers: who may not talk to a server that authenticates nobody.
+"""Which hosts and origins a server without authentication answers.
 
-Web pages. A page that a browser shows may send requests to loopback addresses too: by a name of its own that resolves
-to one (DNS rebinding), or across origins. ``kubectl proxy`` refuses the first for the same reason (``--accept-hosts``).
+A web page in a browser may send requests to loopback addresses too: by a name of its own that resolves to one (DNS
+rebinding), or across origins. ``kubectl proxy`` refuses the first for the same reason (``--accept-hosts``).
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from setpoint.apiserver.answers.representation import Representation, respond
-from setpoint.apiserver.errors import invalid, not_found
+from setpoint.apiserver.errors import invalid
 from setpoint.apiserver.http_types import Response, UserInfo
 from setpoint.apiserver.objects.codec import metadata_of
 from setpoint.apiserver.objects.metadata import new_uid
@@ -50,9 +50,7 @@ def create_token(call: Call) -> Response:
         typed(request, _REQUEST)
     spec = request.get("spec") or {}
     path = call.path
-    record = call.storage.get(call.served.collection, path.namespace, path.name)
-    if record is None:
-        raise not_found(call.served.group_resource, path.name)
+    record = call.existing()
     seconds = spec.get("expirationSeconds")
     seconds = _DEFAULT if seconds is None else seconds
     if seconds < _SHORTEST:

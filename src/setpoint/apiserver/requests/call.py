@@ -6,6 +6,7 @@ from datetime import datetime
 from random import Random
 from typing import Final
 
+from setpoint.apiserver.errors import not_found
 from setpoint.apiserver.http_types import IncomingRequest, UserInfo
 from setpoint.apiserver.objects.versions import PLAIN, Versions
 from setpoint.apiserver.replay import Replay
@@ -15,7 +16,7 @@ from setpoint.apiserver.requests.path import ResourcePath
 from setpoint.apiserver.resources.behaviour import AdmissionConfigurations, Definitions
 from setpoint.apiserver.resources.registry import Served
 from setpoint.apiserver.state import State
-from setpoint.apiserver.storage import Storage
+from setpoint.apiserver.storage import Record, Storage
 from setpoint.meta import format_time
 from setpoint.schema import FieldError
 
@@ -79,6 +80,14 @@ class Call:
     @property
     def storage(self) -> Storage:
         return self.state.storage
+
+    def existing(self) -> Record:
+        """What is stored under the path's name. Raises ApiStatusError (404)."""
+        served, path = self.served, self.path
+        record = self.state.storage.get(served.collection, path.namespace, path.name)
+        if record is None:
+            raise not_found(served.group_resource, path.name)
+        return record
 
     @property
     def random(self) -> Random:

@@ -1,4 +1,4 @@
-"""YAML of strangers: read event by event, so that depth, size and what aliases make of it are bounded on the way.
+"""YAML of any client: read event by event, so that depth, size and what aliases make of it are bounded on the way.
 
 A loader that makes nodes first has done the work before it can be asked how much it was: forty lines of merge keys are
 more than all memory, and some thousand brackets keep the parser itself busy for minutes.

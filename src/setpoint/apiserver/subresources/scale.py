@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from setpoint.apiserver.answers.representation import Representation
-from setpoint.apiserver.errors import bad_request, conflict, invalid, not_found, unsupported_media_type
+from setpoint.apiserver.errors import bad_request, conflict, invalid, unsupported_media_type
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.objects.codec import decode
 from setpoint.apiserver.requests.body import content_type
@@ -91,11 +91,8 @@ def _answer(call: Call, shape: Representation, scale: JsonObject) -> Response:
 
 
 def _live(call: Call) -> tuple[Record, JsonObject]:
-    served, path = call.served, call.path
-    record = call.storage.get(served.collection, path.namespace, path.name)
-    if record is None:
-        raise not_found(served.group_resource, path.name)
-    return record, call.versions.decoded(served, record)
+    record = call.existing()
+    return record, call.versions.decoded(call.served, record)
 
 
 def _set(call: Call, record: Record, live: JsonObject, scale: JsonObject, options: WriteOptions) -> JsonObject:

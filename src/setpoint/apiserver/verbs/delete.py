@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from setpoint.apiserver.answers.representation import Representation, respond
-from setpoint.apiserver.errors import bad_request, conflict, not_found
+from setpoint.apiserver.errors import bad_request, conflict
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.objects.codec import decode, encode
 from setpoint.apiserver.objects.metadata import FINALIZER_FOREGROUND, FINALIZER_ORPHAN
@@ -28,13 +28,11 @@ __all__ = ["delete", "delete_collection", "remove"]
 def delete(call: Call) -> Response:
     """Answers with a Status when the object is gone, with the object while it waits for finalizers or a kubelet."""
     shape = Representation.negotiate(call)
-    served, path = call.served, call.path
+    served = call.served
     options = DeleteOptions.parse(_body(call), call.query)
     if options.propagation_policy is None and options.orphan_dependents is None and served.strategy.propagation_warning:
         call.warn(served.strategy.propagation_warning)
-    record = call.storage.get(served.collection, path.namespace, path.name)
-    if record is None:
-        raise not_found(served.group_resource, path.name)
+    record = call.existing()
     if served.asks:
         call.versions.encoded(served, record)  # what the answer needs must be known before anything is done
     left, gone = remove(call, served, record, options)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from setpoint.apiserver.answers.representation import Representation
-from setpoint.apiserver.errors import bad_request, expired, not_found, too_large_resource_version
+from setpoint.apiserver.errors import bad_request, expired, too_large_resource_version
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.options import ListOptions
@@ -30,14 +30,12 @@ _INCONSISTENT = (
 def get(call: Call) -> Response:
     """One object. Raises ApiStatusError."""
     shape = Representation.negotiate(call)
-    served, path = call.served, call.path
+    served = call.served
     if call.query.pairs:
         version = ListOptions(resource_version=call.query.get("resourceVersion", "")).revision
         if version > call.storage.revision:
             raise too_large_resource_version(version, call.storage.revision)
-    record = call.storage.get(served.collection, path.namespace, path.name)
-    if record is None:
-        raise not_found(served.group_resource, path.name)
+    record = call.existing()
     return shape.document(call, shape.item(call, call.versions.encoded(served, record)))
 
 

@@ -72,9 +72,7 @@ def patch(call: Call) -> Response:
         value, created = _apply(call, options)
         return shape.one(call, value, status=201 if created else 200)
     change, duplicates = read_patch(call, served, kind)
-    record = call.storage.get(served.collection, path.namespace, path.name)
-    if record is None:
-        raise not_found(served.group_resource, path.name)
+    record = call.existing()
     old = call.versions.decoded(served, record)
     base = call.versions.decoded(served, record)  # another copy: what comes out shares parts with it, and is changed
     if served.custom and served.stored_as is not served:

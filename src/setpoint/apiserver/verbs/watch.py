@@ -38,7 +38,7 @@ def watch(call: Call, options: ListOptions) -> Response:
     headers = {"content-type": "application/json", "cache-control": "no-cache, private"}
     if call.warnings:
         headers["warning"] = ", ".join(f'299 - "{text}"' for text in call.warnings)
-    return Response(200, headers, _Lines(stream))
+    return Response(200, headers, _Stream(stream))
 
 
 class Watch:
@@ -79,7 +79,7 @@ class Watch:
             self._subscription: Subscription = storage.subscribe(self._served.collection, revision, self._wake.set)
         except Compacted as gap:
             raise expired(f"too old resource version: {revision} ({gap.oldest})") from None
-        call.state.watches.add(self)
+        call.state.watches[self] = None
 
     @property
     def served(self) -> Served:
@@ -171,7 +171,7 @@ class Watch:
 
     def close(self) -> None:
         self._subscription.close()
-        self._call.state.watches.discard(self)
+        self._call.state.watches.pop(self, None)
 
     def _timeout(self) -> float:
         if self._options.timeout_seconds:
@@ -220,7 +220,7 @@ class Watch:
         return _EVENT % (b"ERROR", msgspec.json.encode(error.status))
 
 
-class _Lines(AsyncIterator[bytes]):
+class _Stream(AsyncIterator[bytes]):
     """A watch's stream. Unlike a generator's, its ``aclose`` works before the first line was asked for."""
 
     __slots__ = ("_lines", "_watch")

@@ -1,4 +1,4 @@
-"""Asking webhooks about one object, in the version that each speaks."""
+"""WebhookCalls webhooks about one object, in the version that each speaks."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import msgspec
 
 from setpoint.apiserver.admission.activation import values_for
 from setpoint.apiserver.admission.conditions import CONDITION_LIMIT, ConditionFailed
-from setpoint.apiserver.admission.hook import Hook
 from setpoint.apiserver.admission.mutating import MutatingPolicy
 from setpoint.apiserver.admission.review import request_document
+from setpoint.apiserver.admission.webhook import Webhook
 from setpoint.apiserver.errors import ApiStatusError, bad_request, forbidden, internal_error
 from setpoint.apiserver.nesting import TOO_DEEP, is_too_deep
 from setpoint.apiserver.objects.metadata import new_uid
@@ -29,7 +29,7 @@ from setpoint.cel.admission import Evaluation
 from setpoint.patch import PatchError, json_patch
 from setpoint.schema import apply_defaults, copy_json, json_equal
 
-__all__ = ["Asking", "converted"]
+__all__ = ["WebhookCalls", "converted"]
 
 JsonObject = dict[str, Any]
 _log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ def converted(
     return made
 
 
-class Asking:
+class WebhookCalls:
     """For one request. Its answers are asynchronous, unlike all other work on objects."""
 
     __slots__ = ("_call", "_replay")
@@ -56,7 +56,9 @@ class Asking:
         self._call = call
         self._replay = replay
 
-    async def changed(self, hook: Hook, target: Served, question: Question, warnings: list[str]) -> JsonObject | None:
+    async def changed(
+        self, hook: Webhook, target: Served, question: Question, warnings: list[str]
+    ) -> JsonObject | None:
         """The object as one webhook wants it, None if it wants no change. Raises ApiStatusError."""
         versioned = await self.version(question, question.obj, question.served, target)
         response = await self.response(hook, target, question, versioned, warnings)
@@ -104,7 +106,7 @@ class Asking:
 
     async def response(
         self,
-        hook: Hook,
+        hook: Webhook,
         target: Served,
         question: Question,
         obj: JsonObject | None,
@@ -157,7 +159,7 @@ class Asking:
         return await self._replay.run(lambda: converted(versions, question, obj, served, target))
 
     def _conditions_hold(
-        self, hook: Hook, target: Served, question: Question, obj: JsonObject | None, old: JsonObject | None
+        self, hook: Webhook, target: Served, question: Question, obj: JsonObject | None, old: JsonObject | None
     ) -> bool:
         """Raises ApiStatusError (403) if that can't be told and is not to be ignored."""
         values = values_for(question, target, self._call.user, obj, old)

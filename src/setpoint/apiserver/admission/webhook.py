@@ -8,12 +8,12 @@ from setpoint.apiserver.admission.conditions import MatchConditions
 from setpoint.apiserver.admission.matching import Matching
 from setpoint.apiserver.webhooks.caller import Target
 
-__all__ = ["Hook"]
+__all__ = ["Webhook"]
 
 JsonObject = dict[str, Any]
 
 
-class Hook:
+class Webhook:
     """One entry of ``webhooks``, checked by its strategy. ``uid`` tells it from all others."""
 
     __slots__ = (

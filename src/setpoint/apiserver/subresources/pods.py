@@ -1,29 +1,25 @@
-"""Actions with addresses of their own: binding and evicting pods, finalizing namespaces."""
+"""Binding pods to nodes, and evicting them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
-from setpoint.apiserver.answers.representation import Representation, respond
+from setpoint.apiserver.answers.representation import respond
 from setpoint.apiserver.errors import bad_request, conflict, invalid, not_found
 from setpoint.apiserver.http_types import Response
-from setpoint.apiserver.identity.reviews import REVIEWS
-from setpoint.apiserver.identity.tokens import create_token
 from setpoint.apiserver.requests.call import Call
-from setpoint.apiserver.requests.incoming import read_object, read_typed, typed
+from setpoint.apiserver.requests.incoming import read_typed, typed
 from setpoint.apiserver.requests.options import DeleteOptions, WriteOptions
-from setpoint.apiserver.storage import Record
 from setpoint.apiserver.subresources.disruption_budgets import spend
 from setpoint.apiserver.verbs.delete import remove
 from setpoint.apiserver.verbs.managed_fields import track
-from setpoint.apiserver.verbs.update import check_name, modify, store
+from setpoint.apiserver.verbs.update import store
 from setpoint.apiserver.verbs.validation import fit_namespace
 from setpoint.meta import GroupKind, GroupVersionKind
 from setpoint.schema import copy_json
 from setpoint.schema.errors import required
 
-__all__ = ["CREATORS"]
+__all__ = ["bind", "bind_pod", "evict_pod"]
 
 JsonObject = dict[str, Any]
 _BINDING: Final = GroupVersionKind("", "v1", "Binding")
@@ -99,7 +95,7 @@ def evict_pod(call: Call) -> Response:
     fit_namespace(call, metadata)
     if metadata.get("name", call.path.name) != call.path.name:
         raise bad_request(f"name in URL does not match name in Eviction object: {call.path.name} != {metadata['name']}")
-    record = _record(call)
+    record = call.existing()
     parsed = DeleteOptions.parse(
         {**options, "kind": "DeleteOptions"} if isinstance(options, dict) else None, call.query
     )
@@ -107,38 +103,3 @@ def evict_pod(call: Call) -> Response:
     remove(call, call.served, record, parsed, admit=False, check=lambda pod: spend(call, pod, dry_run=parsed.dry_run))
     success = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
     return respond(success, 201, warnings=call.warnings)
-
-
-def finalize_namespace(call: Call) -> Response:
-    """PUT namespaces/NAME/finalize: sets ``spec.finalizers``; a namespace that is being deleted goes with the last."""
-    shape = Representation.negotiate(call)
-    options = WriteOptions.parse(call.query, "UpdateOptions")
-    new = read_object(call, call.served, options.field_validation)
-    check_name(call, new)
-    record = _record(call)
-    live = call.versions.decoded(call.served, record)
-    changed: JsonObject = copy_json(live)
-    finalizers = (new.get("spec") or {}).get("finalizers") or []
-    changed["spec"] = {"finalizers": finalizers} if finalizers else {}
-    changed["metadata"].pop("resourceVersion", None)
-    if new["metadata"].get("resourceVersion"):
-        changed["metadata"]["resourceVersion"] = new["metadata"]["resourceVersion"]
-    value = modify(call, call.served, record, live, changed, options, subresource="finalize")
-    return shape.one(call, value)
-
-
-def _record(call: Call) -> Record:
-    record = call.storage.get(call.served.collection, call.path.namespace, call.path.name)
-    if record is None:
-        raise not_found(call.served.group_resource, call.path.name)
-    return record
-
-
-CREATORS: Final[dict[tuple[str, str], Callable[[Call], Response]]] = {
-    ("pods", "binding"): bind_pod,
-    ("bindings", ""): bind,
-    ("pods", "eviction"): evict_pod,
-    ("namespaces", "finalize"): finalize_namespace,
-    ("serviceaccounts", "token"): create_token,
-    **{(name, ""): handler for name, handler in REVIEWS.items()},
-}

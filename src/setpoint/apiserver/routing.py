@@ -1,0 +1,119 @@
+"""Which handler answers a request for resources: by method, subresource and verb."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from setpoint.apiserver.errors import (
+    ApiStatusError,
+    method_not_supported,
+    no_such_path,
+)
+from setpoint.apiserver.http_types import Response
+from setpoint.apiserver.requests.call import Call
+from setpoint.apiserver.requests.options import ListOptions
+from setpoint.apiserver.subresources.actions import ACTIONS
+from setpoint.apiserver.subresources.scale import get_scale, patch_scale, update_scale
+from setpoint.apiserver.verbs.create import create
+from setpoint.apiserver.verbs.delete import delete, delete_collection
+from setpoint.apiserver.verbs.get_list import get, list_objects
+from setpoint.apiserver.verbs.patch import patch
+from setpoint.apiserver.verbs.update import update
+from setpoint.apiserver.verbs.validation import PARTIAL
+from setpoint.apiserver.verbs.watch import watch
+
+__all__ = ["route"]
+
+Handler = Callable[[Call], Response]
+_OBJECT: Final[dict[str, tuple[str, Handler]]] = {
+    "GET": ("get", get),
+    "HEAD": ("get", get),
+    "PUT": ("update", update),
+    "PATCH": ("patch", patch),
+    "DELETE": ("delete", delete),
+}
+_SCALE: Final[dict[str, Handler]] = {
+    "GET": get_scale,
+    "HEAD": get_scale,
+    "PUT": update_scale,
+    "PATCH": patch_scale,
+}
+_PARTIAL: Final[dict[str, Handler]] = {"GET": get, "HEAD": get, "PUT": update, "PATCH": patch}
+
+
+def route(call: Call) -> Response:
+    """The answer of the handler that the path and the method lead to. Raises ApiStatusError."""
+    path = call.path
+    if not path.name:
+        return _collection(call)
+    if path.watch:
+        return _watch(call)
+    if path.subresource:
+        return _subresource(call)
+    return _object(call)
+
+
+def _collection(call: Call) -> Response:
+    resource, method = call.served.resource, call.request.method
+    if method in ("GET", "HEAD"):
+        options = ListOptions.parse(call.query, watch=call.path.watch)
+        if options.watch and method == "GET":
+            _require(call, "watch")
+            return watch(call, options)
+        _require(call, "list")
+        return list_objects(call, options)
+    if method == "POST":
+        _require(call, "create")
+        maker = ACTIONS.get((str(call.served.group_resource), ""))
+        if maker is not None:
+            return maker(call)
+        if resource.namespaced and not call.path.namespace:
+            raise _method_not_allowed(call)
+        return create(call)
+    if method == "DELETE" and (call.path.namespace or not resource.namespaced):
+        _require(call, "deletecollection")
+        return delete_collection(call)
+    raise _method_not_allowed(call)
+
+
+def _object(call: Call) -> Response:
+    found = _OBJECT.get(call.request.method)
+    if found is None:
+        raise _method_not_allowed(call)
+    verb, handler = found
+    _require(call, verb)
+    return handler(call)
+
+
+def _watch(call: Call) -> Response:
+    _require(call, "watch")
+    return watch(call, ListOptions.parse(call.query, watch=True))
+
+
+def _subresource(call: Call) -> Response:
+    name, method = call.path.subresource, call.request.method
+    if name not in call.served.resource.subresources:
+        raise no_such_path()
+    if name == "scale":
+        handler = _SCALE.get(method)
+    elif name in PARTIAL:
+        handler = _PARTIAL.get(method)
+    elif method == ("PUT" if name == "finalize" else "POST"):
+        handler = ACTIONS.get((str(call.served.group_resource), name))
+    else:
+        handler = None
+    if handler is None:
+        raise _method_not_allowed(call)
+    return handler(call)
+
+
+def _require(call: Call, verb: str) -> None:
+    if verb not in call.served.resource.verbs:
+        raise method_not_supported(call.served.group_resource, verb)
+
+
+def _method_not_allowed(call: Call) -> ApiStatusError:
+    return ApiStatusError(
+        405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {}
+    )

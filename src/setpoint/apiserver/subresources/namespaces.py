@@ -1,0 +1,35 @@
+"""``/finalize``: the end of a namespace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from setpoint.apiserver.answers.representation import Representation
+from setpoint.apiserver.http_types import Response
+from setpoint.apiserver.requests.call import Call
+from setpoint.apiserver.requests.incoming import read_object
+from setpoint.apiserver.requests.options import WriteOptions
+from setpoint.apiserver.verbs.update import check_name, modify
+from setpoint.schema import copy_json
+
+__all__ = ["finalize_namespace"]
+
+JsonObject = dict[str, Any]
+
+
+def finalize_namespace(call: Call) -> Response:
+    """PUT namespaces/NAME/finalize: sets ``spec.finalizers``; a namespace that is being deleted goes with the last."""
+    shape = Representation.negotiate(call)
+    options = WriteOptions.parse(call.query, "UpdateOptions")
+    new = read_object(call, call.served, options.field_validation)
+    check_name(call, new)
+    record = call.existing()
+    live = call.versions.decoded(call.served, record)
+    changed: JsonObject = copy_json(live)
+    finalizers = (new.get("spec") or {}).get("finalizers") or []
+    changed["spec"] = {"finalizers": finalizers} if finalizers else {}
+    changed["metadata"].pop("resourceVersion", None)
+    if new["metadata"].get("resourceVersion"):
+        changed["metadata"]["resourceVersion"] = new["metadata"]["resourceVersion"]
+    value = modify(call, call.served, record, live, changed, options, subresource="finalize")
+    return shape.one(call, value)
