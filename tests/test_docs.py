@@ -208,3 +208,16 @@ async def test_the_webhooks_are_declared_and_run_as_is_said() -> None:
         assert (await world.get(Mykind, "a")).status.conditions == []
         (condition,) = (await world.get(Mykind, "b")).status.conditions
         assert (condition.type, condition.reason, condition.status) == ("Reconciled", "InvalidObject", "False")
+
+
+def test_the_files_that_the_architecture_names_are_there() -> None:
+    """Of the embedded server: those of its table and of its walks."""
+    page = (ROOT / "docs/architecture.md").read_text()
+    section = page.split("## The embedded server\n")[1].split("\n## ")[0]
+    named = {name for name in re.findall(r"`([a-z_/]+(?:/|\.py))`", section) if not name.startswith("apiserver")}
+    assert len(named) > 20
+    missing = [name for name in sorted(named) if not ((ROOT / "src/setpoint/apiserver") / name).exists()]
+    assert not missing
+    drawn = set(re.findall(r'\["([a-z_]+(?:/|\.py))<', section))
+    folders = {f"{each.parent.name}/" for each in (ROOT / "src/setpoint/apiserver").glob("*/__init__.py")}
+    assert folders <= drawn
