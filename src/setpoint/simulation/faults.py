@@ -131,6 +131,12 @@ SWITCHES: Final[dict[str, Kind]] = {
         "the API promises none for lists from a watch cache, nor for the initial events of a watch",
         "kubernetes.io/docs/reference/using-api/api-concepts#semantics-for-watch",
     ),
+    "hash-seed": Kind(
+        ("hash-seed",),
+        "the process has another hash seed: sets come in another order (only where the code makes sets)",
+        "Python draws it anew for every process",
+        "docs.python.org/3/using/cmdline.html#envvar-PYTHONHASHSEED",
+    ),
     "resync": Kind(
         ("resync", "expire-all"),
         "everything is looked at, or listed, once more",

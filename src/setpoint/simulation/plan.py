@@ -59,6 +59,11 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
         """Whether a process begins on lists that are older than what its predecessor saw: in a world of its own."""
         return any(each.kind == "restart" and each.get("behind") for each in self.faults)
 
+    @property
+    def hash_seed(self) -> int | None:
+        """The hash seed that the run's process has; None if it does not matter."""
+        return next((int(each.get("seed", 0)) for each in self.faults if each.kind == "hash-seed"), None)
+
     def with_(self, faults: Iterable[Fault]) -> Plan:
         """The same with other faults."""
         return Plan(tuple(faults), self.seed, self.stop)

@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-import gc
 import os
+import pickle
 import selectors
-import signal
-import struct
+import subprocess
 import sys
-import threading
 import traceback
-import warnings
 from collections.abc import Iterable, Iterator
-from typing import Final, NoReturn
 
 import msgspec
 
 from setpoint.simulation.plan import Plan
-from setpoint.simulation.rehearsal import prepare, rehearse
-from setpoint.simulation.result import Finding, Options, Result, decode, encode
+from setpoint.simulation.rehearsal import rehearse
+from setpoint.simulation.result import Options, Result, decode
 from setpoint.simulation.setup import Setup
-from setpoint.simulation.single import run_here, silent, story
-
-PATIENCE: Final = 60
-"""Seconds of real time after which a run counts as one that never ends."""
-MOST_TRUNKS: Final = 12
-READY: Final = b"r"
-_HEAD: Final = struct.Struct(">cI")
-_Job = tuple[Plan, Options]
-_job = msgspec.msgpack.Decoder(tuple[Plan, Options]).decode
+from setpoint.simulation.single import run_here
+from setpoint.simulation.zygote import Job, Zygote, fork, read, write
 
 
 class SetupFailed(Exception):
@@ -46,6 +34,7 @@ class Pool:
     def __init__(self, setup: Setup, workers: int | None = None) -> None:
         self._setup = setup
         self._workers: list[_Worker] = []
+        self._others: dict[int, _Worker] = {}
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         self._size = cores if workers is None else workers
         self.runs = 0
@@ -59,15 +48,29 @@ class Pool:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for worker in self._workers:
+        for worker in (*self._workers, *self._others.values()):
             worker.close()
         self._workers.clear()
+        self._others.clear()
 
     def one(self, plan: Plan, options: Options) -> Result:
         """The result of one run."""
+        seed = plan.hash_seed
+        if seed is not None and self._workers:
+            self.runs += 1
+            worker = self._seeded(seed)
+            worker.send((plan, options))
+            return worker.receive()
         return next(iter(self.each([(plan, options)])))[2]
 
-    def each(self, jobs: Iterable[_Job]) -> Iterator[tuple[int, Plan, Result]]:
+    def _seeded(self, seed: int) -> _Worker:
+        """A worker in which strings have other hashes. Raises SetupFailed where the setup can't be brought there."""
+        known = self._others.get(seed)
+        if known is None:
+            known = self._others[seed] = _Stranger(self._setup, seed)
+        return known
+
+    def each(self, jobs: Iterable[Job]) -> Iterator[tuple[int, Plan, Result]]:
         """The results in the order of the jobs, each with its number.
 
         Raises:
@@ -121,13 +124,13 @@ class _Worker:
         jobs_out, self._outgoing = os.pipe()
         self.incoming, results_in = os.pipe()
         self.busy = False
-        self.pid = _fork()
+        self.pid = fork()
         if self.pid == 0:
             os.close(self._outgoing)
             os.close(self.incoming)
             for other in others:
                 os.close(other)
-            _Zygote(setup, jobs_out, results_in).live()
+            Zygote(setup, jobs_out, results_in).live()
         os.close(jobs_out)
         os.close(results_in)
 
@@ -136,17 +139,17 @@ class _Worker:
         """This process's ends of the pipes; another that held one would keep the worker alive."""
         return self._outgoing, self.incoming
 
-    def send(self, job: _Job) -> None:
+    def send(self, job: Job) -> None:
         raw = msgspec.msgpack.encode(job)
         self.busy = True
         try:
-            _write(self._outgoing, b"J", raw)
+            write(self._outgoing, b"J", raw)
         except BrokenPipeError:
             self.receive()
             raise
 
     def receive(self) -> Result:
-        kind, raw = _read(self.incoming)
+        kind, raw = read(self.incoming)
         self.busy = False
         if kind == b"R":
             return decode(raw)
@@ -158,185 +161,49 @@ class _Worker:
         os.waitpid(self.pid, 0)
 
 
-class _Trunk:
-    """A process that has made the undisturbed run up to a step, as those see it that have it fork from there."""
+class _Stranger(_Worker):
+    """A worker in an interpreter of its own, in which the order of sets is another one."""
 
-    def __init__(self, pid: int, jobs: int, told: int) -> None:
-        self.pid = pid
-        self.jobs = jobs
-        self.told = told
-        self.ready = os.read(told, 1) == READY
-
-    def run(self, raw: bytes) -> bool:
-        """Has it make a run, and send the result. False if it could not."""
+    def __init__(self, setup: Setup, seed: int) -> None:
         try:
-            _write(self.jobs, b"J", raw)
-        except BrokenPipeError:
-            return False
-        return os.read(self.told, 1) == READY
+            import cloudpickle
+        except ImportError:
+            raise SetupFailed("cloudpickle is not installed") from None
+        try:
+            packed = cloudpickle.dumps((sys.path, setup))
+        except Exception as problem:  # noqa: BLE001 - what can't be taken along may say so in any way
+            raise SetupFailed(f"it can't be pickled: {type(problem).__name__}: {problem}") from None
+        jobs_out, self._outgoing = os.pipe()
+        self.incoming, results_in = os.pipe()
+        self.busy = False
+        code = "import sys; from setpoint.simulation.pool import serve; serve(*map(int, sys.argv[1:]))"
+        self._process = subprocess.Popen(  # noqa: S603 - this very interpreter
+            [sys.executable, "-c", code, str(jobs_out), str(results_in)],
+            pass_fds=(jobs_out, results_in),
+            env={**os.environ, "PYTHONHASHSEED": str(seed), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self.pid = self._process.pid
+        os.close(jobs_out)
+        os.close(results_in)
+        write(self._outgoing, b"S", packed)
 
     def close(self) -> None:
-        os.close(self.jobs)
-        os.close(self.told)
-        os.waitpid(self.pid, 0)
+        os.close(self._outgoing)
+        os.close(self.incoming)
+        self._process.wait()
 
 
-class _Grow(Exception):
-    """Raised in a process that has just been forked and is to become a trunk."""
-
-    def __init__(self, plan: Plan, options: Options) -> None:
-        super().__init__()
-        self.job = (plan, options)
-
-
-class _Zygote:
-    """The process of a worker, and those that it forks."""
-
-    def __init__(self, setup: Setup, jobs: int, results: int) -> None:
-        self._setup = setup
-        self._jobs = jobs
-        self._results = results
-        self._trunks: dict[tuple[int, int], _Trunk] = {}
-        self._can_branch = True
-        self._goal = 0
-        """The step at which this process becomes a trunk; 0 if it does not."""
-        self._teller: int | None = None
-        """Where a trunk says that it is ready for a job."""
-
-    def live(self) -> NoReturn:
-        code = 1
-        try:
-            _be_silent()
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
-            with silent():
-                prepare(self._setup)
-                result = story(self._setup, self._choose, self._branch)
-            if self._goal:  # the scenario took another way than the first time
-                os._exit(0)
-            _write(self._results, b"R", encode(result))  # this is a forked process
-            code = 0
-        except BrokenPipeError:
-            pass
-        except BaseException:  # noqa: BLE001 - the process that waits for the result has to know
-            if self._goal:
-                os._exit(code)
-            _write(self._results, b"E", traceback.format_exc().encode())
-        finally:
-            os._exit(code)
-
-    def _choose(self) -> _Job:
-        """Returns in a new process for every job."""
-        gc.collect()
-        gc.freeze()
-        gc.disable()
-        while True:
-            kind, raw = _read(self._jobs)
-            if not kind:
-                for each in self._trunks.values():
-                    each.close()
-                os._exit(0)
-            job = _job(raw)
-            if job[1].since and self._teller is None:
-                try:
-                    trunk = self._trunk(job)
-                except _Grow as grow:
-                    return self._begin(grow.job)
-                if trunk is not None and trunk.run(raw):
-                    continue
-            pid = _fork()
-            if pid == 0:
-                return self._begin(job)
-            _, status = os.waitpid(pid, 0)
-            if os.WIFSIGNALED(status):
-                died = os.WTERMSIG(status)
-                why = f"it did not end within {PATIENCE} s" if died == signal.SIGALRM else f"killed by signal {died}"
-                finding = Finding("hang", "process", f"the run was ended from outside: {why}")
-                _write(self._results, b"R", encode(Result(findings=[finding])))
-            if self._teller is not None:
-                os.write(self._teller, READY)
-
-    def _begin(self, job: _Job) -> _Job:
-        """In a process that has just been forked: makes it one of its own."""
-        asyncio.get_event_loop().after_fork()  # type: ignore[attr-defined]
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(PATIENCE)
-        return job
-
-    def _trunk(self, job: _Job) -> _Trunk | None:
-        """A process that has made the undisturbed run up to where the job's own begins. None if there can be none."""
-        plan, options = job
-        step = min(options.since, MOST_TRUNKS)
-        known = self._trunks.get((plan.seed, step))
-        if known is not None:
-            return known if known.ready else None
-        if not self._can_branch or len(self._trunks) >= MOST_TRUNKS:
-            return None
-        jobs_in, jobs_out = os.pipe()
-        told, teller = os.pipe()
-        pid = _fork()
-        if pid == 0:
-            for each in self._trunks.values():
-                os.close(each.jobs)
-            self._trunks = {}
-            os.close(jobs_out)
-            os.close(told)
-            self._jobs, self._teller, self._goal = jobs_in, teller, step
-            raise _Grow(Plan(seed=plan.seed), msgspec.structs.replace(options, since=0, trace=False, patient=False))
-        os.close(jobs_in)
-        os.close(teller)
-        made = self._trunks[plan.seed, step] = _Trunk(pid, jobs_out, told)
-        self._can_branch = made.ready
-        return made if made.ready else None
-
-    def _branch(self, step: int) -> _Job | None:
-        """Called at the start of every step: in a trunk that has come to its goal it returns once for every job, in a
-        new process."""
-        if not self._goal or step < self._goal:
-            return None
-        if threading.active_count() > 1:  # they would not be there in a process that is forked now
-            os._exit(0)
-        assert self._teller is not None
-        signal.alarm(0)
-        self._goal = 0
-        os.write(self._teller, READY)
-        return self._choose()
-
-
-def _be_silent() -> None:
-    """What hundreds of runs print is of no use to anybody."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
-    sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for the rest of the process
-
-
-def _fork() -> int:
-    with warnings.catch_warnings():
-        # From Python 3.12 on a process with threads is warned of; no thread of ours holds a lock here.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        return os.fork()
-
-
-def _write(file: int, kind: bytes, raw: bytes) -> None:
-    view = memoryview(_HEAD.pack(kind, len(raw)) + raw)
-    while view:
-        view = view[os.write(file, view) :]
-
-
-def _read(file: int) -> tuple[bytes, bytes]:
-    head = _exactly(file, _HEAD.size)
-    if len(head) < _HEAD.size:
-        return b"", b""
-    kind, size = _HEAD.unpack(head)
-    return kind, _exactly(file, size)
-
-
-def _exactly(file: int, size: int) -> bytes:
-    parts: list[bytes] = []
-    while size:
-        part = os.read(file, min(size, 1 << 20))
-        if not part:
-            break
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
+def serve(jobs: int, results: int) -> None:
+    """The life of a `_Stranger`."""
+    try:
+        _, packed = read(jobs)
+        path, setup = pickle.loads(packed)  # noqa: S301 - from the process that started this one
+        sys.path[:] = path
+    except Exception:  # noqa: BLE001 - the process that waits for the result has to know
+        write(results, b"E", traceback.format_exc(limit=-1).encode())
+        return
+    rehearse()
+    Zygote(setup, jobs, results).live()

@@ -16,10 +16,11 @@ from setpoint.simulation.determinism import first_difference
 from setpoint.simulation.explore import Explorer
 from setpoint.simulation.faults import check_switches
 from setpoint.simulation.paths import direct_objects, path_findings
-from setpoint.simulation.plan import Plan
-from setpoint.simulation.pool import Pool
+from setpoint.simulation.plan import Plan, fault
+from setpoint.simulation.pool import Pool, SetupFailed
 from setpoint.simulation.report import Report
 from setpoint.simulation.result import Finding, Options, Result
+from setpoint.simulation.sets import HASH_SEEDS, uses_sets
 from setpoint.simulation.setup import Setup
 from setpoint.simulation.verdict import Reference
 
@@ -86,6 +87,7 @@ class Search:
             singles = explorer.singles()
             self.report.of_singles = len(singles)
             seen: set[tuple[str, str]] = set()
+            yield from self._hashes(seen)
             plans: Iterable[Plan] = (Plan((each,), seed=self._seed) for each in singles)
             yield from self._try(plans, "single faults", seen, len(singles))
             if self.report.complete:
@@ -187,6 +189,25 @@ class Search:
                 seen.update(each.identity for each in findings)
                 yield self._shrunk(plan, findings)
             if not found:
+                return
+
+    def _hashes(self, seen: set[tuple[str, str]]) -> Iterator[Counterexample]:
+        """The undisturbed run in processes that have other hash seeds: where the order of a set decides something, the
+        end is another one."""
+        if "hash-seed" in self._setup.off or not uses_sets(self._setup):
+            return
+        for seed in HASH_SEEDS:
+            plan = Plan((fault("hash-seed", "run", seed=seed),), seed=self._seed)
+            try:
+                result = self._run(plan)
+            except SetupFailed as problem:
+                self.report.notes.append(f"sets were not tried in other orders: {problem}")
+                return
+            self._note(plan, result, "")
+            findings = self._references[0].judge(plan, result)
+            if findings:
+                seen.update(each.identity for each in findings)
+                yield self._shrunk(plan, findings)
                 return
 
     def _options(self, plan: Plan, *, trace: bool = False, patient: bool = False) -> Options:

@@ -71,5 +71,9 @@ def user_line() -> str:
 
 def is_users(frame: FrameType) -> bool:
     """Whether the code is neither this framework's nor Python's nor a library's."""
-    name = frame.f_code.co_filename
+    return is_users_file(frame.f_code.co_filename)
+
+
+def is_users_file(name: str) -> bool:
+    """The same for a file."""
     return not name.startswith((_HOME, _PYTHON, "<")) and "site-packages" not in name

@@ -158,7 +158,7 @@ PAIRS = [
         name="a-set-in-no-order",
         root="R68",
         source="kro #1339; derived",
-        scenario=changes(GatewaySpec(hosts=["a.example.com", "b.example.com", "c.example.com", "d.example.com"])),
+        scenario=changes(GatewaySpec(hosts=[f"{letter}.example.com" for letter in "abcdefghijkl"])),
         buggy=lambda: [sp.Controller(Gateway, joins_a_set).owns(ConfigMap)],
         correct=lambda: [sp.Controller(Gateway, joins_a_sorted_set).owns(ConfigMap)],
     ),

@@ -1,0 +1,214 @@
+"""Zygote: a process that has warmed a world up, and those that are forked from it for every run."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import struct
+import sys
+import threading
+import traceback
+import warnings
+from typing import Final, NoReturn
+
+import msgspec
+
+from setpoint.simulation.plan import Plan
+from setpoint.simulation.rehearsal import prepare
+from setpoint.simulation.result import Finding, Options, Result, encode
+from setpoint.simulation.setup import Setup
+from setpoint.simulation.single import silent, story
+
+PATIENCE: Final = 60
+"""Seconds of real time after which a run counts as one that never ends."""
+MOST_TRUNKS: Final = 12
+READY: Final = b"r"
+Job = tuple[Plan, Options]
+_HEAD: Final = struct.Struct(">cI")
+_job = msgspec.msgpack.Decoder(tuple[Plan, Options]).decode
+
+
+class _Trunk:
+    """A process that has made the undisturbed run up to a step, as those see it that have it fork from there."""
+
+    def __init__(self, pid: int, jobs: int, told: int) -> None:
+        self.pid = pid
+        self.jobs = jobs
+        self.told = told
+        self.ready = os.read(told, 1) == READY
+
+    def run(self, raw: bytes) -> bool:
+        """Has it make a run, and send the result. False if it could not."""
+        try:
+            write(self.jobs, b"J", raw)
+        except BrokenPipeError:
+            return False
+        return os.read(self.told, 1) == READY
+
+    def close(self) -> None:
+        os.close(self.jobs)
+        os.close(self.told)
+        os.waitpid(self.pid, 0)
+
+
+class _Grow(Exception):
+    """Raised in a process that has just been forked and is to become a trunk."""
+
+    def __init__(self, plan: Plan, options: Options) -> None:
+        super().__init__()
+        self.job = (plan, options)
+
+
+class Zygote:
+    """The process of a worker, and those that it forks."""
+
+    def __init__(self, setup: Setup, jobs: int, results: int) -> None:
+        self._setup = setup
+        self._jobs = jobs
+        self._results = results
+        self._trunks: dict[tuple[int, int], _Trunk] = {}
+        self._can_branch = True
+        self._goal = 0
+        """The step at which this process becomes a trunk; 0 if it does not."""
+        self._teller: int | None = None
+        """Where a trunk says that it is ready for a job."""
+
+    def live(self) -> NoReturn:
+        code = 1
+        try:
+            _be_silent()
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            with silent():
+                prepare(self._setup)
+                result = story(self._setup, self._choose, self._branch)
+            if self._goal:  # the scenario took another way than the first time
+                os._exit(0)
+            write(self._results, b"R", encode(result))  # this is a forked process
+            code = 0
+        except BrokenPipeError:
+            pass
+        except BaseException:  # noqa: BLE001 - the process that waits for the result has to know
+            if self._goal:
+                os._exit(code)
+            write(self._results, b"E", traceback.format_exc().encode())
+        finally:
+            os._exit(code)
+
+    def _choose(self) -> Job:
+        """Returns in a new process for every job."""
+        gc.collect()
+        gc.freeze()
+        gc.disable()
+        while True:
+            kind, raw = read(self._jobs)
+            if not kind:
+                for each in self._trunks.values():
+                    each.close()
+                os._exit(0)
+            job = _job(raw)
+            if job[1].since and self._teller is None:
+                try:
+                    trunk = self._trunk(job)
+                except _Grow as grow:
+                    return self._begin(grow.job)
+                if trunk is not None and trunk.run(raw):
+                    continue
+            pid = fork()
+            if pid == 0:
+                return self._begin(job)
+            _, status = os.waitpid(pid, 0)
+            if os.WIFSIGNALED(status):
+                died = os.WTERMSIG(status)
+                why = f"it did not end within {PATIENCE} s" if died == signal.SIGALRM else f"killed by signal {died}"
+                finding = Finding("hang", "process", f"the run was ended from outside: {why}")
+                write(self._results, b"R", encode(Result(findings=[finding])))
+            if self._teller is not None:
+                os.write(self._teller, READY)
+
+    def _begin(self, job: Job) -> Job:
+        """In a process that has just been forked: makes it one of its own."""
+        asyncio.get_event_loop().after_fork()  # type: ignore[attr-defined]
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(PATIENCE)
+        return job
+
+    def _trunk(self, job: Job) -> _Trunk | None:
+        """A process that has made the undisturbed run up to where the job's own begins. None if there can be none."""
+        plan, options = job
+        step = min(options.since, MOST_TRUNKS)
+        known = self._trunks.get((plan.seed, step))
+        if known is not None:
+            return known if known.ready else None
+        if not self._can_branch or len(self._trunks) >= MOST_TRUNKS:
+            return None
+        jobs_in, jobs_out = os.pipe()
+        told, teller = os.pipe()
+        pid = fork()
+        if pid == 0:
+            for each in self._trunks.values():
+                os.close(each.jobs)
+            self._trunks = {}
+            os.close(jobs_out)
+            os.close(told)
+            self._jobs, self._teller, self._goal = jobs_in, teller, step
+            raise _Grow(Plan(seed=plan.seed), msgspec.structs.replace(options, since=0, trace=False, patient=False))
+        os.close(jobs_in)
+        os.close(teller)
+        made = self._trunks[plan.seed, step] = _Trunk(pid, jobs_out, told)
+        self._can_branch = made.ready
+        return made if made.ready else None
+
+    def _branch(self, step: int) -> Job | None:
+        """Called at the start of every step: in a trunk that has come to its goal it returns once for every job, in a
+        new process."""
+        if not self._goal or step < self._goal:
+            return None
+        if threading.active_count() > 1:  # they would not be there in a process that is forked now
+            os._exit(0)
+        assert self._teller is not None
+        signal.alarm(0)
+        self._goal = 0
+        os.write(self._teller, READY)
+        return self._choose()
+
+
+def _be_silent() -> None:
+    """What hundreds of runs print is of no use to anybody."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for the rest of the process
+
+
+def fork() -> int:
+    with warnings.catch_warnings():
+        # From Python 3.12 on a process with threads is warned of; no thread of ours holds a lock here.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
+
+
+def write(file: int, kind: bytes, raw: bytes) -> None:
+    view = memoryview(_HEAD.pack(kind, len(raw)) + raw)
+    while view:
+        view = view[os.write(file, view) :]
+
+
+def read(file: int) -> tuple[bytes, bytes]:
+    head = _exactly(file, _HEAD.size)
+    if len(head) < _HEAD.size:
+        return b"", b""
+    kind, size = _HEAD.unpack(head)
+    return kind, _exactly(file, size)
+
+
+def _exactly(file: int, size: int) -> bytes:
+    parts: list[bytes] = []
+    while size:
+        part = os.read(file, min(size, 1 << 20))
+        if not part:
+            break
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
