@@ -7,12 +7,12 @@ from setpoint.simulation.counterexample import Counterexample
 from setpoint.simulation.externals import External, ExternalError, call
 from setpoint.simulation.faults import ORACLES, SWITCHES
 from setpoint.simulation.plan import Fault, Plan, PlanError
-from setpoint.simulation.pool import SetupFailed
 from setpoint.simulation.predicates import Objects, Predicate, always, eventually, never
 from setpoint.simulation.report import Report
 from setpoint.simulation.result import Finding
 from setpoint.simulation.search import Budget, Search
 from setpoint.simulation.setup import Setup
+from setpoint.simulation.worker import SetupFailed
 
 __all__ = [
     "ORACLES",

@@ -17,12 +17,13 @@ from setpoint.simulation.explore import Explorer
 from setpoint.simulation.faults import check_switches
 from setpoint.simulation.paths import direct_objects, path_findings
 from setpoint.simulation.plan import Plan, fault
-from setpoint.simulation.pool import Pool, SetupFailed
+from setpoint.simulation.pool import Pool
 from setpoint.simulation.report import Report
 from setpoint.simulation.result import Finding, Options, Result
 from setpoint.simulation.sets import HASH_SEEDS, uses_sets
 from setpoint.simulation.setup import Setup
 from setpoint.simulation.verdict import Reference
+from setpoint.simulation.worker import SetupFailed
 
 Progress = Callable[[Report, str], None]
 

@@ -1,0 +1,57 @@
+"""Worker: a process that makes runs, as the process sees it that wants them."""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+
+from setpoint.simulation.result import Result, decode
+from setpoint.simulation.setup import Setup
+from setpoint.simulation.zygote import Job, Zygote, fork, read, write
+
+
+class SetupFailed(Exception):
+    """The world could not be made, so that nothing can be said of the controllers. The message has the traceback."""
+
+
+class Worker:
+    def __init__(self, setup: Setup, others: list[int]) -> None:
+        jobs_out, self._outgoing = os.pipe()
+        self.incoming, results_in = os.pipe()
+        self.busy = False
+        self.pid = fork()
+        if self.pid == 0:
+            os.close(self._outgoing)
+            os.close(self.incoming)
+            for other in others:
+                os.close(other)
+            Zygote(setup, jobs_out, results_in).live()
+        os.close(jobs_out)
+        os.close(results_in)
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """This process's ends of the pipes; another that held one would keep the worker alive."""
+        return self._outgoing, self.incoming
+
+    def send(self, job: Job) -> None:
+        raw = msgspec.msgpack.encode(job)
+        self.busy = True
+        try:
+            write(self._outgoing, b"J", raw)
+        except BrokenPipeError:
+            self.receive()
+            raise
+
+    def receive(self) -> Result:
+        kind, raw = read(self.incoming)
+        self.busy = False
+        if kind == b"R":
+            return decode(raw)
+        raise SetupFailed(raw.decode(errors="replace") or "a worker of the simulation has died")
+
+    def close(self) -> None:
+        os.close(self._outgoing)
+        os.close(self.incoming)
+        os.waitpid(self.pid, 0)
