@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from setpoint.client import Client, Request, Response, Transport, TransportError
-from setpoint.manager import LeaderElection, LeadershipLost
+from setpoint.manager import LeaderElection, LeaderElector, LeadershipLost
+from setpoint.manager.leader_election import _copy
+from setpoint.meta import decode, raw_of
 from setpoint.models.coordination_v1 import Lease
 from setpoint.testing import advance, virtual_time
 
@@ -289,3 +291,163 @@ async def test_health_says_for_how_long_nothing_was_renewed() -> None:
         await advance(1)
         assert a.elector.check(20) == "failed to renew the lease for 36 s"
         assert not a.elector.may_act()
+
+
+# -- to the letter -----------------------------------------------------------------------------------------------------
+
+
+def elector(candidate: Candidate, told: list[str] | None = None, **options: Any) -> LeaderElector:
+    """Another candidate on the same cable, made as programs make one."""
+    options = {"name": "test", "identity": "c", **options}
+    return LeaderElector(
+        Client(candidate.cable), LeaderElection(**options), on_new_leader=None if told is None else told.append
+    )
+
+
+@virtual_time
+async def test_a_candidate_that_is_made_with_defaults_knows_of_nothing_and_draws_its_pauses() -> None:
+    async with one(None) as a:
+        made = elector(a)
+        assert made.lease is None
+        assert (made.leader, made.is_leader, made.check(0.0)) == ("", False, "")
+        assert 1.4 <= made._pause() <= 1.8
+
+
+@virtual_time
+async def test_who_asks_to_be_told_of_leaders_is_told_from_the_start() -> None:
+    told: list[str] = []
+    async with one(lease("b")) as a:
+        made = elector(a, told)
+        await made._try()
+        assert told == ["b"]
+        assert made.lease is not None
+        assert made.lease.name == "test"
+
+
+@virtual_time
+async def test_the_lease_is_in_the_namespace_of_the_election() -> None:
+    async with one(None) as a:
+        made = elector(a, namespace="kube-system")
+        await made.acquire()
+        client = Client(a.cable.inner)
+        assert [found.namespace for found in (await client.list(Lease)).items] == ["kube-system"]
+        again = elector(a, namespace="kube-system", identity="d")
+        assert not await again._try()
+        assert again.leader == "c"
+        assert [found.namespace for found in (await client.list(Lease)).items] == ["kube-system"]
+
+
+@virtual_time
+async def test_a_new_lease_says_when_it_was_taken_and_that_it_was_never_handed_over() -> None:
+    async with one(None) as a:
+        await a.elector.acquire()
+        spec = (await lease_of(a)).spec
+        assert spec is not None
+        assert (spec.holder_identity, spec.lease_duration_seconds, spec.lease_transitions) == ("a", 15, 0)
+        assert spec.acquire_time is not None
+        assert spec.acquire_time == spec.renew_time
+        assert spec.acquire_time.timestamp() == a.elector._now().timestamp()
+
+
+@virtual_time
+async def test_a_lease_that_is_taken_over_says_since_when() -> None:
+    async with one(lease("b")) as a:
+        await a.elector._try()
+        await advance(15)
+        assert await a.elector._try(), "at the very moment at which it has run out"
+        spec = (await lease_of(a)).spec
+        assert spec is not None
+        assert spec.acquire_time is not None
+        assert spec.acquire_time.timestamp() == a.elector._now().timestamp()
+        since = spec.acquire_time
+        await advance(3)
+        assert await a.elector._try()
+        spec = (await lease_of(a)).spec
+        assert spec is not None
+        assert spec.acquire_time == since, "a renewal does not"
+
+
+@virtual_time
+async def test_a_record_without_a_duration_holds_nobody_off() -> None:
+    async with one(None) as a:
+        a.elector._observe(lease("b", lease_duration_seconds=None))
+        assert min(a.elector._pause() for _ in range(200)) >= 1.4
+    async with one(lease("b", lease_duration_seconds=None)) as a:
+        assert await a.elector._try()
+
+
+@virtual_time
+async def test_a_leader_may_not_act_from_the_moment_on_at_which_others_may_take_over() -> None:
+    async with one(None) as a:
+        await advance(100)
+        await a.elector.acquire()
+        await advance(14.75)
+        assert a.elector.may_act()
+        await advance(0.25)
+        assert not a.elector.may_act()
+        await advance(20)
+        assert a.elector.check(20) == ""
+        await advance(1)
+        assert a.elector.check(20) == "failed to renew the lease for 36 s"
+
+
+@virtual_time
+async def test_a_process_that_slept_past_its_deadline_says_no_more_than_that() -> None:
+    async with one(None) as a:
+        with pytest.raises(LeadershipLost) as caught:
+            await a.elector.renew()
+        assert str(caught.value) == "the lease default/test was not renewed in 10 s"
+        a.cable.refuse = lambda request: True
+        assert not await a.elector._try()
+        a.cable.refuse = lambda request: False
+        await a.elector.acquire()
+        a.elector._renewed_at -= 60  # as when the machine was suspended
+        with pytest.raises(LeadershipLost) as caught:
+            await a.elector.renew()
+        assert str(caught.value) == "the lease default/test was not renewed in 10 s"
+
+
+@virtual_time
+async def test_a_lease_without_a_holder_that_others_write_was_taken_by_nobody() -> None:
+    async with one(None) as a:
+        await a.elector.acquire()
+        inner = Client(a.cable.inner)
+
+        async def empty(client: Client) -> None:
+            await touch(client, holder_identity="")
+            meddle(a, "PATCH", lambda client: touch(inner, lease_transitions=9))
+
+        meddle(a, "PATCH", empty)
+        with pytest.raises(LeadershipLost) as caught:
+            await a.elector.renew()
+        assert str(caught.value) == "the lease default/test was taken by nobody"
+
+
+@virtual_time
+async def test_a_server_that_takes_its_time_is_waited_for() -> None:
+    async with one(lease("")) as a:
+
+        async def later() -> None:
+            await asyncio.sleep(3)
+
+        a.cable.inner = Meddled(a.cable.inner, "GET", later)
+        assert await a.elector._try()
+        assert loop_time() == 3
+
+
+@virtual_time
+async def test_what_is_logged_names_the_lease_this_candidate_and_the_leader(caplog: pytest.LogCaptureFixture) -> None:
+    async with one(lease("b")) as a:
+        await a.elector._try()
+        assert a.elector._fields() == {"lease": "default/test", "identity": "a", "leader": "b"}
+
+
+def test_what_other_versions_keep_in_a_lease_stays_in_it() -> None:
+    raw = (
+        b'{"metadata":{"name":"test"},"spec":{"holderIdentity":"b","strategy":"OldestEmulationVersion","unheardOf":1}}'
+    )
+    copied = _copy(decode(Lease, raw))
+    assert b'"unheardOf":1' in (raw_of(copied) or b"")
+    made = lease("b")
+    assert _copy(made).spec == made.spec
+    assert _copy(made).name == "test"
