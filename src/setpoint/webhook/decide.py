@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -22,6 +22,8 @@ __all__ = ["Misdirected", "apply_defaults", "check", "decide", "patch_of", "refu
 
 K = TypeVar("K", bound=Object)
 _ABSENT = (b"", b"null")
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What the JSON of a stranger may raise."""
 _OPERATIONS: dict[str, Operation] = {
     "CREATE": "create",
     "UPDATE": "update",
@@ -93,7 +95,7 @@ async def decide(
     try:
         obj, old, raw = _objects(admission, operation, request)
         options = msgspec.json.decode(request.options) if bytes(request.options) not in _ABSENT else {}
-    except (DecodeError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+    except (*UNREADABLE, DecodeError) as problem:
         if operation == "update" and isinstance(problem, DecodeError) and _goes(request):
             return AdmissionResponse(uid=request.uid, allowed=True)
         return AdmissionResponse(uid=request.uid, allowed=False, status=_misfit(admission, request, problem))
@@ -124,8 +126,8 @@ async def decide(
     elif role == "mutate":
         try:
             operations = patch_of(raw, obj)
-        except RecursionError:
-            response.allowed, response.status = False, _status(400, "BadRequest", "nested too deeply")
+        except (*UNREADABLE, DecodeError) as problem:  # in what the class does not know, and decoding passes over
+            response.allowed, response.status = False, _misfit(admission, request, problem)
             return response
         if operations:
             response.patch = msgspec.json.encode(operations)
@@ -216,17 +218,15 @@ def _only_goes(obj: Object, old: Object | None, request: AdmissionRequest) -> bo
     """Whether this update does nothing but let an object go that is being deleted."""
     if old is None or not obj.is_deleting or not old.is_deleting:
         return False
-    return _rest(request.object) == _rest(request.old_object)
+    rest = _rest(request.object)
+    return rest is not None and rest == _rest(request.old_object)
 
 
 def _goes(request: AdmissionRequest) -> bool:
     """As `_only_goes`, of an object that does not fit its class any more."""
-    try:
-        new, old = _rest(request.object), _rest(request.old_object)
-    except (msgspec.DecodeError, RecursionError):
-        return False
-    metadata = new.get("metadata")
-    return new == old and isinstance(metadata, dict) and "deletionTimestamp" in metadata
+    new = _rest(request.object)
+    metadata = new.get("metadata") if new is not None else None
+    return isinstance(metadata, dict) and "deletionTimestamp" in metadata and new == _rest(request.old_object)
 
 
 def _misfit(admission: Admission[Any], request: AdmissionRequest, problem: Exception) -> Status:
@@ -235,13 +235,25 @@ def _misfit(admission: Admission[Any], request: AdmissionRequest, problem: Excep
     if isinstance(problem, DecodeError) and issubclass(admission.kind, CustomResource):
         raw = bytes(request.old_object if request.operation == "DELETE" else request.object)
         schema = Versions.of(admission.kind).schemas[admission.gvk.version]
-        if raw not in _ABSENT and (errors := validate(schema, msgspec.json.decode(raw))):
+        document = _document(raw) if raw not in _ABSENT else None
+        if document is not None and (errors := validate(schema, document)):
             return _invalid(admission, request.name, errors)
     return _status(400, "BadRequest", str(problem))
 
 
-def _rest(raw: msgspec.Raw) -> dict[str, Any]:
-    document = cast("dict[str, Any]", msgspec.json.decode(raw))
+def _document(raw: msgspec.Raw | bytes) -> Any:
+    """The JSON, None if it can't be read: nested too deeply, no Unicode, a number that no float holds."""
+    try:
+        return msgspec.json.decode(raw)
+    except UNREADABLE:
+        return None
+
+
+def _rest(raw: msgspec.Raw) -> dict[str, Any] | None:
+    """An object without the bookkeeping of those who let it go; None if it can't be read, or is no object."""
+    document = _document(raw)
+    if not isinstance(document, dict):
+        return None
     metadata = document.get("metadata")
     if isinstance(metadata, dict):
         for name in _BOOKKEEPING:
