@@ -22,6 +22,7 @@ SKIPPED = {
     "from_kubeconfig",
     "from_environment",
     "from_config",
+    "lineage",
     "on_write",
     "over",
 }

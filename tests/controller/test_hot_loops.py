@@ -13,6 +13,7 @@ import setpoint as sp
 from setpoint.controller import HotLoopLimits
 from setpoint.controller.hotloop import MAX_OBJECTS, HotLoopDetector
 from setpoint.controller.log import BoundLogger
+from setpoint.manager import LeaderElection
 from setpoint.meta import ObjectKey, Resource, resource_of
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.testing import advance, cluster, virtual_time
@@ -205,3 +206,25 @@ async def test_what_is_counted_of_a_key_that_goes_on_making_objects_is_bounded()
 
 async def _unread(resource: Resource, key: ObjectKey) -> dict[str, Any] | None:
     return None
+
+
+@pytest.mark.parametrize("elected", [True, False])
+@virtual_time
+async def test_writes_with_the_managers_own_client_count_as_those_of_the_context(elected: bool) -> None:
+    """A leader's contexts write with a client of their own, which the lease fences."""
+    election = LeaderElection(name="test", identity="me", namespace="default") if elected else None
+    turn = 0
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> sp.Outcome:
+        nonlocal turn
+        turn += 1
+        client = world.manager.client
+        assert (client is ctx.client) is not elected
+        await client.apply(config("child", turn=str(turn)))
+        return sp.after(0.1)
+
+    async with cluster(sp.Controller(Widget, reconcile), control_plane=False, leader_election=election) as world:
+        await world.create(widget())
+        await advance(600)
+        assert world.running("widget").metrics.hot_loops == 1
+        assert turn < 100

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from random import Random
@@ -78,6 +78,7 @@ class Client(Waiting, Writing, Subresources, PodConnections, Groups):
         self.random = random or Random()
         self._requester = Requester(transport, retry=retry, on_warning=on_warning, limiter=limiter)
         self._observers: list[WriteObserver] = []
+        self._made_over: Client | None = None
         self.discovery = Discovery(self)
         self.rest_mapper = RestMapper(self.discovery)
         self._names = self.rest_mapper
@@ -137,7 +138,16 @@ class Client(Waiting, Writing, Subresources, PodConnections, Groups):
             random=self.random,
         )
         made._requester = self._requester.over(transport)
+        made._made_over = self
         return made
+
+    @property
+    def lineage(self) -> Iterator[Client]:
+        """This client, and those that it was made from with `over`, up to the first."""
+        client: Client | None = self
+        while client is not None:
+            yield client
+            client = client._made_over
 
     def on_write(self, observer: WriteObserver) -> Callable[[], None]:
         """Calls ``observer`` after every write that succeeded; returns what takes it off again.

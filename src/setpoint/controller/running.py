@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
@@ -235,12 +235,12 @@ class RunningController(Generic[K]):
 
     @contextmanager
     def _watching_writes(self) -> Iterator[None]:
-        """Every write that is made with the client within a reconcile counts as that reconcile's."""
-        remove = self.client.on_write(self._on_write)
-        try:
+        """Every write that is made within a reconcile counts as that reconcile's, with the context's client or with the
+        manager's, which is the same one but for fences and tracing."""
+        with ExitStack() as stack:
+            for client in self.client.lineage:
+                stack.callback(client.on_write(self._on_write))
             yield
-        finally:
-            remove()
 
     def _on_write(
         self, resource: Resource, key: ObjectKey, uid: str, resource_version: str, verb: str, sent: Sent
