@@ -67,17 +67,19 @@ types: $(VENV)/.dev ## mypy --strict and basedpyright
 	$(BIN)/mypy
 	$(BIN)/basedpyright
 
-models: $(VENV)/.dev ## generate the models again from the pinned schemas
+models: $(VENV)/.dev ## generate the models again from the pinned schemas, and the list of the public API
 	$(BIN)/python tools/generate_models.py
 	$(BIN)/python tools/generate_protobuf.py
 	$(BIN)/python tools/generate_clientset.py
 	$(BIN)/python tools/generate_blocking.py
+	$(BIN)/python tools/public_api.py
 
 models-check: $(VENV)/.dev ## fail if the models differ from what the generator writes
 	$(BIN)/python tools/generate_models.py --check
 	$(BIN)/python tools/generate_protobuf.py --check
 	$(BIN)/python tools/generate_clientset.py --check
 	$(BIN)/python tools/generate_blocking.py --check
+	$(BIN)/python tools/public_api.py --check
 
 # What they measure is written to benchmarks/.build/results; make bench-informer ARGS='--objects 1000 --systems setpoint'
 # measures less, and ARGS='... --keep' stores the figures that docs/ shows, if nothing of those is missing.
