@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test corpus test-lowest test-newest test-strange test-days fuzz mutation lint types models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-simulation check clean
+.PHONY: help demo test test-peers corpus test-lowest test-newest test-strange test-days fuzz mutation lint types models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-simulation check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ test-lowest: $(VENV)/.made ## a part of it with the oldest dependencies that are
 
 test-newest: $(VENV)/.made ## the same part on the newest Python here, if there is a newer one
 	$(BIN)/python tools/other_environments.py newest
+
+test-peers: $(VENV)/.dev ## torture of controllers of controller-runtime and kopf: needs Go, and registries
+	$(BIN)/python -m pytest -q -m peers tests/torture
 
 corpus: $(VENV)/.dev ## the simulation on the corpus of controllers with known bugs, with the full budget: its table
 	$(BIN)/python -m tests.simulation.corpus $(ARGS)

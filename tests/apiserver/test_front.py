@@ -7,6 +7,8 @@ import gzip
 import io
 import json
 import ssl
+from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
 
@@ -20,6 +22,7 @@ from tests.programs import DEADLINE
 from setpoint.apiserver import ApiServer, HttpFront, OpenAddressError, PortTakenError
 from setpoint.apiserver.http.connection import Connections
 from setpoint.apiserver.http.hosts import refusal
+from setpoint.apiserver.http_types import HungUp, Request, Response
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -310,3 +313,31 @@ async def test_a_client_that_goes_while_it_is_answered_is_no_line_in_the_log(cap
         writer.close()
         await connections.shutdown()
     assert not caplog.records
+
+
+class Breaking:
+    """A server that gives no answer, or not all of one."""
+
+    def drain(self) -> None: ...
+
+    async def handle(self, request: Request) -> Response:
+        if request.path == "/begun":
+            return Response(200, {}, self._lines())
+        raise HungUp("as networks do")
+
+    async def _lines(self) -> AsyncIterator[bytes]:
+        yield b"begun\n"
+        raise HungUp("as networks do")
+
+
+@pytest.mark.parametrize("path", ["/", "/begun"])
+async def test_a_server_can_break_a_connection_instead_of_answering(path: str) -> None:
+    async with HttpFront(Breaking()) as front:
+        reader, writer = await asyncio.open_connection(front.host, front.port)
+        writer.write(f"GET {path} HTTP/1.1\r\nhost: {front.host}\r\n\r\n".encode())
+        got = b""
+        with suppress(ConnectionResetError):
+            while chunk := await reader.read(1000):
+                got += chunk
+        writer.close()
+        assert not got or (path == "/begun" and b"\r\n0\r\n" not in got)

@@ -6,7 +6,11 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-__all__ = ["SYSTEM_ADMIN", "IncomingRequest", "Request", "Response", "UserInfo"]
+__all__ = ["SYSTEM_ADMIN", "HungUp", "IncomingRequest", "Request", "Response", "UserInfo"]
+
+
+class HungUp(ConnectionError):
+    """Raised instead of an answer, or of more of one: the front breaks the connection, as networks do."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,6 +155,11 @@ class ApiServer:
         """Ends all watches."""
         self.state.end_watches()
 
+    def drain(self) -> None:
+        """Says that it is not ready any more, and ends all watches."""
+        self.state.stopping = True
+        self.end_watches()
+
     async def __aenter__(self) -> ApiServer:
         await self.start()
         return self

@@ -81,6 +81,84 @@ def explain(
     ask(kind=kind, key=key, addresses=address or ["http://127.0.0.1:8080"], token_file=token_file, ca_file=ca_file)
 
 
+@app.command
+def torture(
+    *command: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    scenario: str,
+    before: Annotated[list[Path] | None, Parameter(negative_iterable="")] = None,
+    budget: str = "120s",
+    faults: str | None = None,
+    off: Annotated[list[str] | None, Parameter(negative_iterable="")] = None,
+    ignore: Annotated[list[str] | None, Parameter(negative_iterable="")] = None,
+    replay: str | None = None,
+    workers: Annotated[int | None, Parameter(validator=Number(gte=1, lte=256))] = None,
+    repeat: Annotated[int, Parameter(validator=Number(gte=1, lte=100))] = 4,
+    converge: Annotated[float, Parameter(validator=Number(gt=0))] = 75.0,
+    silence: Annotated[float | None, Parameter(validator=Number(gt=0))] = None,
+    start_within: Annotated[float, Parameter(validator=Number(gt=0))] = 30.0,
+    every: Annotated[bool, Parameter(name="--all", negative="")] = False,
+    directory: Path = Path("counterexamples"),
+) -> int:
+    """Run a controller in any language under the faults of a real cluster: crashes, lost answers, late watches.
+
+    For each fault the program is started on a fresh embedded server, users do what the scenario says, and the end is
+    compared with that of an undisturbed run. What is found is tried again, to say how often it shows.
+
+    Parameters
+    ----------
+    command
+        After --: the program and its arguments. {kubeconfig}, {server} and {port} (a free one) are filled in.
+    scenario
+        What users do: FILE.yaml with steps, or FILE.py or FILE.py:FUNCTION as for simulate.
+    before
+        A YAML file, or a folder of them, applied before the program starts, such as its CRDs. May be repeated.
+    budget
+        How long to go on: 60s, 5m, 1h or 500runs.
+    faults
+        Only these, by name and with commas between: crash,lost,conflict,lag,...
+    off
+        NAME=REASON switches a fault or an oracle off. May be repeated.
+    ignore
+        "pods status.podIP=REASON" leaves a field out of the comparison of end states. May be repeated.
+    replay
+        Try one plan only: a token, or the file of a counter-example.
+    workers
+        Programs at once; as many as there are cores by default.
+    repeat
+        How often a finding is tried again before it is told.
+    converge
+        Seconds after the last fault in which everything must be as it should be; longer than the program's longest
+        back-off, or it is accused for it.
+    silence
+        Seconds without a write that count as rest, instead of what the program's own rhythm says.
+    start_within
+        Seconds in which the program must have asked the server for something.
+    every
+        Go on after the first finding.
+    directory
+        Where files about findings are written.
+    """
+    from setpoint.cli.torture import torture as run
+
+    return run(
+        command,
+        scenario=scenario,
+        before=before or [],
+        budget=budget,
+        faults=faults,
+        off=off or [],
+        ignore=ignore or [],
+        replay=replay,
+        workers=workers,
+        repeat=repeat,
+        converge=converge,
+        silence=silence,
+        start_within=start_within,
+        every=every,
+        directory=directory,
+    )
+
+
 def main() -> None:
     """Entry point of the console script."""
     from setpoint.apps.failures import reported

@@ -58,7 +58,7 @@ def simulate(
                 factory=lambda: list(controllers),
                 webhooks=tuple(admissions),
                 lifespan=lifespan,
-                off=_off(faults),
+                off=off_but(faults),
             )
             search = Search(setup, budget=parse_budget(budget), seed=seed, progress=live)
             found: list[Counterexample] = []
@@ -66,11 +66,11 @@ def simulate(
                 if code and code != digest_of(setup):
                     _say("the code has changed since this was found; its points may be others now")
                 found += [again for again in [search.replay(plan)] if again is not None]
-                _tell(found, directory)
+                tell(found, directory)
             else:
                 for each in search.findings():
                     found.append(each)
-                    _tell([each], directory)
+                    tell([each], directory)
                     if not every:
                         break
     except (PlanError, NoScenario, SetupFailed) as problem:
@@ -93,7 +93,7 @@ def parse_budget(text: str) -> Budget:
     return Budget(seconds=number * {"s": 1, "m": 60, "h": 3600}[unit])
 
 
-def _off(faults: str | None) -> dict[str, str]:
+def off_but(faults: str | None) -> dict[str, str]:
     """All faults that were not asked for."""
     if faults is None:
         return {}
@@ -110,7 +110,7 @@ def _scenario(source: Loaded) -> Scenario:
     return cast("Scenario", functions[0])
 
 
-def _tell(found: Sequence[Counterexample], directory: Path) -> None:
+def tell(found: Sequence[Counterexample], directory: Path) -> None:
     for each in found:
         if sys.stderr.isatty():
             sys.stderr.write("\r\x1b[K")

@@ -19,7 +19,7 @@ class Counterexample(AssertionError):
 
     def __init__(
         self, findings: list[Finding], plan: Plan, result: Result, baseline: Result, *, code: str, scenario: str,
-        runs: int, seconds: float,
+        runs: int, seconds: float, showed: tuple[int, int] | None = None, again: str = "",
     ) -> None:  # fmt: skip
         self.findings = findings
         self.plan = plan
@@ -27,12 +27,18 @@ class Counterexample(AssertionError):
         self.scenario = scenario
         self.runs = runs
         self.seconds = seconds
+        self.showed = showed
+        """In how many runs of so many it showed, where runs of one plan may differ; None where they can't."""
         self.trace: list[Line] = result.trace
         self.undisturbed: list[Line] = baseline.trace
         self.end = result.end
         self.expected = baseline.end
         self.explained = result.explained
         self.token = plan.token(code, scenario)
+        self.again = (again or "SETPOINT_REPLAY={token} pytest …\n… simulate --replay {token}").replace(
+            "{token}", self.token
+        )
+        """Commands that show it again."""
         self.files: list[Path] = []
         super().__init__(self.describe())
 
@@ -48,6 +54,8 @@ class Counterexample(AssertionError):
         lines += ["", *story_of(self.trace), ""]
         if self.explained:
             lines += ["in the end:", *(f"  {line}" for line in self.explained.splitlines()), ""]
+        if self.showed is not None:
+            lines.append(f"it showed in {self.showed[0]} of {self.showed[1]} runs of this plan")
         lines.append(f"found after {self.runs} runs in {self.seconds:.1f} s; replay: {self.token}")
         return "\n".join(lines)
 
@@ -57,6 +65,7 @@ class Counterexample(AssertionError):
             "scenario": self.scenario,
             "code": self.code,
             "token": self.token,
+            **({"showed": "{} of {} runs".format(*self.showed)} if self.showed is not None else {}),
             "findings": [msgspec.to_builtins(finding) for finding in self.findings],
             "plan": self.plan.to_document(),
             "trace": [msgspec.to_builtins(line) for line in self.trace],

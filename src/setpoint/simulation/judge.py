@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import dis
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
 from setpoint.controller.failures import BUGS
 from setpoint.simulation.asked import Asked
-from setpoint.simulation.history import Entry
-from setpoint.simulation.predicates import Objects
+from setpoint.simulation.externals import External
+from setpoint.simulation.history import Entry, History
+from setpoint.simulation.predicates import Objects, Predicate
 from setpoint.simulation.result import Finding, Point
 from setpoint.simulation.state import plain_values, snapshot
+from setpoint.simulation.tape import Tape
 
 if TYPE_CHECKING:
     from setpoint.simulation.process import Process
-    from setpoint.simulation.world import World
 
 CIRCLES: Final = 12
 """How often a controller may bring an object back into a state in which it was before, in one step."""
@@ -31,10 +33,37 @@ MOST_WRITES: Final = 1500
 """Writes of controllers in one step after which a run is ended."""
 
 
+class Rules(Protocol):
+    """What the oracles need to know of a setup."""
+
+    @property
+    def off(self) -> Mapping[str, str]: ...
+    @property
+    def predicates(self) -> Sequence[Predicate]: ...
+    @property
+    def externals(self) -> Sequence[External]: ...
+
+
+class Judged(Protocol):
+    """A run, as far as its judge knows it: in virtual time or in real."""
+
+    @property
+    def setup(self) -> Rules: ...
+    @property
+    def history(self) -> History: ...
+    @property
+    def tape(self) -> Tape: ...
+    @property
+    def rests_expected(self) -> list[dict[str, int]]: ...
+    @property
+    def resting(self) -> bool: ...
+    def give_up(self, why: str) -> None: ...
+
+
 class Judge:
     """Watches every change. What is found goes to ``findings``; a hot loop ends the run."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: Judged) -> None:
         self._world = world
         self._off = world.setup.off
         self.findings: list[Finding] = []

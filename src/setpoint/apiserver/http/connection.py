@@ -11,6 +11,7 @@ from aiohttp.http_exceptions import LineTooLong
 
 from setpoint.apiserver.answers.representation import respond
 from setpoint.apiserver.errors import ApiStatusError, bad_request, internal_error
+from setpoint.apiserver.http_types import HungUp
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -76,7 +77,7 @@ class _Connection(web.RequestHandler):
     ) -> web.StreamResponse:
         """What is not HTTP is the client's affair and not told in the log, and neither is a client that went while it
         was answered; both end the connection."""
-        if isinstance(exc, ClientConnectionResetError):
+        if isinstance(exc, ClientConnectionResetError | HungUp):
             raise exc
         if status == HTTPStatus.INTERNAL_SERVER_ERROR:
             self.log_exception("a request could not be answered", exc_info=exc)

@@ -11,21 +11,19 @@ from collections.abc import AsyncIterator
 from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import parse_qsl, unquote
 
 from setpoint.apiserver.answers.representation import respond
 from setpoint.apiserver.errors import ApiStatusError, bad_request, request_entity_too_large, unsupported_encoding
 from setpoint.apiserver.http.hosts import is_loopback, refusal
-from setpoint.apiserver.http_types import Request, Response
+from setpoint.apiserver.http_types import HungUp, Request, Response
 from setpoint.apiserver.requests.body import MAX_BODY
 
 if TYPE_CHECKING:
     from aiohttp import web
 
-    from setpoint.apiserver.server import ApiServer
-
-__all__ = ["HttpFront", "OpenAddressError", "PortTakenError"]
+__all__ = ["Answering", "HttpFront", "OpenAddressError", "PortTakenError"]
 
 _GZIP_FROM: Final = 128 * 1024
 """Bytes from which on a body is compressed for clients that like it so; as upstream."""
@@ -39,6 +37,18 @@ class PortTakenError(OSError):
 
 class OpenAddressError(ValueError):
     """Others than this machine's could reach a server that authenticates nobody; the message says what to do."""
+
+
+class Answering(Protocol):
+    """What a front needs of a server: `ApiServer`, or what stands between it and the network."""
+
+    async def handle(self, request: Request) -> Response:
+        """Answers one request; raises HungUp to break the connection instead."""
+        ...
+
+    def drain(self) -> None:
+        """Says that it is not ready any more, and ends all watches."""
+        ...
 
 
 class HttpFront:
@@ -65,7 +75,7 @@ class HttpFront:
 
     def __init__(
         self,
-        server: ApiServer,
+        server: Answering,
         host: str = "127.0.0.1",
         port: int = 0,
         *,
@@ -143,15 +153,18 @@ class HttpFront:
     ) -> None:
         if self._runner is None:
             return
-        self.server.state.stopping = True
-        self.server.end_watches()
+        self.server.drain()
         await self._runner.cleanup()
         self._runner = None
 
     async def _handle(self, http: web.BaseRequest) -> web.StreamResponse:
         from aiohttp import web
 
-        response = await self._answer(http)
+        try:
+            response = await self._answer(http)
+        except HungUp:
+            _break(http)
+            raise
         headers = response.headers | {"server": "setpoint"}
         body = response.body
         if isinstance(body, bytes):
@@ -242,6 +255,9 @@ async def _stream(
             async with asyncio.timeout(patience):
                 await stream.write(chunk)
         await stream.write_eof()
+    except HungUp:
+        _break(http)
+        raise
     except (TimeoutError, ConnectionError):
         pass  # the client is gone, and there is nobody to tell
     finally:
@@ -249,6 +265,11 @@ async def _stream(
         if close is not None:
             await close()
     return stream
+
+
+def _break(http: web.BaseRequest) -> None:
+    if http.transport is not None:
+        http.transport.abort()
 
 
 async def _compressed(body: bytes) -> bytes:

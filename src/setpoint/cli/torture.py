@@ -1,0 +1,204 @@
+"""``setpoint torture``: the simulation's faults for a program in any language, at the edge of an embedded server."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Final
+
+from setpoint.apps.failures import UsageError
+from setpoint.cli.loading import SourceError, loaded
+from setpoint.cli.simulate import off_but, parse_budget, tell
+from setpoint.crd import CustomResource
+from setpoint.meta import Object
+from setpoint.simulation import Counterexample, PlanError, Predicate
+from setpoint.simulation.check import read_plan
+from setpoint.torture import ProgramError, ScenarioError, Search, Setup
+from setpoint.torture.documents import read_documents
+from setpoint.torture.scenario import read_plain
+from setpoint.torture.workers import WorkerError
+
+_EVERY: Final = 10.0
+"""Seconds between two lines of progress where nobody watches a terminal."""
+
+
+def torture(
+    command: Sequence[str],
+    *,
+    scenario: str,
+    before: Sequence[Path],
+    budget: str,
+    faults: str | None,
+    off: Sequence[str],
+    ignore: Sequence[str],
+    replay: str | None,
+    workers: int | None,
+    repeat: int,
+    converge: float,
+    silence: float | None,
+    start_within: float,
+    every: bool,
+    directory: Path,
+) -> int:
+    """Runs it, and tells what it finds; returns the exit status: 1 if there is a finding.
+
+    Raises:
+        UsageError: what was asked for can't be.
+    """
+    if not command:
+        raise UsageError(
+            "name the program to torture after --, as in: setpoint torture --scenario scenario.yaml -- "
+            "./manager --kubeconfig {kubeconfig}"
+        )
+    if not hasattr(__import__("os"), "fork"):
+        raise UsageError("torture needs a system with fork, such as Linux or macOS")
+    try:
+        with ExitStack() as stack:
+            known = _setup(stack, scenario)
+            documents = [each for path in before for each in read_documents(path)]
+            setup = Setup(
+                command=command,
+                before=[*documents, *known.pop("before")],
+                off={**off_but(faults), **_reasons("--off", off)},
+                ignore=_reasons("--ignore", ignore),
+                converge=converge,
+                silence=silence,
+                start_within=start_within,
+                **known,
+            )
+            limits = parse_budget(budget)
+            with _Live() as live:
+                search = Search(setup, budget=limits, workers=workers, repeat=repeat, progress=live.told)
+                found: list[Counterexample] = []
+                if replay is not None:
+                    plan, code, _ = read_plan(replay)
+                    if code and code != setup.code():
+                        live.say("the program or the scenario has changed since this was found")
+                    found += [again for again in [search.replay(plan)] if again is not None]
+                    live.clear()
+                    tell(found, directory)
+                else:
+                    for each in search.findings():
+                        found.append(each)
+                        live.clear()
+                        tell([each], directory)
+                        if not every:
+                            break
+    except (PlanError, ProgramError, ScenarioError, SourceError, WorkerError) as problem:
+        raise UsageError(str(problem)) from None
+    sys.stdout.write(f"{search.report}\n" if replay is None else "")
+    sys.stdout.write(f"{len(found)} finding{'s' * (len(found) != 1)}\n" if found else "nothing was found\n")
+    return 1 if found else 0
+
+
+def _setup(stack: ExitStack, source: str) -> dict[str, Any]:
+    """What a file says of the scenario."""
+    path = Path(source)
+    if path.suffix in (".yaml", ".yml", ".json"):
+        plain = read_plain(path)
+        return {"scenario": plain, "name": source, "source": path, "before": plain.before}
+    file = source.partition(".py:")[0] + ".py" if ".py:" in source else source
+    found = stack.enter_context(loaded(source if file != source else f"{source}:scenario"))
+    functions = [each for each in (found.named or {}).values() if callable(each)]
+    if len(functions) != 1:
+        raise UsageError(f"--scenario {source}: name one function, as in scenario.py:scenario")
+    module = found.module
+    said = {
+        name: _all_of(module, name, kind)
+        for name, kind in (("objects", Object), ("predicates", Predicate), ("crds", (type, dict)))
+    }
+    for each in said["crds"]:
+        if isinstance(each, type) and not issubclass(each, CustomResource):
+            raise UsageError(f"--scenario {source}: crds has {each.__name__}, which is not a CustomResource")
+    return {"scenario": functions[0], "name": source, "source": Path(file), "before": [], **said}
+
+
+def _all_of(module: Any, name: str, kind: Any) -> list[Any]:
+    """The module's list of that name, empty if there is none. Raises UsageError."""
+    found = getattr(module, name, [])
+    if not isinstance(found, list | tuple) or not all(isinstance(each, kind) for each in found):
+        kinds = {"objects": "objects", "predicates": "predicates", "crds": "CustomResource classes or definitions"}
+        raise UsageError(f"{module.__file__}: {name} must be a list of {kinds[name]}")
+    return list(found)
+
+
+def _reasons(option: str, given: Sequence[str]) -> dict[str, str]:
+    """``NAME=REASON``, each. Raises UsageError."""
+    found = {}
+    for each in given:
+        name, equals, why = each.partition("=")
+        if not equals or not why.strip():
+            raise UsageError(f"{option} {each!r}: say why, as in {option} '{name or 'quiet'}=it notes the time'")
+        found[name.strip()] = why.strip()
+    return found
+
+
+class _Live:
+    """Progress: a line that is written again and again on a terminal, and now and then a line elsewhere."""
+
+    def __init__(self) -> None:
+        self._console: Any = None
+        self._status: Any = None
+        self._last = time.monotonic()
+        self._said = -1
+
+    def __enter__(self) -> _Live:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.live import Live
+
+            self._console = Console(stderr=True)
+            self._status = Live(console=self._console, auto_refresh=False, transient=True)
+            self._status.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
+
+    def say(self, text: str) -> None:
+        """A line that stays."""
+        if self._console is not None:
+            self._console.print(text, highlight=False, markup=False)
+        else:
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Makes room for what is written to standard output."""
+        if self._status is not None:
+            self._status.update("", refresh=True)
+
+    def told(self, what: str, search: Search) -> None:
+        if what == "undisturbed":
+            self.say(_undisturbed(search))
+            return
+        told = _line(what, search)
+        if self._status is not None:
+            from rich.spinner import Spinner
+            from rich.text import Text
+
+            self._status.update(Spinner("dots", Text(told)), refresh=True)
+        elif time.monotonic() - self._last >= _EVERY and search.report.runs != self._said:
+            self._last, self._said = time.monotonic(), search.report.runs
+            self.say(told)
+
+
+def _undisturbed(search: Search) -> str:
+    points = ", ".join(f"{count} {name}" for name, count in sorted(search.report.points.items()))
+    watched = ", ".join(sorted(search.expected.hears)) or "nothing"
+    return (
+        f"without faults: {search.seconds:.1f} s; {points}; watched: {watched}; "
+        f"{search.expected.silence:.1f} s without a write are taken for rest"
+    )
+
+
+def _line(what: str, search: Search) -> str:
+    report = search.report
+    told = f"{report.singles} of {report.of_singles} single faults, " if report.of_singles else ""
+    found = f", {search.found} finding{'s' * (search.found != 1)}" if search.found else ""
+    return f"{told}{report.runs} runs in {search.seconds:.0f} s, {search.workers} at once{found}; {what}"

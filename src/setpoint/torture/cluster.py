@@ -1,0 +1,86 @@
+"""The cluster that a scenario gets: `setpoint.testing.Cluster`, with real time and a program outside."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from setpoint.apiserver import ApiServer
+from setpoint.meta import Object, resource_of
+from setpoint.testing.clusters import PATIENCE, Cluster
+
+if TYPE_CHECKING:
+    from setpoint.torture.trial import Trial
+
+K = TypeVar("K", bound=Object)
+
+
+class TorturedCluster(Cluster):
+    """What a scenario talks to. Each wait (`settle`, `until`, `eventually`) ends a step, as in the simulation. There is
+    no ``manager``, and nothing to `describe`: the controllers are in another process."""
+
+    def __init__(self, trial: Trial) -> None:
+        setup = trial.setup
+        super().__init__((), objects=setup.objects, crds=setup.crds, nodes=setup.nodes, namespace=setup.namespace)
+        self._trial = trial
+        self.server = ApiServer(storage=trial.history, webhook_caller=self._local)
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    async def settle(self, patience: float = PATIENCE, *, failing: bool = False) -> None:
+        """Until the program is silent; a step ends."""
+        await self._trial.end_step()
+
+    async def until(self, condition: Callable[[], bool | Awaitable[bool]], *, within: float = 60.0) -> None:
+        """Until ``condition()`` holds; a step ends. What can't come true while faults last ends the faults.
+
+        Raises:
+            AssertionError: it does not come true.
+        """
+        await self._trial.wait_until(lambda: _held(condition), within, "")
+
+    async def eventually(
+        self, condition: Callable[[], bool | Awaitable[bool]], *, within: float = 60.0, why: str = ""
+    ) -> None:
+        """As `until`."""
+        await self._trial.wait_until(lambda: _held(condition), within, why)
+
+    async def apply(self, obj: K) -> K:
+        """As in a test; what is on its way out is waited for, as users do who make the same anew."""
+        await self._gone(obj)
+        return await super().apply(obj)
+
+    async def create(self, obj: K) -> K:
+        """As `apply`."""
+        await self._gone(obj)
+        return await super().create(obj)
+
+    async def _gone(self, obj: Object) -> None:
+        resource = resource_of(type(obj))
+        space = (obj.namespace or self._namespace) if resource.namespaced else ""
+        await self._trial.gone(str(resource.group_resource), space, obj.name)
+
+    def describe(self) -> str:
+        return ""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("manager", "control_plane"):
+            raise AttributeError(f"a tortured program is a process of its own: its cluster has no .{name}")
+        raise AttributeError(name)
+
+    def running(self, name: str) -> NoReturn:
+        raise AttributeError(f"a tortured program is a process of its own: controller {name!r} can't be looked at")
+
+    async def install(self, definition: Any) -> None:
+        """Creates a CustomResourceDefinition and waits until the server serves it."""
+        async with asyncio.timeout(30.0):
+            await self._install(definition)
+
+
+async def _held(condition: Callable[[], bool | Awaitable[bool]]) -> bool:
+    held = condition()
+    return bool(await held if inspect.isawaitable(held) else held)

@@ -1,0 +1,83 @@
+"""Documents: objects as they stand in YAML files, of kinds that have no class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from setpoint.client import Client, DynamicObject, NoMatchError
+from setpoint.client.dynamic import dynamic
+from setpoint.meta import GroupVersionKind
+
+Document = Mapping[str, Any]
+
+
+class ScenarioError(Exception):
+    """A scenario, or a file that it names, can't be used; the message says which and what to do."""
+
+
+def read_documents(path: Path) -> list[dict[str, Any]]:
+    """The objects in a file, or in all YAML and JSON files of a folder, by name; lists are taken apart.
+
+    Raises:
+        ScenarioError: it can't be read, or holds something else.
+    """
+    if path.is_dir():
+        files = sorted(each for each in path.iterdir() if each.suffix in (".yaml", ".yml", ".json"))
+        if not files:
+            raise ScenarioError(f"{path}: no .yaml, .yml or .json file is in this folder")
+        return [document for file in files for document in read_documents(file)]
+    try:
+        with path.open("rb") as file:
+            found = [each for each in yaml.safe_load_all(file) if each is not None]
+    except OSError as problem:
+        raise ScenarioError(f"{path}: {problem.strerror}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as problem:
+        raise ScenarioError(f"{path}: not YAML: {problem}") from None
+    flat = [item for each in found for item in _items(each)]
+    for each in flat:
+        check_object(each, str(path))
+    return flat
+
+
+def _items(document: Any) -> list[Any]:
+    if isinstance(document, dict) and str(document.get("kind", "")).endswith("List") and "items" in document:
+        return list(document["items"] or ())
+    return [document]
+
+
+def check_object(document: Any, where: str) -> None:
+    """Raises ScenarioError if ``document`` is not an object with a kind and a name."""
+    if not isinstance(document, dict):
+        raise ScenarioError(f"{where}: an object is a mapping with apiVersion, kind and metadata, not {document!r:.60}")
+    for field in ("apiVersion", "kind"):
+        if not isinstance(document.get(field), str):
+            raise ScenarioError(f"{where}: an object needs {field}")
+    meta = document.get("metadata")
+    if not isinstance(meta, dict) or not isinstance(meta.get("name"), str):
+        raise ScenarioError(f"{where}: {document['kind']} needs metadata.name")
+
+
+async def as_object(client: Client, document: Document) -> DynamicObject:
+    """An object that every verb takes.
+
+    Raises:
+        ScenarioError: the server does not serve its kind.
+    """
+    group, _, version = document["apiVersion"].rpartition("/")
+    kind = GroupVersionKind(group, version, document["kind"])
+    try:
+        resource = await client.rest_mapper.for_kind(kind)
+    except NoMatchError:
+        try:
+            await client.rest_mapper.refresh()
+            resource = await client.rest_mapper.for_kind(kind)
+        except NoMatchError:
+            raise ScenarioError(
+                f"the server serves no {document['kind']} of {document['apiVersion']}: give the file of its "
+                "CustomResourceDefinition with --before"
+            ) from None
+    return dynamic(resource).of(dict(document))

@@ -1,0 +1,302 @@
+"""Edge: what stands between the program's connections and the server, and the place where requests go wrong."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import msgspec
+
+from setpoint.apiserver.http_types import HungUp, Request, Response
+from setpoint.apiserver.requests import protobuf
+from setpoint.apiserver.requests.body import content_type
+from setpoint.client.transport import Request as ClientRequest
+from setpoint.simulation.actor import AUTHOR, Actor
+from setpoint.simulation.asked import Asked
+from setpoint.simulation.history import Entry, sketch
+from setpoint.simulation.plan import Fault
+from setpoint.simulation.result import Line, Point
+from setpoint.simulation.wire import ASIDE
+from setpoint.torture.streams import Gate, Held
+
+if TYPE_CHECKING:
+    from setpoint.torture.trial import Trial
+
+SLOW: Final = 2.0
+"""Seconds that a slow request takes, and after which a late one is carried out."""
+
+
+class Edge:
+    """The server, as the program under test meets it. It answers as `ApiServer` does, but for the plan's faults."""
+
+    def __init__(self, trial: Trial) -> None:
+        self._trial = trial
+        self.gates: dict[str, Gate] = {}
+        self.streams_lists = True
+        self.requests = 0
+        """Since the program was started last."""
+        self.under_way = 0
+        """Requests that are no watches."""
+        self.asked_at = 0.0
+        """The loop's time of the last request, or of the end of the last answer."""
+        self.wrote_at = 0.0
+        self.longest = 0.0
+        """The longest silence before a write of the program, in seconds."""
+        self._heard = ""
+
+    def drain(self) -> None:
+        self._trial.server.drain()
+
+    def watched(self) -> set[str]:
+        """The kinds that are watched now."""
+        return {name for name, gate in self.gates.items() if gate.streams}
+
+    def gate(self, collection: str) -> Gate:
+        found = self.gates.get(collection)
+        if found is None:
+            found = self.gates[collection] = Gate(collection)
+        return found
+
+    # -- requests ------------------------------------------------------------------------------------------------------
+
+    async def handle(self, request: Request) -> Response:
+        """Answers one request of the program. Raises HungUp: the connection breaks instead."""
+        self.requests += 1
+        asked = _asked(request)
+        if asked is not None and asked.collection in ASIDE:
+            return await self._plain(request)
+        if asked is not None and asked.verb == "watch":
+            return await self._watch(request, asked)
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        if asked is not None and not asked.is_read:
+            before = max(self.asked_at, self._trial.changed_at, self._trial.started_at)
+            self.longest = max(self.longest, now - before)
+            self.wrote_at = now
+        self.asked_at = now
+        self.under_way += 1
+        try:
+            if asked is None:
+                return await self._plain(request)
+            if asked.verb == "list":
+                return await self._plain(self._from_cache(request, asked))
+            return await self._exchange(request, asked)
+        finally:
+            self.under_way -= 1
+            self.asked_at = loop.time()
+
+    async def _exchange(self, request: Request, asked: Asked) -> Response:
+        trial = self._trial
+        stem = asked.stem()
+        point = trial.tape.number(stem)
+        if asked.is_read:
+            trial.tape.mark(Point(point, "read", trial.steps.number, asked.collection, asked.verb))
+            self._tell("reads", stem, point)
+        faults = {each.kind: each for each in trial.take(point)}
+        if "crash-before" in faults:
+            trial.crash(faults["crash-before"])
+            raise HungUp("the program was killed before the request got through")
+        if "slow-request" in faults:
+            await self._linger(faults["slow-request"])
+        if (refused := _refusal(faults)) is not None:
+            self._tell("answers", f"{refused.status} injected", point, lane="server")
+            return refused
+        if "lost-request" in faults:
+            raise HungUp("the connection broke before the request got through")
+        if "late-write" in faults:
+            self._arrive_late(request, asked, faults["late-write"])
+            return timed_out()
+        if "conflict" in faults:
+            await self._touch(request, asked)
+        revision = trial.history.revision
+        answer = await self._plain(request)
+        if not asked.is_read:
+            self._wrote(asked, stem, point, answer, revision)
+        if "crash-after" in faults:
+            trial.crash(faults["crash-after"])
+            raise HungUp("the program was killed before the answer got through")
+        if "lost-answer" in faults:
+            if faults["lost-answer"].get("answer") == 504:
+                self._tell("answers", "504 injected, though it was carried out", point, lane="server")
+                return timed_out()
+            raise HungUp("the connection broke before the answer got through")
+        if "slow-answer" in faults:
+            await self._linger(faults["slow-answer"])
+        return answer
+
+    async def _plain(self, request: Request) -> Response:
+        """What the server says; what it writes is the program's."""
+        token = AUTHOR.set(self._trial.actor)
+        try:
+            return await self._trial.server.handle(request)
+        finally:
+            AUTHOR.reset(token)
+
+    def _wrote(self, asked: Asked, stem: str, point: str, answer: Response, revision: int) -> None:
+        trial = self._trial
+        changed = trial.history.revision != revision and answer.status < 300
+        trial.tape.mark(
+            Point(
+                point,
+                "write",
+                trial.steps.number,
+                asked.collection,
+                asked.verb,
+                changed,
+                trial.history.revision,
+                careful=asked.careful,
+            )
+        )
+        self._tell(
+            "writes",
+            stem + ("" if changed else " (no change)" if answer.status < 300 else f" ({answer.status})"),
+            point,
+        )
+
+    def _tell(self, what: str, text: str, point: str = "", *, lane: str = "controller") -> None:
+        saw = ""
+        if what == "writes":
+            kept = [f"{gate.kept} of {name} kept back" for name, gate in sorted(self.gates.items()) if gate.kept]
+            saw = "; ".join([self._heard, *kept] if self._heard else kept)
+        name = self._trial.actor.name if lane == "controller" else lane
+        tape = self._trial.tape
+        tape.lines.append(Line(round(tape.clock(), 3), lane, name, what, text, point, saw))
+
+    # -- what goes wrong -----------------------------------------------------------------------------------------------
+
+    async def _linger(self, fault: Fault) -> None:
+        over = asyncio.get_running_loop().create_future()
+        self._trial.steps.begin(fault, lambda: None if over.done() else over.set_result(None), seconds=SLOW)
+        await over
+
+    def _arrive_late(self, request: Request, asked: Asked, fault: Fault) -> None:
+        """Carries the request out when the fault is over."""
+        trial = self._trial
+
+        async def arrive() -> None:
+            trial.judge.excusing = True  # whoever sent it can't have known of it any more
+            try:
+                answer = await self._plain(request)
+            finally:
+                trial.judge.excusing = False
+            trial.tape.tell("server", "server", "late", f"a late {asked.stem()}: {answer.status}")
+
+        trial.steps.begin(fault, lambda: trial.start(arrive()), seconds=SLOW)
+
+    async def _touch(self, request: Request, asked: Asked) -> None:
+        """Another program writes the object, and takes it back: it has another version, and is the same."""
+        path = request.path.removesuffix(f"/{asked.subresource}") if asked.subresource else request.path
+        headers = {"content-type": "application/merge-patch+json", "user-agent": "another-program"}
+        for value in ("yes", None):
+            body = msgspec.json.encode({"metadata": {"annotations": {"example.com/touched": value}}})
+            token = AUTHOR.set(Actor("another program", "others"))
+            try:
+                await self._trial.server.handle(Request("PATCH", path, (), headers, body))
+            finally:
+                AUTHOR.reset(token)
+        self._trial.tape.tell("others", "another program", "writes", f"touches {asked.collection} {asked.label}")
+
+    # -- caches --------------------------------------------------------------------------------------------------------
+
+    def changed(self, entry: Entry, take: Callable[..., list[Fault]]) -> None:
+        """Called with every change, before any watch shows it."""
+        gate = self.gates.get(entry.collection)
+        if gate is None or not gate.streams or gate.since is not None:
+            return
+        for each in take(entry.point, "lag", "hang-up", "expire"):
+            if each.kind == "lag":
+                gate.shut(entry.revision)
+                relist = bool(each.get("relist"))
+                self._trial.steps.begin(each, lambda relist=relist: gate.open(expired=relist), seconds=SLOW)  # type: ignore[misc]
+            else:
+                for stream in list(gate.streams):
+                    (stream.hang_up if each.kind == "hang-up" else stream.expire)()
+
+    async def _watch(self, request: Request, asked: Asked) -> Response:
+        gate = self.gate(asked.collection)
+        streaming = any(name == "sendInitialEvents" for name, _ in request.query)
+        if streaming and (gate.since is not None or not self.streams_lists):
+            return refusal(
+                422, "Invalid", "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the "
+                "WatchList feature gate is enabled",
+            )  # fmt: skip
+        answer = await self._plain(request)
+        if isinstance(answer.body, bytes):
+            return answer
+        self.asked_at = asyncio.get_running_loop().time()
+        answer.body = Held(gate, answer.body, initial=streaming, told=self._note)
+        return answer
+
+    def _note(self, event: str) -> None:
+        self._heard = event
+
+    def forget(self) -> None:
+        """The program starts anew: it has asked for, and heard, nothing."""
+        self.requests = 0
+        self._heard = ""
+
+    def _from_cache(self, request: Request, asked: Asked) -> Request:
+        """A list that may be served from a watch cache is as old as that is."""
+        query = dict(request.query)
+        wanted = query.get("resourceVersion", "")
+        since = self.gate(asked.collection).since
+        if not wanted or "continue" in query or since is None or since < 1:
+            return request
+        shown = since - 1
+        if wanted.isdecimal() and int(wanted) > shown:
+            return request
+        query.pop("limit", None)
+        query |= {"resourceVersion": str(shown), "resourceVersionMatch": "Exact"}
+        return replace(request, query=tuple(query.items()))
+
+
+def _asked(request: Request) -> Asked | None:
+    """What a request is about. Bodies of protobuf are looked at as the JSON that they stand for."""
+    if request.body and content_type(request.headers) == protobuf.PROTOBUF_TYPE:
+        try:
+            body = msgspec.json.encode(protobuf.decode(request.body))
+        except ValueError:
+            body = None  # the server says what is wrong with it
+        request = replace(request, body=body)
+    return Asked.of(cast("ClientRequest", request))
+
+
+def _refusal(faults: Mapping[str, Fault]) -> Response | None:
+    if (found := faults.get("error-429")) is not None:
+        seconds = int(found.get("seconds", 1))
+        return refusal(429, "TooManyRequests", "too many requests, please try again later", seconds)
+    if "error-500" in faults:
+        return refusal(500, "InternalError", "Internal error occurred: etcdserver: leader changed")
+    return None
+
+
+def timed_out() -> Response:
+    """What a kube-apiserver says of a request that took too long: whether it is carried out is not known."""
+    return refusal(
+        504, "Timeout", "Timeout: request did not complete within requested timeout - context deadline exceeded"
+    )
+
+
+def refusal(code: int, reason: str, message: str, retry_after: int = 0) -> Response:
+    """A `Status`."""
+    body: dict[str, Any] = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": message,
+        "reason": reason,
+        "code": code,
+    }
+    headers = {"content-type": "application/json"}
+    if retry_after:
+        headers["retry-after"] = str(retry_after)
+        body["details"] = {"retryAfterSeconds": retry_after}
+    return Response(code, headers, msgspec.json.encode(body))
+
+
+def deletes_now(record: bytes) -> bool:
+    """Whether an object is on its way out."""
+    return sketch(record).metadata.deletion_timestamp is not None

@@ -1,0 +1,98 @@
+"""Explore: which plans are worth a run, in the order in which they are likely to find something."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from setpoint.simulation.faults import switch_of
+from setpoint.simulation.plan import Fault, fault
+from setpoint.simulation.result import Result
+
+
+class Explorer:
+    """The single faults for a scenario, from what its undisturbed run came by. ``hears``: the kinds that the program
+    watches."""
+
+    def __init__(self, baseline: Result, *, hears: Collection[str], off: Collection[str]) -> None:
+        self._points = baseline.points
+        self._writes = [point for point in baseline.points if point.kind == "write"]
+        self._changes = [point for point in baseline.points if point.kind == "change" and point.collection in hears]
+        self._reads = [point for point in baseline.points if point.kind == "read"]
+        self._steps = baseline.steps
+        self._off = off
+
+    def singles(self) -> list[Fault]:
+        """Crashes first: they are what most controllers were never tried with. Then the others in turns, each family at
+        its own pace, so that a budget that does not suffice for all leaves none out."""
+        families = [self._requests(), self._users(), self._lags(), self._watches(), self._travels()]
+        kept = [list(filter(self._wanted, family)) for family in families]
+        placed = [
+            ((place + 1) / len(family), number, each)
+            for number, family in enumerate(kept)
+            for place, each in enumerate(family)
+        ]
+        others = [each for _, _, each in sorted(placed, key=lambda item: item[:2])]
+        return list(dict.fromkeys([*filter(self._wanted, self._crashes()), *others]))
+
+    def _wanted(self, each: Fault) -> bool:
+        return switch_of(each.kind, dict(each.how)) not in self._off
+
+    def _crashes(self) -> Iterator[Fault]:
+        for point in self._writes:
+            if point.changed:
+                yield fault("crash-after", point.name)
+        for point in self._writes[:1]:
+            yield fault("crash-before", point.name)
+        for point in self._writes:
+            if point.changed:
+                yield fault("crash-after", point.name, until="step")
+
+    def _requests(self) -> Iterator[Fault]:
+        for point in self._writes:
+            if point.changed:
+                yield fault("lost-answer", point.name, answer=504)
+                yield fault("lost-answer", point.name)
+            yield fault("error-500", point.name)
+            if point.verb != "create":
+                yield fault("conflict", point.name)
+        for point in self._writes:
+            if point.changed:
+                yield fault("late-write", point.name, seconds=1.0)
+            yield fault("lost-request", point.name)
+            yield fault("error-429", point.name, seconds=1)
+            yield fault("slow-answer", point.name, seconds=2.0)
+        for point in self._reads:
+            yield fault("error-500", point.name)
+
+    def _users(self) -> Iterator[Fault]:
+        for step in range(1, self._steps):
+            yield fault("down", f"step {step}")
+            yield fault("early", f"step {step}")
+            yield fault("pause", f"step {step}", who="controller")
+        for step in range(self._steps):
+            yield fault("restart", f"step {step}")
+
+    def _lags(self) -> Iterator[Fault]:
+        for point in self._changes:
+            yield fault("lag", point.name, until="step")
+            yield fault("lag", point.name, until="step", relist=True)
+        for point in self._changes:
+            yield fault("lag", point.name, seconds=2.0)
+            yield fault("lag", point.name, seconds=1.0, relist=True)
+
+    def _watches(self) -> Iterator[Fault]:
+        for point in self._changes:
+            yield fault("expire", point.name)
+            yield fault("hang-up", point.name)
+        for step in range(self._steps):
+            yield fault("expire-all", f"step {step}")
+
+    def _travels(self) -> Iterator[Fault]:
+        """A restart at every rest on every older state of a kind, the latest rests first."""
+        newest: dict[str, int] = {}
+        for point in self._changes:
+            newest[point.collection] = max(newest.get(point.collection, 0), point.revision)
+        for step in range(self._steps - 1, 0, -1):
+            for point in reversed(self._changes):
+                if point.step <= step and point.revision != newest[point.collection]:
+                    yield fault("restart", f"step {step}", behind=point.name)

@@ -1,0 +1,111 @@
+"""Program: the process under test and all that it started, in a process group of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+_PLACE: Final = re.compile(r"\{(kubeconfig|server|port)\}")
+_DEATH: Final = 5.0
+"""Seconds after SIGKILL in which the kernel has ended a process; longer only if it hangs in the kernel."""
+
+
+class Program:
+    """One life of the program: `kill` ends it and every process of its group, and nothing else.
+
+    What it prints goes to ``log``, which is added to. Its environment is this process's, but for ``KUBECONFIG``, and
+    for what would make it believe that it runs in a pod.
+
+    Raises:
+        OSError: it can't be started.
+    """
+
+    def __init__(self, words: Sequence[str], *, kubeconfig: Path, server: str, log: Path) -> None:
+        self.log = log
+        environment = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("KUBERNETES_SERVICE_", "SETPOINT_"))
+        } | {"KUBECONFIG": str(kubeconfig)}
+        self.words = filled(words, kubeconfig=kubeconfig, server=server)
+        with log.open("ab") as output:
+            self._process = subprocess.Popen(  # noqa: S603 - to run it is what the user asked for
+                self.words,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                start_new_session=True,
+            )
+        self.pid = self._process.pid
+        self.killed = False
+        self._status: int | None = None
+
+    @property
+    def alive(self) -> bool:
+        return not self.killed and self.ended() is None
+
+    def ended(self) -> int | None:
+        """The exit status, negative for a signal; None while it runs. The process is left to be waited for, so that its
+        number, which is the group's, can't become another's."""
+        if self._status is None:
+            found = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if found is not None:
+                exited = found.si_code == os.CLD_EXITED
+                self._status = found.si_status if exited else -found.si_status
+        return self._status
+
+    def kill(self) -> None:
+        """SIGKILL to the whole group; returns when the program is gone."""
+        if self.killed:
+            return
+        self.killed = True
+        self._signal(signal.SIGKILL)
+        deadline = time.monotonic() + _DEATH
+        while self.ended() is None and time.monotonic() < deadline:
+            time.sleep(0.001)
+        self._process.poll()
+
+    def pause(self) -> None:
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        if not self.killed:
+            self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError):  # all of the group are gone
+            os.killpg(self.pid, number)
+
+
+def filled(words: Sequence[str], *, kubeconfig: Path, server: str) -> list[str]:
+    """The words with everything in braces filled in; ``{port}`` is another free port in every word."""
+
+    def value(found: re.Match[str]) -> str:
+        return {"kubeconfig": str(kubeconfig), "server": server}.get(found[1]) or str(_free_port())
+
+    return [_PLACE.sub(value, word) for word in words]
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+def tail(log: Path, lines: int = 12) -> str:
+    """The last lines of a log."""
+    try:
+        text = log.read_bytes()[-16384:].decode("utf-8", "replace")
+    except FileNotFoundError:
+        return ""
+    return "\n".join(text.splitlines()[-lines:])

@@ -1,0 +1,149 @@
+"""Scenario: what users do, read from a file: functions of Python, or the plain form for everybody else."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import yaml
+
+from setpoint.client import NotFound
+from setpoint.testing.clusters import Cluster
+from setpoint.torture.documents import ScenarioError, as_object, check_object, read_documents
+
+__all__ = ["Plain", "ScenarioError", "read_plain"]
+
+_VERBS: Final = ("apply", "delete", "settle", "wait")
+
+
+class Wait(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    """``wait:`` of the plain form. ``until``: ``present``, ``gone``, or fields that the object has then."""
+
+    object: dict[str, Any]
+    until: str | dict[str, Any] = "present"
+    within: float = 60.0
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    steps: list[Any]
+    before: list[str] = []
+
+
+class Plain:
+    """A scenario in the plain form. ``before`` are the documents that its ``before:`` names."""
+
+    def __init__(
+        self, path: Path, before: list[dict[str, Any]], steps: list[Callable[[Cluster], Awaitable[None]]]
+    ) -> None:
+        self.path = path
+        self.before = before
+        self._steps = steps
+
+    async def __call__(self, cluster: Cluster) -> None:
+        for step in self._steps:
+            await step(cluster)
+
+
+def read_plain(path: Path) -> Plain:
+    """The scenario of a YAML file.
+
+    Raises:
+        ScenarioError: it can't be read, or is not of the form.
+    """
+    try:
+        document = yaml.safe_load(path.read_bytes())
+    except OSError as problem:
+        raise ScenarioError(f"{path}: {problem.strerror}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as problem:
+        raise ScenarioError(f"{path}: not YAML: {problem}") from None
+    try:
+        file = msgspec.convert(document, _File)
+    except msgspec.ValidationError as problem:
+        raise ScenarioError(f"{path}: {problem}; a scenario has `steps:`, and maybe `before:`") from None
+    if not file.steps:
+        raise ScenarioError(f"{path}: there are no steps")
+    before = [each for name in file.before for each in read_documents(path.parent / name)]
+    steps = [_step(each, f"{path}: step {number}", path.parent) for number, each in enumerate(file.steps, 1)]
+    return Plain(path, before, steps)
+
+
+def _step(entry: Any, where: str, folder: Path) -> Callable[[Cluster], Awaitable[None]]:
+    if entry == "settle":
+        entry = {"settle": None}
+    if not isinstance(entry, dict) or len(entry) != 1 or next(iter(entry)) not in _VERBS:
+        raise ScenarioError(f"{where}: a step is one of {', '.join(_VERBS)}, such as `- apply: sample.yaml`")
+    ((verb, what),) = entry.items()
+    if verb == "settle":
+        if what is not None:
+            raise ScenarioError(f"{where}: settle takes nothing; write `- settle`")
+        return _settle
+    if verb == "wait":
+        return _wait(what, where)
+    documents = [each for one in (what if isinstance(what, list) else [what]) for each in _objects(one, where, folder)]
+    return _apply(documents) if verb == "apply" else _delete(documents)
+
+
+def _objects(what: Any, where: str, folder: Path) -> list[dict[str, Any]]:
+    if isinstance(what, str):
+        return read_documents(folder / what)
+    check_object(what, where)
+    return [what]
+
+
+async def _settle(cluster: Cluster) -> None:
+    await cluster.settle()
+
+
+def _apply(documents: list[dict[str, Any]]) -> Callable[[Cluster], Awaitable[None]]:
+    async def apply(cluster: Cluster) -> None:
+        for each in documents:
+            await cluster.apply(await as_object(cluster.client, each))
+
+    return apply
+
+
+def _delete(documents: list[dict[str, Any]]) -> Callable[[Cluster], Awaitable[None]]:
+    async def delete(cluster: Cluster) -> None:
+        for each in documents:
+            found = await as_object(cluster.client, each)
+            await cluster.client.delete(type(found), found.name, namespace=found.namespace or None)
+
+    return delete
+
+
+def _wait(what: Any, where: str) -> Callable[[Cluster], Awaitable[None]]:
+    try:
+        wanted = msgspec.convert(what, Wait)
+    except msgspec.ValidationError as problem:
+        raise ScenarioError(f"{where}: wait: {problem}; it has `object:`, and maybe `until:` and `within:`") from None
+    check_object(wanted.object, where)
+    if isinstance(wanted.until, str) and wanted.until not in ("present", "gone"):
+        raise ScenarioError(f"{where}: wait: until is present, gone, or a mapping of fields, not {wanted.until!r}")
+
+    async def wait(cluster: Cluster) -> None:
+        obj = await as_object(cluster.client, wanted.object)
+
+        async def holds() -> bool:
+            try:
+                found = await cluster.client.get(type(obj), obj.name, namespace=obj.namespace or None)
+            except NotFound:
+                return wanted.until == "gone"
+            return wanted.until == "present" or (isinstance(wanted.until, dict) and has(found.raw, wanted.until))
+
+        told = f"{wanted.object['kind']} {obj.name} is not {wanted.until!r} within {wanted.within:g} s"
+        await cluster.eventually(holds, within=wanted.within, why=told)
+
+    return wait
+
+
+def has(found: Any, wanted: Any) -> bool:
+    """Whether ``found`` says all that ``wanted`` says; of lists each item must be in there somewhere."""
+    if isinstance(wanted, Mapping):
+        return isinstance(found, Mapping) and all(
+            name in found and has(found[name], value) for name, value in wanted.items()
+        )
+    if isinstance(wanted, list):
+        return isinstance(found, list) and all(any(has(one, each) for one in found) for each in wanted)
+    return bool(found == wanted)

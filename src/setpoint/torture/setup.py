@@ -1,0 +1,59 @@
+"""Setup: which program is tortured, with which scenario; the same for all runs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from setpoint.crd import CustomResource
+from setpoint.meta import Object
+from setpoint.simulation import External, Predicate
+from setpoint.testing.clusters import Cluster
+
+Scenario: TypeAlias = Callable[[Cluster], Awaitable[None]]
+"""What users do, as for `setpoint.simulation.check`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """``command``: the program and its arguments; ``{kubeconfig}``, ``{server}`` and ``{port}`` are filled in.
+    ``scenario``: what users do; ``name`` is what it is called, ``source`` its file.
+
+    ``before``: documents that are there before the program starts, definitions of resources first; ``objects`` and
+    ``crds`` the same as classes. ``converge``: seconds after the last fault within which everything must be as it
+    should be. ``silence``: seconds without a write that count as rest; None for what the program's own rhythm says.
+    ``start_within``: seconds in which the program must have asked the server for something.
+    """
+
+    command: Sequence[str]
+    scenario: Scenario
+    name: str
+    source: Path
+    before: Sequence[Mapping[str, Any]] = ()
+    objects: Sequence[Object] = ()
+    crds: Sequence[type[CustomResource] | Mapping[str, Any]] = ()
+    predicates: Sequence[Predicate] = ()
+    off: Mapping[str, str] = field(default_factory=dict)
+    ignore: Mapping[str, str] = field(default_factory=dict)
+    nodes: int = 1
+    namespace: str = "default"
+    converge: float = 75.0
+    silence: float | None = None
+    start_within: float = 30.0
+
+    @property
+    def externals(self) -> Sequence[External]:
+        """None: what a program of its own calls can't be stood in for."""
+        return ()
+
+    def code(self) -> str:
+        """A digest of the scenario and of the files that the command names, so that a replay can say when they have
+        changed."""
+        state = blake2b(digest_size=5)
+        for file in (self.source, *map(Path, self.command)):
+            if file.is_file():
+                state.update(file.read_bytes())
+        return state.hexdigest()

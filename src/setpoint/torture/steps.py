@@ -1,0 +1,67 @@
+"""Steps: the user's, in real time, and when what lasts comes to an end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from setpoint.simulation.plan import Fault
+
+Release = Callable[[], object]
+
+
+class Steps:
+    """What a fault begins ends after some seconds, or lasts over what the user does next (``until="step"``): until the
+    end of the step after the one in which it began. ``number`` is that of the step under way."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self._due: dict[asyncio.TimerHandle, Release] = {}
+        self._at_end: list[tuple[int, Release]] = []
+
+    def begin(self, fault: Fault, release: Release, *, seconds: float = 0.0) -> None:
+        """Calls ``release`` when the fault is over; ``seconds`` are what it lasts if it says nothing."""
+        if fault.get("until") == "step":
+            self.over(self.number + 1, release)
+        else:
+            self.after(float(fault.get("seconds", seconds)), release)
+
+    def over(self, step: int, release: Release) -> None:
+        """Calls ``release`` at the end of that step, when everything else has settled."""
+        self._at_end.append((step, release))
+
+    def after(self, seconds: float, release: Release) -> None:
+        """Calls ``release`` after so many seconds, for which every rest waits."""
+
+        def due() -> None:
+            if self._due.pop(timer, None) is not None:
+                release()
+
+        timer = asyncio.get_running_loop().call_later(seconds, due)
+        self._due[timer] = release
+
+    @property
+    def due(self) -> bool:
+        """Whether something is about to end by itself."""
+        return bool(self._due)
+
+    @property
+    def lasting(self) -> bool:
+        """Whether any fault lasts."""
+        return bool(self._due or self._at_end)
+
+    def ending(self) -> list[Release]:
+        """What lasted over the step that is ending."""
+        found = [each for each in self._at_end if each[0] <= self.number]
+        self._at_end = [each for each in self._at_end if each not in found]
+        return [release for _, release in found]
+
+    def end_faults(self) -> None:
+        """Everything is as it should be, from now on."""
+        releases = [*self._due.values(), *(release for _, release in self._at_end)]
+        for timer in self._due:
+            timer.cancel()
+        self._due.clear()
+        self._at_end.clear()
+        for release in releases:
+            release()

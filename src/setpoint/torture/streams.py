@@ -1,0 +1,142 @@
+"""Streams: what the program hears of changes, and when."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import msgspec
+
+from setpoint.apiserver.http_types import HungUp
+from setpoint.cache.frames import INITIAL_EVENTS_END, split_event
+from setpoint.simulation.history import Sketch, label_of, sketch
+from setpoint.simulation.stream import EXPIRED
+
+
+class Gate:
+    """Whether the program hears of one kind's changes. Closed, it keeps them back, in order, from one revision on: a
+    watch cache of the server that is behind."""
+
+    def __init__(self, collection: str) -> None:
+        self.collection = collection
+        self.since: int | None = None
+        """The first revision that is kept back; None if nothing is."""
+        self.streams: list[Held] = []
+
+    def shut(self, revision: int) -> None:
+        if self.since is None or revision < self.since:
+            self.since = revision
+
+    def open(self, *, expired: bool = False) -> None:
+        """Lets everything through that was kept back; or, ``expired``, drops it and ends the watches with 410, so that
+        their readers list again and never see what lay between."""
+        self.since = None
+        for stream in list(self.streams):
+            stream.release(expired=expired)
+
+    @property
+    def kept(self) -> int:
+        """How many events are kept back."""
+        return max((len(stream.kept) for stream in self.streams), default=0)
+
+
+class Held(AsyncIterator[bytes]):
+    """The body of one watch's answer, as the program gets it. ``told`` is called with what was handed over."""
+
+    def __init__(self, gate: Gate, body: Any, *, initial: bool, told: Callable[[str], None]) -> None:
+        self._gate = gate
+        self._body = body
+        self._initial = initial
+        self._told = told
+        self._ready: deque[tuple[bytes, str]] = deque()
+        self.kept: list[tuple[bytes, str]] = []
+        self._wake = asyncio.Event()
+        self._over = False
+        self._broken = False
+        gate.streams.append(self)
+        self._pump = asyncio.get_running_loop().create_task(self._read(), name=f"watch {gate.collection}")
+
+    async def _read(self) -> None:
+        try:
+            async for chunk in self._body:
+                for line in chunk.splitlines(keepends=True):
+                    self._feed(line)
+        finally:
+            self._over = True
+            self._wake.set()
+
+    def _feed(self, line: bytes) -> None:
+        kind, raw = split_event(line.rstrip(b"\n"))
+        meta = _seen(raw).metadata
+        name = f"{kind.decode()} {self._gate.collection} {label_of(meta.namespace, meta.name, meta.generate_name)}"
+        if kind == b"BOOKMARK":
+            name = ""
+            if self._initial and (meta.annotations or {}).get(INITIAL_EVENTS_END) == "true":
+                self._initial = False
+                self._give(line, name)
+                return
+        revision = int(meta.resource_version) if meta.resource_version.isdecimal() else 0
+        since = self._gate.since
+        if since is not None and revision >= since and not self._initial:
+            if kind != b"BOOKMARK":
+                self.kept.append((line, name))
+            return
+        self._give(line, name)
+
+    def _give(self, line: bytes, name: str) -> None:
+        self._ready.append((line, name))
+        self._wake.set()
+
+    def release(self, *, expired: bool) -> None:
+        if expired:
+            self.kept = []
+            self.expire()
+            return
+        for line, name in self.kept:
+            self._give(line, name)
+        self.kept = []
+
+    def expire(self) -> None:
+        """Ends the watch with 410, as a server does that has forgotten where it was."""
+        self._give(EXPIRED, "")
+        self._over = True
+
+    def hang_up(self) -> None:
+        """Breaks the connection: what is under way is lost."""
+        self._broken = True
+        self._wake.set()
+
+    async def __anext__(self) -> bytes:
+        while True:
+            if self._broken:
+                raise HungUp("the watch's connection is broken")
+            if self._ready:
+                lines = list(self._ready)
+                self._ready.clear()
+                for _, name in lines:
+                    if name:
+                        self._told(name)
+                return b"".join(line for line, _ in lines)
+            if self._over:
+                raise StopAsyncIteration
+            self._wake.clear()
+            await self._wake.wait()
+
+    async def aclose(self) -> None:
+        if self in self._gate.streams:
+            self._gate.streams.remove(self)
+        self._pump.cancel()
+        await asyncio.wait((self._pump,))
+        await self._body.aclose()
+        if not self._pump.cancelled() and (problem := self._pump.exception()) is not None:
+            raise problem
+
+
+def _seen(raw: bytes) -> Sketch:
+    """An object's metadata. What has none of that form (a row of a table) is about no revision."""
+    try:
+        return sketch(raw)
+    except msgspec.MsgspecError:
+        return Sketch()

@@ -1,0 +1,533 @@
+"""Trial: one run of a plan: a fresh server, the program, the user, and what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import traceback
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from setpoint.apiserver import HttpFront
+from setpoint.apiserver.http_types import Request, Response
+from setpoint.client import Client, InProcessTransport
+from setpoint.cluster import ControlPlane, GarbageCollector
+from setpoint.concurrency import end
+from setpoint.manager import Manager
+from setpoint.meta.yaml_text import to_yaml
+from setpoint.simulation.actor import ACTOR, Actor
+from setpoint.simulation.history import Entry, History
+from setpoint.simulation.judge import Judge
+from setpoint.simulation.plan import Fault, Plan
+from setpoint.simulation.result import Point, Result
+from setpoint.simulation.state import Snapshot, differences, snapshot
+from setpoint.simulation.tape import Tape
+from setpoint.torture.cluster import TorturedCluster
+from setpoint.torture.documents import as_object
+from setpoint.torture.edge import Edge, deletes_now
+from setpoint.torture.program import Program, tail
+from setpoint.torture.setup import Setup
+from setpoint.torture.steps import Steps
+
+_TURN: Final = 0.02
+"""Seconds between two looks at whether there is rest."""
+_PATIENCE: Final = 30.0
+"""Seconds that a step waits for rest before users go on."""
+_EXITS: Final = 3
+"""How often the program may end by itself under faults: it is started again, as a kubelet does."""
+
+
+class ProgramError(Exception):
+    """The program can't be tortured: it can't be started, ends by itself, or never asks the server for anything."""
+
+
+class Expected(msgspec.Struct, frozen=True):
+    """What the undisturbed runs have shown. ``silence``: seconds without a write that mean rest; ``hears``: the kinds
+    that the program watches then."""
+
+    silence: float
+    hears: frozenset[str] = frozenset()
+    rests: tuple[Snapshot, ...] = ()
+    there: tuple[dict[str, int], ...] = ()
+    end: Snapshot | None = None
+    masks: frozenset[str] = frozenset()
+
+
+class Outcome(msgspec.Struct):
+    """What comes of a trial. ``failed``: why the program can't be tortured, ``""`` if it can."""
+
+    result: Result
+    longest: float = 0.0
+    hears: list[str] = []
+    failed: str = ""
+    log: str = ""
+
+
+class Trial:
+    """One run. `run` makes it, in the running loop."""
+
+    def __init__(
+        self, setup: Setup, plan: Plan, expected: Expected, folder: Path, *, stay: float, told: Callable[[int], None]
+    ) -> None:
+        self.setup = setup
+        self.plan = plan
+        self._expected = expected
+        self._folder = folder
+        self._stay = stay
+        self._tell_pid = told
+        self.history = History(self._clock)
+        self.history.untold |= {"leases.coordination.k8s.io"}
+        self.tape = Tape(self._clock)
+        self.steps = Steps()
+        self.judge = Judge(self)
+        self.edge = Edge(self)
+        self.cluster = TorturedCluster(self)
+        self.server = self.cluster.server
+        self.actor = Actor("program 1", "controller")
+        self.rests_expected = [dict(each) for each in expected.there]
+        self.resting = False
+        self.changed_at = 0.0
+        self.started_at = 0.0
+        self._began = 0.0
+        self._program: Program | None = None
+        self._lives = 0
+        self._exits = 0
+        self._away = False
+        """Whether nobody expects the program to be there: it is down, or stopped."""
+        self._over = False
+        self._struck: list[Fault] = []
+        self._waited = False
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._main: asyncio.Task[None] | None = None
+        self._gave_up = ""
+        self._failed = ""
+        self._warm_at = 0
+        self._plane: list[Callable[[], bool]] = []
+        self._outcome = Outcome(Result())
+
+    def _clock(self) -> float:
+        return asyncio.get_running_loop().time() - self._began
+
+    # -- the run -------------------------------------------------------------------------------------------------------
+
+    async def run(self) -> Outcome:
+        """Never raises for what goes wrong in it; when it is cancelled, the program is ended."""
+        loop = asyncio.get_running_loop()
+        self._began = loop.time()
+        outcome, result = self._outcome, self._outcome.result
+        try:
+            async with AsyncExitStack() as stack:
+                await self._warm(stack)
+                self._main = loop.create_task(self._story(), name="scenario")
+                minding = loop.create_task(self._mind(), name="minding the program")
+                try:
+                    await asyncio.wait((self._main,))
+                finally:
+                    left = [self._main, minding, *self._tasks]
+                    for task in left:
+                        task.cancel()
+                    self._kill("")
+                    await end(left, within=5.0)
+                    self._complete()
+                if not self._main.cancelled() and (problem := self._main.exception()) is not None:
+                    raise problem
+        except ProgramError as problem:
+            self._failed = str(problem)
+        outcome.failed = self._failed
+        outcome.log = tail(self.log)
+        result.virtual = self._clock()
+        used = os.times()
+        result.seconds = used.user + used.system + used.children_user + used.children_system
+        return outcome
+
+    @property
+    def log(self) -> Path:
+        return self._folder / "program.log"
+
+    async def _warm(self, stack: AsyncExitStack) -> None:
+        """Everything up to the point at which the program starts."""
+        cluster = self.cluster
+        await stack.enter_async_context(self.server)
+        cluster.client = await stack.enter_async_context(
+            Client(InProcessTransport(self._asked_by_user), namespace=self.setup.namespace)
+        )
+        await self._start_plane(stack)
+        crds = [each for each in self.setup.before if each.get("kind") == "CustomResourceDefinition"]
+        for definition in [*crds, *cluster._definitions(cluster._custom_kinds())]:
+            await cluster.install(definition)
+        for document in self.setup.before:
+            if document not in crds:
+                await cluster.client.apply(await as_object(cluster.client, document), field_manager="test")
+        for obj in self.setup.objects:
+            await cluster.client.create(obj)
+        self._front = await stack.enter_async_context(HttpFront(self.edge, grace=0.1))
+        self.kubeconfig = self._folder / "kubeconfig"
+        self.kubeconfig.write_text(to_yaml([self._front.kubeconfig()]))
+        await self._quiet(lambda: self.changed_at, 0.1, 10.0)
+        self._warm_at = self.history.revision
+        self.history.restart(self._clock)
+        self.history.watchers += [self._changed, self.judge.changed]
+
+    async def _start_plane(self, stack: AsyncExitStack) -> None:
+        """The garbage collector, and all the other controllers that every cluster has."""
+        client = await stack.enter_async_context(Client(InProcessTransport(self.server.handle)))
+        with _acting(Actor("control plane", "control plane")):
+            others = await stack.enter_async_context(
+                ControlPlane(client, nodes=self.setup.nodes, garbage_collection=False)
+            )
+        manager = Manager(client, instance="garbage-collector", shutdown_timeout=5.0)
+        collector = GarbageCollector(client, manager.factory, others.resources)
+        manager.add(collector)
+        with _acting(Actor("garbage collector", "garbage collector")):
+            await stack.enter_async_context(manager)
+        self._plane = [others.idle, collector.idle]
+
+    async def _asked_by_user(self, request: Any) -> Response:
+        if request.method not in ("GET", "HEAD") and self.history.recording:
+            self.tape.tell("user", "user", "asks", f"{request.method} {request.path}")
+        asked: Request = request
+        return await self.server.handle(asked)
+
+    async def _story(self) -> None:
+        result = self._outcome.result
+        self._start()
+        await self._contact()
+        await self._end_step()
+        try:
+            await self.setup.scenario(self.cluster)
+        except ProgramError:
+            raise
+        except Exception as problem:  # noqa: BLE001 - a scenario that fails is a result
+            result.early = bool(self.plan.faults) and self.steps.lasting
+            if not isinstance(problem, AssertionError):
+                result.problem = "".join(traceback.format_exception(problem))
+            told = str(problem) or "an assertion of the scenario"
+            if not isinstance(problem, AssertionError):
+                told = f"the scenario raised {type(problem).__name__}: {problem}"
+            self.judge.found("scenario", "scenario", told)
+        else:
+            await self._end_step()
+        await self._conclude()
+
+    async def _conclude(self) -> None:
+        """The faults are over: everything has to become, and to stay, as it should be."""
+        self._over = self.tape.full = True
+        self.steps.end_faults()
+        await self._converge(self.setup.converge)
+        self.judge.check_predicates()
+        self.judge.check_in_the_end()
+        result = self._outcome.result
+        result.end = self.snapshot()
+        self._outcome.hears = sorted(self.edge.watched())
+        result.explained = tail(self.log)
+        if self._differs(self._expected.end):
+            return
+        self.judge.quiet_since = "while nothing happened any more"
+        await asyncio.sleep(max(self._stay, 2 * self._expected.silence))
+        self.judge.quiet_since = "after a restart"
+        self._kill("killed when everything was done")
+        self._start()
+        await self._contact()
+        await self._rest(_PATIENCE)
+
+    def _complete(self) -> None:
+        result, judge = self._outcome.result, self.judge
+        if not result.end:
+            result.end = self.snapshot()
+        result.findings = list(judge.findings)
+        result.points = self.tape.points
+        result.created, result.deleted = dict(judge.created), dict(judge.deleted)
+        result.wrongly = dict(judge.wrongly)
+        result.writes, result.steps = judge.writes, self.steps.number
+        result.struck = len(self._struck)
+        result.trace = self.tape.lines
+        self._outcome.longest = self.edge.longest
+
+    def give_up(self, why: str) -> None:
+        """Ends the run: it would go on for ever."""
+        if not self._gave_up and self._main is not None:
+            self._gave_up = why
+            self._main.cancel()
+
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Runs ``work`` beside everything else."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # -- the program ---------------------------------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        self._lives += 1
+        self.actor = Actor(f"program {self._lives}", "controller")
+        self.edge.forget()
+        self._away = False
+        try:
+            self._program = Program(
+                self.setup.command, kubeconfig=self.kubeconfig, server=self._front.url, log=self.log
+            )
+        except OSError as problem:
+            why = problem.strerror or str(problem)
+            raise ProgramError(f"{self.setup.command[0]} can't be started: {why}") from None
+        self._tell_pid(self._program.pid)
+        self.started_at = asyncio.get_running_loop().time()
+        self.tape.tell("controller", self.actor.name, "starts", "starts with empty memory")
+
+    async def _contact(self) -> None:
+        """Returns when the program has asked for something. Raises ProgramError."""
+        deadline = asyncio.get_running_loop().time() + self.setup.start_within
+        while not self.edge.requests:
+            self._check_alive()
+            if asyncio.get_running_loop().time() > deadline:
+                raise ProgramError(
+                    f"{self.setup.command[0]} has asked the server for nothing in {self.setup.start_within:g} s: does "
+                    "it read {kubeconfig}, or the environment variable KUBECONFIG?" + self._said()
+                )
+            await asyncio.sleep(_TURN)
+
+    def _check_alive(self) -> None:
+        """Raises ProgramError if the program has ended by itself in an undisturbed run."""
+        program = self._program
+        if self.plan.faults or program is None or program.killed or (status := program.ended()) is None:
+            return
+        how = f"was ended by signal {-status}" if status < 0 else f"ended by itself with status {status}"
+        raise ProgramError(f"{self.setup.command[0]} {how}, though nothing went wrong in the world" + self._said())
+
+    def _said(self) -> str:
+        said = tail(self.log)
+        return "; it said:\n" + "\n".join(f"  {line}" for line in said.splitlines()) if said else "; it said nothing"
+
+    async def _mind(self) -> None:
+        """Starts the program again when it has ended by itself under faults."""
+        while True:
+            await asyncio.sleep(_TURN)
+            program = self._program
+            if program is None or program.killed or (status := program.ended()) is None or not self.plan.faults:
+                continue
+            program.kill()  # those that it may have left behind
+            self._exits += 1
+            self.tape.tell("controller", self.actor.name, "ended", f"ended by itself with status {status}")
+            if self._exits > _EXITS:
+                told = f"the program ended by itself {self._exits} times, at last with status {status}"
+                self.judge.found("error", "process", told, found=tail(self.log, 5))
+                self.give_up("the program ends by itself")
+                return
+            self.steps.after(0.5 * self._exits, self._revive)
+
+    def _kill(self, why: str) -> None:
+        if self._program is not None and not self._program.killed:
+            self._program.kill()
+            if why:
+                self.tape.tell("controller", self.actor.name, "killed", why)
+
+    def _revive(self) -> None:
+        if self._program is None or self._program.killed:
+            self._start()
+
+    def crash(self, fault: Fault) -> None:
+        """Kills the program; it is started again when the fault is over."""
+        self._away = True
+        self._kill(f"killed: {fault.kind}")
+        self.steps.begin(fault, self._revive)
+
+    # -- faults --------------------------------------------------------------------------------------------------------
+
+    def take(self, point: str, *kinds: str) -> list[Fault]:
+        """The plan's faults at this point; each strikes once."""
+        if self._over:
+            return []
+        found = [each for each in self.plan.faults if each.at == point and (not kinds or each.kind in kinds)]
+        fresh = [each for each in found if each not in self._struck]
+        for each in fresh:
+            self._struck.append(each)
+            self.tape.tell("world", "world", "fault", str(each), point=point)
+        return fresh
+
+    def _changed(self, entry: Entry) -> None:
+        self.changed_at = asyncio.get_running_loop().time()
+        self.edge.changed(entry, self.take)
+
+    async def _at_rest(self, step: int) -> None:
+        """The faults at the end of a step, when all is quiet."""
+        for each in self.take(f"step {step}", "restart", "expire-all"):
+            if each.kind == "expire-all":
+                for gate in self.edge.gates.values():
+                    for stream in list(gate.streams):
+                        stream.expire()
+            else:
+                self._restart(each)
+            await self._rest(_PATIENCE)
+
+    def _restart(self, fault: Fault) -> None:
+        behind = None
+        if name := fault.get("behind"):
+            behind = next((entry for entry in self.history.entries if entry.point == name), None)
+        self._kill("killed at rest")
+        if behind is not None:
+            gate = self.edge.gate(behind.collection)
+            gate.shut(behind.revision + 1)
+            self.edge.streams_lists = False
+            self.steps.begin(fault, gate.open, seconds=3.0)
+        self._start()
+
+    def _before_step(self, step: int) -> None:
+        """The faults that last over what the user does in this step."""
+        for each in self.take(f"step {step}", "down", "pause"):
+            self._away = True
+            if each.kind == "down":
+                self._kill("down while the user goes on")
+                self.steps.over(step, self._revive)
+            elif self._program is not None:
+                self._program.pause()
+                self.steps.over(step, self._resume)
+
+    def _resume(self) -> None:
+        self._away = False
+        if self._program is not None:
+            self._program.resume()
+            self.started_at = asyncio.get_running_loop().time()
+
+    # -- rest ----------------------------------------------------------------------------------------------------------
+
+    async def end_step(self) -> None:
+        """The end of one of the user's steps."""
+        await self._end_step()
+
+    async def _end_step(self) -> None:
+        number = self.steps.number
+        if self.take(f"step {number}", "early"):
+            await asyncio.sleep(_TURN)
+        else:
+            await self._settle(number)
+            while releases := self.steps.ending():
+                for release in releases:
+                    release()
+                await self._settle(number)
+            self.resting = True
+            await self._at_rest(number)
+            self.resting = False
+        self._rested(number)
+        self.steps.number += 1
+        self.history.step = self.steps.number
+        self._before_step(self.steps.number)
+
+    async def _settle(self, number: int) -> None:
+        """Rest; and, if nothing that lasts stands in the way, the state of the undisturbed run, or a while."""
+        await self._rest(_PATIENCE)
+        rests = self._expected.rests
+        if number < len(rests) and self._struck and not self.steps.lasting and not self._waited:
+            self._waited = not await self._until_equal(rests[number], self.setup.converge / 3)
+
+    async def _converge(self, bound: float) -> None:
+        self._revive()
+        await self._rest(_PATIENCE)
+        await self._until_equal(self._expected.end, bound)
+
+    async def _until_equal(self, expected: Snapshot | None, bound: float) -> bool:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + bound
+        while self._differs(expected):
+            if loop.time() >= deadline:
+                return False
+            await asyncio.sleep(0.1)
+            await self._rest(max(deadline - loop.time(), 0.0))
+        return True
+
+    def _differs(self, expected: Snapshot | None) -> bool:
+        return expected is not None and bool(differences(expected, self.snapshot(), self._expected.masks))
+
+    async def _rest(self, patience: float) -> None:
+        """Returns when nothing is left to do, as far as the server can see, or after ``patience`` seconds.
+
+        That is: no request is under way but watches, whatever the program watches at rest is watched, the control plane
+        is idle, nothing ends by itself soon, and for ``silence`` there was neither a change nor a request. Requests
+        that only read are waited for no longer than three times that: there are programs that ask again and again.
+        """
+        edge = self.edge
+
+        def last() -> float:
+            busy = max(self.changed_at, edge.wrote_at, self.started_at)
+            return max(busy, min(edge.asked_at, busy + 2 * self._expected.silence))
+
+        await self._quiet(last, self._expected.silence, patience)
+
+    async def _quiet(self, last: Callable[[], float], silence: float, patience: float) -> None:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + patience
+        while True:
+            self._check_alive()
+            now = loop.time()
+            if self.steps.due:
+                deadline = max(deadline, now + patience)
+            elif now - last() >= silence and self._is_ready():
+                return
+            if now >= deadline:
+                return
+            await asyncio.sleep(_TURN)
+
+    def _is_ready(self) -> bool:
+        if not all(idle() for idle in self._plane):
+            return False
+        if self._away or self._program is None:
+            return True
+        edge = self.edge
+        return bool(edge.requests) and not edge.under_way and self._expected.hears <= edge.watched()
+
+    async def wait_until(self, condition: Callable[[], Awaitable[bool]], within: float, why: str) -> None:
+        """A step that ends when the condition holds. Raises AssertionError if it never does."""
+        held = await self._holds(condition, min(within, self.setup.converge) if self.plan.faults else within)
+        if not held and self.steps.lasting:
+            self.steps.end_faults()
+            held = await self._holds(condition, self.setup.converge)
+        if not held:
+            raise AssertionError(why or "what the scenario waits for does not come true")
+        await self._end_step()
+
+    async def _holds(self, condition: Callable[[], Awaitable[bool]], within: float) -> bool:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + within
+        while not await condition():
+            self._check_alive()
+            if loop.time() >= deadline:
+                return False
+            await asyncio.sleep(0.05)
+        return True
+
+    async def gone(self, collection: str, namespace: str, name: str) -> None:
+        """Waits for the end of an object of that name which is being deleted: it can't be made anew before."""
+
+        async def is_gone() -> bool:
+            record = self.history.get(collection, namespace, name)
+            return record is None or not deletes_now(record.value)
+
+        if self.plan.faults and not await is_gone():
+            self.steps.end_faults()
+            await self._holds(is_gone, self.setup.converge)
+
+    def _rested(self, number: int) -> None:
+        self.judge.check_predicates()
+        self.tape.mark(Point(f"step {number}", "step", number))
+        self.tape.tell("user", "user", "step", f"step {number} ends")
+        there: dict[str, int] = {}
+        for collection, label in self.history.alive.values():
+            there[f"{collection} {label}"] = there.get(f"{collection} {label}", 0) + 1
+        self._outcome.result.there.append(there)
+        if not self.plan.faults:
+            self._outcome.result.rests.append(self.snapshot())
+
+    def snapshot(self) -> Snapshot:
+        return snapshot(self.history.documents(), self.history.called, since=self._warm_at)
+
+
+@contextmanager
+def _acting(actor: Actor) -> Iterator[None]:
+    """Tasks that are made within are this actor's."""
+    token = ACTOR.set(actor)
+    try:
+        yield
+    finally:
+        ACTOR.reset(token)

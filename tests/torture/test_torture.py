@@ -1,0 +1,116 @@
+"""``setpoint torture`` as its users meet it: what it finds, what it lets pass, what it refuses, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import yaml
+from tests.programs import DEADLINE, Program, program
+
+PROGRAMS = Path(__file__).parent / "programs"
+PAIRS = (sys.executable, str(PROGRAMS / "pairs.py"), "{kubeconfig}")
+
+
+@asynccontextmanager
+async def torture(home: Path, *words: str | Path, scenario: Path = PROGRAMS / "pairs.yaml") -> AsyncIterator[Program]:
+    """The command, with files of findings in ``home``."""
+    options = ("--directory", home / "found", "--converge", "6", "--workers", "2", "--repeat", "1")
+    start = ("-m", "setpoint", "torture", "--scenario", scenario)
+    async with program(*start, *options, *words, home=home) as running:
+        yield running
+
+
+async def test_a_program_that_forgets_after_a_crash_is_found_and_replayed(tmp_path: Path) -> None:
+    async with torture(tmp_path, "--faults", "crash", "--budget", "20runs", "--", *PAIRS, "forgets") as running:
+        assert await running.ended() == 1, running.printed()
+    told = "\n".join(running.out)
+    assert "[end state] in the end configmaps default/sample-config is <absent>, expected present" in told
+    assert "crash-after at create secrets default/sample-secret #1" in told
+    assert "it showed in 2 of 2 runs" in told
+    assert "1 finding" in running.out
+    (file,) = (tmp_path / "found").glob("*.yaml")
+    assert yaml.safe_load(file.read_text())["showed"] == "2 of 2 runs"
+    assert file.with_suffix(".html").exists()
+    async with torture(tmp_path, "--replay", file, "--", *PAIRS) as mended:
+        assert await mended.ended() == 0, mended.printed()
+    assert "nothing was found" in mended.out
+    assert any("has changed since" in line for line in mended.err) is False
+
+
+async def test_a_program_without_that_mistake_passes(tmp_path: Path) -> None:
+    faults = "crash,lost,conflict,lag,squash,watch,down,user,error,throttle,late,pause,restart,slow"
+    async with torture(tmp_path, "--faults", faults, "--budget", "9runs", "--", *PAIRS) as running:
+        assert await running.ended() == 0, running.printed()
+    assert "nothing was found" in running.out
+    assert any(line.startswith("without faults:") and "configmaps, secrets" in line for line in running.err)
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (("./no-such-program",), "./no-such-program can't be started: No such file or directory"),
+        ((sys.executable, "-c", "print('no config'); raise SystemExit(3)"), "ended by itself with status 3"),
+        ((sys.executable, "-c", "import time; time.sleep(1000)"), "has asked the server for nothing in 1 s"),
+    ],
+)
+async def test_a_program_that_does_not_work_at_all_is_named(
+    tmp_path: Path, command: tuple[str, ...], told: str
+) -> None:
+    async with torture(tmp_path, "--start-within", "1", "--", *command) as running:
+        assert await running.ended() == 1
+    text = "\n".join(running.err)
+    assert told in text
+    assert "Traceback" not in text
+    assert ("no config" in text) == ("no config" in " ".join(command))
+
+
+async def test_without_a_program_it_says_how_it_is_called(tmp_path: Path) -> None:
+    async with torture(tmp_path) as running:
+        assert await running.ended() == 1
+    assert "name the program to torture after --" in "\n".join(running.err)
+
+
+LEAVES_ITS_PID = """
+import os, runpy, subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
+with open(sys.argv[1], "a") as file:
+    file.write(f"{os.getpid()} {child.pid}\\n")
+sys.argv = sys.argv[2:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+async def test_when_it_ends_the_programs_end_with_all_that_they_started(tmp_path: Path, number: signal.Signals) -> None:
+    pids = tmp_path / "pids"
+    command = (sys.executable, "-c", LEAVES_ITS_PID, pids, *PAIRS[1:])
+    async with torture(tmp_path, "--", *command) as running:
+        async with asyncio.timeout(DEADLINE):
+            while not pids.exists() or len(pids.read_text().split()) < 4:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+        status = await running.signalled(number)
+    assert status == {signal.SIGINT: 130}.get(number, -number)
+    assert "Traceback" not in running.printed()
+    async with asyncio.timeout(DEADLINE):
+        for pid in map(int, pids.read_text().split()):
+            while alive(pid):  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that nobody has waited for yet does not."""
+    try:
+        os.kill(pid, 0)
+        state = (
+            Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] if Path("/proc/self").exists() else "?"
+        )
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+    return state != "Z"
