@@ -10,7 +10,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from setpoint.cache import CacheSyncError, InformerFactory, InformerMetrics, InformerStopped
-from setpoint.cache.factory import WriteObserver
+from setpoint.cache.factory import WriteObserver, WriteRecord
 from setpoint.client.errors import Forbidden, NotFound
 from setpoint.meta import Model, ObjectKey, Resource
 from setpoint.models.core_v1 import Node, Pod
@@ -263,12 +263,12 @@ class WritingServer(FakeServer):
         self.observers.append(observer)
         return lambda: self.observers.remove(observer)
 
-    def wrote(self, document: Any, verb: str = "update", *, version: str | None = None) -> None:
+    def wrote(self, document: Any, verb: Any = "update", *, version: str | None = None) -> None:
         metadata = document["metadata"]
         key = ObjectKey.of(metadata["namespace"], metadata["name"])
         shown = metadata["resourceVersion"] if version is None else version
         for observer in self.observers:
-            observer(Pod.resource, key, metadata["uid"], shown, verb)
+            observer(WriteRecord(Pod.resource, key, metadata["uid"], shown, verb))
 
     def _emit(self, type: str, document: Any) -> None:
         if self.held is None:

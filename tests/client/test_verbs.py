@@ -267,8 +267,8 @@ async def test_observers_hear_of_writes_that_succeeded(connect: Connect) -> None
 
     async with connect(behave) as (client, _):
         stop = client.on_write(
-            lambda resource, key, uid, version, verb, sent: heard.append(
-                (str(resource), key, uid, version, verb, sent.content_type)
+            lambda each: heard.append(
+                (str(each.resource), each.key, each.uid, each.version, each.verb, each.content_type)
             )
         )
         thing = await client.create(Thing.named("a", spec=ThingSpec(replicas=1)))

@@ -509,10 +509,10 @@ async def test_what_a_key_applied_is_forgotten_with_its_object() -> None:
         made = await world.create(widget(size=2))
         await world.settle()
         running = world.running("widget")
-        assert running.applied._keys
+        assert running.memory.applied._keys
         await world.delete(made)
         await world.settle()
-        assert not running.applied._keys
+        assert not running.memory.applied._keys
 
 
 # -- against a model --------------------------------------------------------------------------------------------------

@@ -110,7 +110,7 @@ async def test_a_write_that_is_done_long_after_it_was_given_up_makes_none_too_ma
         assert done is not None
         await done
         assert len(await world.list(ConfigMap)) == 1
-        assert not world.running("widget").applied._keys[ObjectKey("default/a")].popitem()[1].drawn
+        assert not world.running("widget").memory.applied._keys[ObjectKey("default/a")].popitem()[1].drawn
 
 
 @pytest.mark.parametrize("by", ["create", "keep"])
@@ -232,7 +232,7 @@ async def test_what_is_known_of_selectors_that_change_is_bounded() -> None:
             made.spec.size = size
             await world.update(made)
             await world.settle()
-        known = world.running("widget").applied._keys[ObjectKey("default/a")]
+        known = world.running("widget").memory.applied._keys[ObjectKey("default/a")]
         assert len(known) == MAX_SELECTORS
 
 

@@ -238,7 +238,7 @@ async def test_controllers_report_events_and_what_is_left_is_sent_at_the_end() -
     async with cluster(sp.Controller(Widget, reconcile), control_plane=False) as world:
         await world.create(widget(size=3))
         await world.settle()
-        world.manager.controllers["widget"].event(await world.get(Widget, "a"), "Normal", "Last", "words")
+        world.manager.controllers["widget"].env.event(await world.get(Widget, "a"), "Normal", "Last", "words")
         world.manager.stop()
         await advance(1)
         events = await world.list(Event)

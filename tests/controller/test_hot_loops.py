@@ -10,6 +10,7 @@ import pytest
 from tests.tasks import stop
 
 import setpoint as sp
+from setpoint.client import WriteRecord
 from setpoint.controller import HotLoopLimits
 from setpoint.controller.hotloop import MAX_OBJECTS, HotLoopDetector
 from setpoint.controller.log import BoundLogger
@@ -195,7 +196,8 @@ async def test_what_is_counted_of_a_key_that_goes_on_making_objects_is_bounded()
 
     def write(numbers: range) -> None:
         for number in numbers:
-            assert not detector.wrote(key, 1, resource, ObjectKey(f"default/c-{number}"), str(number + 1))
+            made = WriteRecord(resource, ObjectKey(f"default/c-{number}"), "", str(number + 1), "create")
+            assert not detector.wrote(key, 1, made)
 
     write(range(2 * MAX_OBJECTS))
     assert len(detector._counts[key]) == MAX_OBJECTS

@@ -127,7 +127,7 @@ async def test_what_was_read_can_be_applied(client: Client, namespace: str) -> N
 
 async def test_a_dry_run_changes_nothing(client: Client, namespace: str) -> None:
     heard: list[str] = []
-    client.on_write(lambda resource, key, uid, version, verb, sent: heard.append(verb))
+    client.on_write(lambda record: heard.append(record.verb))
     await client.create(config_map("a", namespace), dry_run=True)
     with pytest.raises(NotFound):
         await client.get(ConfigMap, "a", namespace=namespace)

@@ -205,10 +205,11 @@ async def test_a_reconcile_that_goes_on_after_its_key_was_handed_over_can_not_wr
         process = made.processes[0]
         running = process.manager.controllers["configmap"]
         obj = await made.client.get(ConfigMap, "0", namespace="work")
-        token = current.set(Context(running, obj, ()))
+        context = Context(running.env, running.memory, obj, (), wrote=running.told.wrote)
+        token = current.set(context)
         try:
             with pytest.raises(WriteRefused):
-                await running.client.patch(ConfigMap, "0", {"data": {"x": "y"}}, namespace="work")
+                await running.env.client.patch(ConfigMap, "0", {"data": {"x": "y"}}, namespace="work")
         finally:
             current.reset(token)
 

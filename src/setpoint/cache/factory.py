@@ -21,6 +21,7 @@ from setpoint.cache.scope import Scope
 from setpoint.cache.shared import SharedInformer
 from setpoint.cache.source import Source
 from setpoint.client.errors import Forbidden, MethodNotAllowed, NotFound, Unauthorized
+from setpoint.client.write_record import WriteObserver, WriteRecord
 from setpoint.concurrency import TaskScope, end
 from setpoint.meta import FieldSelector, GroupVersionResource, Object, ObjectKey, Resource, Selector, resource_of
 
@@ -31,8 +32,6 @@ K = TypeVar("K", bound=Object)
 _DEFINITE = (Forbidden, NotFound, Unauthorized, MethodNotAllowed)
 _DEFINITE_TRIES = 3
 DEFAULT_SYNC_TIMEOUT = 120.0
-
-WriteObserver = Callable[[Resource, ObjectKey, str, str, str, Any], None]
 
 
 class Writer(Protocol):
@@ -273,12 +272,11 @@ class InformerFactory:
         namespace = ObjectKey(key).namespace
         return [shared for shared in self._followed.get(resource.gvr, ()) if shared.scope.namespace in ("", namespace)]
 
-    def _on_write(
-        self, resource: Resource, key: ObjectKey, uid: str, resource_version: str, verb: str, _sent: Any = None
-    ) -> None:
-        barrier = Barrier(version_number(resource_version), resource_version, uid, verb == "delete")
-        for shared in self._covering(resource, key):
-            shared.barriers.note(key, barrier)
+    def _on_write(self, record: WriteRecord) -> None:
+        version = record.version
+        barrier = Barrier(version_number(version), version, record.uid, record.verb == "delete")
+        for shared in self._covering(record.resource, record.key):
+            shared.barriers.note(record.key, barrier)
 
     # -- lifecycle -----------------------------------------------------------------------------------------------------
 

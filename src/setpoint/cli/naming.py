@@ -13,7 +13,7 @@ from zlib import crc32
 
 from setpoint.apps.failures import UsageError
 from setpoint.controller import Controller
-from setpoint.controller.controller import MANAGER_LENGTH
+from setpoint.controller.declaration import MANAGER_LENGTH
 from setpoint.crd import CustomResource
 from setpoint.meta import resource_of
 from setpoint.meta.names import dns1123_subdomain

@@ -1,6 +1,5 @@
 """One API server: configuration, credentials, transport, verbs, patches, errors."""
 
-from setpoint.client.base import Sent, WriteObserver
 from setpoint.client.client import Client
 from setpoint.client.collection import ObjectList
 from setpoint.client.config import ClientConfig, Impersonation, in_cluster_config
@@ -52,6 +51,7 @@ from setpoint.client.websocket import (
     WebSocketTransport,
     connect_over,
 )
+from setpoint.client.write_record import WriteObserver, WriteRecord
 
 __all__ = [
     "DEFAULT_BACKOFF",
@@ -100,7 +100,6 @@ __all__ = [
     "Response",
     "RestMapper",
     "RetryPolicy",
-    "Sent",
     "ServerTimeout",
     "ServiceUnavailable",
     "StaticToken",
@@ -119,6 +118,7 @@ __all__ = [
     "WebSocket",
     "WebSocketTransport",
     "WriteObserver",
+    "WriteRecord",
     "connect_over",
     "dynamic",
     "error_from",

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from random import Random
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from setpoint.client.dynamic import dynamic
 from setpoint.client.errors import UnreadableAnswer
-from setpoint.client.options import checked_name
+from setpoint.client.options import PatchType, checked_name
 from setpoint.client.requester import JSON, Requester
 from setpoint.client.transport import Transport
+from setpoint.client.write_record import WriteObserver, WriteRecord
 from setpoint.meta import DecodeError, Object, ObjectKey, Resource, decode, resource_of
 
-__all__ = ["ClientBase", "Sent", "WriteObserver"]
+__all__ = ["ClientBase"]
 
 K = TypeVar("K", bound=Object)
 M = TypeVar("M")
-
-
-class Sent(NamedTuple):
-    """The body of a write; empty for a deletion."""
-
-    content_type: str = ""
-    body: bytes = b""
-
-
-WriteObserver = Callable[[Resource, ObjectKey, str, str, str, Sent], None]
-"""Called after each write that the server answered: resource, key, uid, resourceVersion, verb, and what was sent."""
-_NOTHING = Sent()
 
 
 class ResourceNames(Protocol):
@@ -60,6 +48,7 @@ class ClientBase:
         query: Any,
         content_type: str = JSON,
         subresource: str = "",
+        before: bytes | None = None,
         observed: bool = True,
     ) -> K:
         resource = resource_of(kind)
@@ -76,15 +65,25 @@ class ClientBase:
         )
         made = readable(kind, answer, verb, named(resource, subresource), key)
         if observed and self._observers:
-            sent = Sent(content_type, body)
-            self._observe(resource, made.key, made.uid, made.metadata.resource_version, verb, sent)
+            self._observe(
+                WriteRecord(
+                    resource,
+                    made.key,
+                    made.uid,
+                    made.metadata.resource_version,
+                    "apply" if content_type == PatchType.APPLY.value else verb,  # type: ignore[arg-type]
+                    made.labels,
+                    before,
+                    answer,
+                    content_type,
+                    body,
+                )
+            )
         return made
 
-    def _observe(
-        self, resource: Resource, key: ObjectKey, uid: str, version: str, verb: str, sent: Sent = _NOTHING
-    ) -> None:
+    def _observe(self, record: WriteRecord) -> None:
         for observer in tuple(self._observers):
-            observer(resource, key, uid, version, verb, sent)
+            observer(record)
 
     async def _kind(self, kind: type[Any] | str) -> type[Any]:
         """The class of a kind that may be given by name."""

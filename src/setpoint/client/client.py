@@ -10,7 +10,6 @@ from random import Random
 from types import TracebackType
 from typing import Self
 
-from setpoint.client.base import WriteObserver
 from setpoint.client.config import ClientConfig
 from setpoint.client.discovery import Discovery
 from setpoint.client.groups import Groups
@@ -25,10 +24,11 @@ from setpoint.client.subresources import Subresources
 from setpoint.client.transport import DEFAULT_TIMEOUT, Response, Transport
 from setpoint.client.waiting import Waiting
 from setpoint.client.websocket import PodConnections
+from setpoint.client.write_record import WriteObserver
 from setpoint.client.writing import Writing
 from setpoint.meta import Resource
 
-__all__ = ["Client", "WriteObserver"]
+__all__ = ["Client"]
 
 
 class Client(Waiting, Writing, Subresources, PodConnections, Groups):
@@ -150,7 +150,7 @@ class Client(Waiting, Writing, Subresources, PodConnections, Groups):
             client = client._made_over
 
     def on_write(self, observer: WriteObserver) -> Callable[[], None]:
-        """Calls ``observer`` after every write that succeeded; returns what takes it off again.
+        """Calls ``observer`` with the `WriteRecord` of every write that succeeded; returns what takes it off again.
 
         It is called before the verb returns, so whoever waits for the verb finds its effect noted.
         """

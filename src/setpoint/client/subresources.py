@@ -12,6 +12,7 @@ from setpoint.client.errors import BadRequest
 from setpoint.client.options import PatchType, write_query
 from setpoint.client.requester import JSON
 from setpoint.client.transport import Response
+from setpoint.client.write_record import WriteRecord
 from setpoint.meta import Object, Resource, Status, resource_of, to_wire
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ class Subresources(ClientBase):
         )
         scale = readable(Scale, body, "patch", named(resource, "scale"), key)
         if not dry_run:
-            self._observe(resource, key, scale.uid, scale.metadata.resource_version, "patch")
+            version = scale.metadata.resource_version
+            self._observe(WriteRecord(resource, key, scale.uid, version, "patch"))
         return scale
 
     # -- what pods, service accounts and certificate requests have -----------------------------------------------------

@@ -21,7 +21,8 @@ from setpoint.client.options import (
     write_query,
 )
 from setpoint.client.patches import changes
-from setpoint.meta import Object, ObjectKey, Status, json_of, resource_of, to_wire
+from setpoint.client.write_record import WriteRecord
+from setpoint.meta import Object, ObjectKey, Status, json_of, raw_of, resource_of, to_wire
 
 __all__ = ["Writing"]
 
@@ -107,6 +108,7 @@ class Writing(ClientBase):
             dry_run=dry_run,
             field_manager=field_manager,
             field_validation=field_validation,
+            before=raw_of(obj),
         )
 
     async def update_status(self, obj: K, *, dry_run: bool = False, field_manager: str | None = None) -> K:
@@ -160,6 +162,7 @@ class Writing(ClientBase):
         dry_run: bool = False,
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
+        before: bytes | None = None,
     ) -> K: ...
 
     @overload
@@ -176,6 +179,7 @@ class Writing(ClientBase):
         dry_run: bool = False,
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
+        before: bytes | None = None,
     ) -> DynamicObject: ...
 
     async def patch(
@@ -191,8 +195,11 @@ class Writing(ClientBase):
         dry_run: bool = False,
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
+        before: bytes | None = None,
     ) -> K | DynamicObject:
         """Changes an object by a patch of that `PatchType`; returns the object as stored.
+
+        ``before``, the JSON that the caller knows of the object, is for observers of writes (`WriteRecord`).
 
         Raises:
             NotFound: there is no such object (`PatchType.APPLY` creates it).
@@ -215,6 +222,7 @@ class Writing(ClientBase):
             query=query,
             content_type=type.value,
             subresource=subresource,
+            before=before,
             observed=not dry_run,
         )
 
@@ -227,13 +235,14 @@ class Writing(ClientBase):
         subresource: str = "",
         dry_run: bool = False,
         field_validation: FieldValidation | None = None,
+        before: bytes | None = None,
     ) -> K:
         """Server-side apply (KEP-555): what ``obj`` says becomes so, and this field manager owns it.
 
         Fields that this manager applied before and ``obj`` does not mention any more are removed; all others stay.
         What only the server may say (uid, resourceVersion, managedFields, status and the like) is left out, and a
         Secret's ``string_data`` is sent as ``data``. With
-        ``subresource="status"`` it is the status that is sent.
+        ``subresource="status"`` it is the status that is sent. ``before`` is as for `patch`.
 
         Raises:
             Conflict: without ``force``, when another manager owns a field with another value; its causes name them.
@@ -253,6 +262,7 @@ class Writing(ClientBase):
             query=query,
             content_type=PatchType.APPLY.value,
             subresource=subresource,
+            before=before,
             observed=not dry_run,
         )
 
@@ -343,11 +353,12 @@ class Writing(ClientBase):
         if _says_status(body):
             status = readable(Status, body, "delete", resource, key)
             if not dry_run:
-                self._observe(resource, key, uid or (status.details.uid if status.details else ""), "", "delete")
+                gone_uid = uid or (status.details.uid if status.details else "")
+                self._observe(WriteRecord(resource, key, gone_uid, "", "delete"))
             return status
         gone: K = readable(kind, body, "delete", resource, key)
         if not dry_run:
-            self._observe(resource, key, gone.uid, gone.metadata.resource_version, "delete")
+            self._observe(WriteRecord(resource, key, gone.uid, gone.metadata.resource_version, "delete", gone.labels))
         return gone
 
     async def delete_all(

@@ -4,7 +4,8 @@ from setpoint.controller.barriers import Barriers
 from setpoint.controller.caches import Caches, UndeclaredRead
 from setpoint.controller.cause import Cause
 from setpoint.controller.context import Context
-from setpoint.controller.controller import Controller, watched_kinds
+from setpoint.controller.controller import Controller
+from setpoint.controller.declaration import Declaration, watched_kinds
 from setpoint.controller.failures import Outdated, ReconcileTimeout
 from setpoint.controller.hotloop import HotLoopLimits
 from setpoint.controller.log import BoundLogger
@@ -36,6 +37,7 @@ __all__ = [
     "Context",
     "Controller",
     "ControllerMetrics",
+    "Declaration",
     "Done",
     "End",
     "HotLoopLimits",

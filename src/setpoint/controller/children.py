@@ -5,20 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, cast
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 import msgspec
 
 from setpoint.client import ApiError, NotFound, PatchType, TooManyRequests
 from setpoint.client.configuration import configuration_of
 from setpoint.controller.applied import Applied
+from setpoint.controller.environment import Environment
 from setpoint.controller.failures import Outdated, describe, is_namesake, maybe_done
+from setpoint.controller.memory import Memory
 from setpoint.controller.owner import AdoptionError, is_same_owner, owned_copy
+from setpoint.controller.reconciled import Reconciled
 from setpoint.meta import Object, ObjectKey, Selector, raw_of, resource_of
-
-if TYPE_CHECKING:
-    from setpoint.controller.context import Context
-    from setpoint.controller.running import RunningController
 
 T = TypeVar("T", bound=Object)
 Write: TypeAlias = Callable[[], Awaitable[None]]
@@ -48,8 +47,9 @@ class Children(Generic[T]):
 
     def __init__(
         self,
-        context: Context,
-        run: RunningController[Any],
+        context: Reconciled,
+        env: Environment,
+        memory: Memory,
         kind: type[T],
         selector: Selector,
         *,
@@ -57,14 +57,15 @@ class Children(Generic[T]):
         force: bool,
     ) -> None:
         self._context = context
-        self._run = run
+        self._env = env
+        self._memory = memory
         self._kind = kind
         self._resource = resource_of(kind)
         self._lister = context.lister(kind)
         self._selector = selector
         self._adopt = adopt
         self._force = force
-        self._applied, self._failed, self._drawn = run.applied.of(context.key, self._resource.gvr, selector)
+        self._applied, self._failed, self._drawn = memory.applied.of(context.key, self._resource.gvr, selector)
         self._live: dict[ObjectKey, T] | None = None
 
     async def keep(self, wanted: Iterable[T]) -> list[T]:
@@ -116,13 +117,13 @@ class Children(Generic[T]):
     async def _look_again(self) -> None:
         """Before anything is deleted because of a state from before this program's start, which a cache that begins
         with any list may show: is the owner still as it was seen? Raises `Outdated` if it is not."""
-        context, run = self._context, self._run
+        context, env = self._context, self._env
         owner = context.object
-        informer = run.informers.get(run.controller.resource.gvr)
+        informer = env.informers.get(env.resource.gvr)
         if context.age is None or informer is None or not informer.may_begin_old:
             return
         try:
-            live = await run.client.get(type(owner), owner.name, namespace=owner.namespace or None)
+            live = await env.client.get(type(owner), owner.name, namespace=owner.namespace or None)
         except NotFound:
             live = None
         if live is None or live.metadata.resource_version != owner.metadata.resource_version:
@@ -143,10 +144,10 @@ class Children(Generic[T]):
                 f"keep({self._kind.__name__}): the labels of {name} don't match the selector {self._selector}: "
                 "it would not be found again"
             )
-        if not self._run.covers(self._resource, ObjectKey.of(made.namespace, name), labels):
+        if not self._env.covers(self._resource, ObjectKey.of(made.namespace, name), labels):
             raise ValueError(
                 f"keep({self._kind.__name__}): {name} would not be in the cache of {self._kind.__name__} that "
-                f"controller {self._run.name!r} declares: its namespace or labels are outside of that"
+                f"controller {self._env.name!r} declares: its namespace or labels are outside of that"
             )
         return made
 
@@ -210,7 +211,7 @@ class Children(Generic[T]):
     def _new_name(self, prefix: str, namespace: str, taken: set[ObjectKey]) -> str:
         """Drawn here and not by the server: a write whose answer was lost is made again under the same name, so it does
         not matter when the first one is done, if ever."""
-        random, start = self._run.random, prefix[:_MAX_PREFIX]
+        random, start = self._env.random, prefix[:_MAX_PREFIX]
         for key in sorted(self._drawn - taken):
             alike = key.namespace == namespace and key.name.startswith(start)
             if alike and len(key.name) == len(start) + _SUFFIX and self._cached(key) is None:
@@ -294,29 +295,29 @@ class Children(Generic[T]):
 
     def _write(self, child: _Child[T], result: dict[ObjectKey, T]) -> Write:
         async def write() -> None:
-            run, context = self._run, self._context
+            env = self._env
             # Whatever becomes of this request, what the child holds is not known any more; whose it is still is.
             known = self._applied.get(child.key)
             if known is not None:
                 self._applied[child.key] = known._replace(desired=b"", version="")
             try:
-                answer = await run.client.patch(
+                answer = await env.client.patch(
                     self._kind,
                     child.wanted.name,
                     child.sent if child.present is None else _exactly(child.body, child.present),
                     type=PatchType.APPLY,
                     namespace=child.wanted.namespace or None,
                     force=self._force,
-                    field_manager=run.field_manager,
+                    field_manager=env.field_manager,
+                    before=b"" if child.present is None else raw_of(child.present),
                 )
             except BaseException as problem:
                 if child.new_name and maybe_done(problem):
                     self._drawn.add(child.key)
-                    run.barriers.doubt(context.key, self._resource.gvr)
+                    self._memory.barriers.doubt(self._context.key, self._resource.gvr)
                 if isinstance(problem, ApiError) and child.present is not None and is_namesake(problem):
                     raise Outdated(f"{child.present.kind} {child.key} is gone, or another object by now") from problem
                 raise
-            run.answered(context, answer, before=raw_of(child.present) if child.present is not None else None)
             version = answer.metadata.resource_version
             self._applied[child.key] = Applied(answer.uid, child.digest, _carried(child.body, answer), version)
             self._drawn.discard(child.key)

@@ -3,47 +3,40 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from setpoint.cache import Informer, Lister
-from setpoint.client import Client, Conflict, NotFound, PatchType
+from setpoint.client import Client, Conflict, NotFound, PatchType, WriteRecord
 from setpoint.controller.caches import UndeclaredRead
 from setpoint.controller.cause import Cause
 from setpoint.controller.children import Children
+from setpoint.controller.context_reads import AnySelector, ContextReads
+from setpoint.controller.environment import Environment
 from setpoint.controller.exactly import apply_child, patch_exactly
 from setpoint.controller.failures import maybe_done
-from setpoint.controller.indexing import having
 from setpoint.controller.log import BoundLogger
+from setpoint.controller.memory import Memory
 from setpoint.controller.owner import owned_copy, placed_copy
-from setpoint.controller.timeline import Read, Write
+from setpoint.controller.timeline import Write
 from setpoint.meta import (
     Condition,
     GroupVersionResource,
-    LabelSelector,
     Object,
-    ObjectKey,
-    Resource,
     Selector,
-    raw_of,
     resource_of,
     set_condition,
 )
 
-if TYPE_CHECKING:
-    from setpoint.controller.running import RunningController
-
 T = TypeVar("T", bound=Object)
 S = TypeVar("S")
-AnySelector = str | Mapping[str, str] | LabelSelector | Selector | None
 
 current: ContextVar[Context | None] = ContextVar("setpoint_reconcile", default=None)
 """The context of the reconcile that the running task works for; writes are counted to it."""
 
 
-class Context:
+class Context(ContextReads):
     """One reconcile: its object's status, reads, writes, events, log.
 
     *Reads.* `get` and `list` answer from the cache for every kind that the controller declares (its own, `owns`,
@@ -59,32 +52,32 @@ class Context:
     A context is for one call of the function. Don't keep it.
     """
 
-    __slots__ = ("_log", "_run", "age", "causes", "kept", "key", "live", "object", "reads", "settled", "writes")
+    __slots__ = ("_log", "_memory", "_wrote", "age", "causes", "failures", "kept", "settled", "writes")
 
     def __init__(
         self,
-        run: RunningController[Any],
+        env: Environment,
+        memory: Memory,
         obj: Object,
         causes: tuple[Cause, ...],
         *,
+        wrote: Callable[[Context, WriteRecord], None],
+        failures: int = 0,
         age: float | None = None,
         settled: float = 0.0,
     ) -> None:
-        self._run = run
+        super().__init__(env, obj)
+        self._memory = memory
+        self._wrote = wrote
         self._log: BoundLogger | None = None
-        self.live: dict[GroupVersionResource, builtins.list[Any]] | None = None
-        """What was read live because the cache is behind; filled in by the reconciler."""
         self.kept: builtins.list[tuple[GroupVersionResource, Selector, builtins.list[dict[str, str]]]] = []
         """What `keep` was asked for so far: of which resource, by which selector, with which labels."""
-        self.object = obj
-        """The object that is reconciled; the same that the function is given."""
-        self.key: ObjectKey = obj.key
         self.causes = causes
         """What led to this reconcile: which object's which change, oldest first, at most 16."""
+        self.failures = failures
+        """How often this key has failed, or asked for a retry, since it was last fine."""
         self.writes: builtins.list[Write] = []
         """What was written so far."""
-        self.reads: dict[tuple[str, bool], Read] | None = None
-        """What was read so far, by kind and whether from a cache."""
         self.age = age
         """How long ago the cache that ``object`` was read from had heard from the server, in seconds; None if it was
         read from the server."""
@@ -96,28 +89,28 @@ class Context:
     @property
     def controller(self) -> str:
         """The controller's name."""
-        return self._run.controller.name
+        return self._env.controller
 
     @property
     def run_name(self) -> str:
         """The name of this run of the controller: with the cluster's, in a fleet."""
-        return self._run.name
+        return self._env.name
 
     @property
     def guarded(self) -> bool:
         """Whether the controller's keys are shared with other processes, or its leader's."""
-        return self._run.guard is not None
+        return self._env.is_guarded
 
     @property
     def cluster(self) -> str:
         """The name of the object's cluster in a fleet (`setpoint.manager.Fleet`); ``""`` in the manager's own."""
-        return self._run.cluster
+        return self._env.cluster
 
     @property
     def client(self) -> Client:
         """The client, for everything that has no short form here. What is written through it counts as this
         reconcile's: the key's next one will see it."""
-        return self._run.client
+        return self._env.client
 
     def state(self, kind: type[S]) -> S:
         """What the program has opened for its reconciles: the object that its lifespan yields, which is a ``kind``.
@@ -126,7 +119,7 @@ class Context:
             LookupError: the program has no lifespan.
             TypeError: its lifespan yields an object of another class.
         """
-        return self._run.program.of(kind)
+        return self._env.program.of(kind)
 
     @property
     def status(self) -> Any:
@@ -144,17 +137,12 @@ class Context:
     def log(self) -> BoundLogger:
         """A logger that says controller, kind, key and reconcile id with every record."""
         if self._log is None:
-            self._log = self._run.log.bind(key=self.key, reconcile_id=self._run.new_id())
+            self._log = self._env.log.bind(key=self.key, reconcile_id=self._env.new_id())
         return self._log
-
-    @property
-    def failures(self) -> int:
-        """How often this key has failed, or asked for a retry, since it was last fine."""
-        return self._run.loop.queue.num_requeues(self.key)
 
     def now(self) -> datetime:
         """The wall-clock time, aware, in UTC. For intervals use the running loop's ``time()``."""
-        return self._run.now()
+        return self._env.now()
 
     def set_condition(self, type: str, status: str | bool, reason: str, message: str = "") -> bool:
         """Sets a condition in the status; returns whether that changed anything.
@@ -162,100 +150,10 @@ class Context:
         Transition time and observed generation are filled in. ``reason`` is one CamelCase word.
         """
         word = status if isinstance(status, str) else ("True" if status else "False")
-        counts = "status" in self._run.controller.resource.subresources  # else this very write would move it
+        counts = "status" in self._env.resource.subresources  # else this very write would move it
         generation = self.object.metadata.generation if counts else 0
         condition = Condition(type=type, status=word, reason=reason, message=message, observed_generation=generation)
         return set_condition(self.status.conditions, condition, now=self.now())
-
-    # -- reading -------------------------------------------------------------------------------------------------------
-
-    def lister(self, kind: type[T]) -> Lister[T]:
-        """The cache of a declared kind.
-
-        Raises:
-            UndeclaredRead: the controller declares none.
-        """
-        return self._run.caches.lister(kind)
-
-    def _read(self, kind: str, objects: int, informer: Informer[Any] | None = None) -> None:
-        """Notes a read, from the informer's cache or else from the server."""
-        age = None if informer is None else informer.age()
-        reads = self.reads
-        if reads is None:
-            reads = self.reads = {}
-        place = (kind, informer is not None)
-        known = reads.get(place)
-        if known is None:
-            reads[place] = Read(kind, 1, objects, age)
-        else:
-            oldest = age if known.age is None or age is None else max(age, known.age)
-            reads[place] = Read(kind, known.reads + 1, known.objects + objects, oldest)
-
-    async def get(self, kind: type[T], name: str, *, namespace: str | None = None) -> T | None:
-        """An object by name, None if there is none. ``namespace`` defaults to that of the reconciled object."""
-        resource = resource_of(kind)
-        space = self._namespace(resource, namespace)
-        live = self.live
-        found: T | None
-        if (live is None or resource.gvr not in live) and self._cached(resource, space):
-            informer = self._run.informers[resource.gvr]
-            found = informer.lister.try_get(ObjectKey.of(space, name))
-            self._read(resource.kind, found is not None, informer)
-            return found
-        try:
-            found = await self._run.client.get(kind, name, namespace=space or None)
-        except NotFound:
-            found = None
-        self._read(resource.kind, found is not None)
-        return found
-
-    async def list(
-        self,
-        kind: type[T],
-        *,
-        namespace: str | None = None,
-        selector: AnySelector = None,
-        index: tuple[str, str] | None = None,
-    ) -> builtins.list[T]:
-        """The objects whose labels match. ``namespace`` defaults to that of the reconciled object, ``"*"`` is all.
-
-        ``index`` is the name of an index that the controller declares (`Controller.index`) and a value in it.
-
-        Raises:
-            KeyError: there is no such index of that kind.
-        """
-        resource = resource_of(kind)
-        space = "" if namespace == "*" else self._namespace(resource, namespace)
-        live = self.live
-        if (live is None or resource.gvr not in live) and self._cached(resource, space):
-            found = self.lister(kind).list(namespace=space or None, selector=selector, index=index)
-            self._read(resource.kind, len(found), self._run.informers[resource.gvr])
-            return found
-        answer = await self._run.client.list(kind, namespace=space or None, selector=selector)
-        self._read(resource.kind, len(answer.items))
-        return answer.items if index is None else having(answer.items, self._run.controller.indexes, index, kind)
-
-    def owned(self, kind: type[T]) -> builtins.list[T]:
-        """The objects of a declared kind that have the reconciled object among their owners, ordered by key.
-
-        Raises:
-            UndeclaredRead: the controller declares no cache of that kind.
-        """
-        resource = resource_of(kind)
-        gvr = resource.gvr
-        uid = self.object.uid
-        if self.live is not None and gvr in self.live:
-            found: builtins.list[T] = [
-                item
-                for item in self.live[gvr]
-                if any(reference.uid == uid for reference in item.metadata.owner_references)
-            ]
-            self._read(resource.kind, len(found))
-        else:
-            found = self.lister(kind).by_owner(uid)
-            self._read(resource.kind, len(found), self._run.informers[gvr])
-        found.sort(key=_key)
-        return found
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
@@ -276,14 +174,14 @@ class Context:
             Outdated: it belongs to an earlier object of this name; see `setpoint.controller.failures`.
             ApiError: the server refused.
         """
+        env = self._env
         prepared = self._prepared(obj, controlled)
-        before = self._run.known(resource_of(type(obj)), prepared.key)
+        resource = resource_of(type(obj))
         if controlled:
-            answer = await apply_child(self._run, self, prepared, force=force)
-        else:
-            answer = await self._run.client.apply(prepared, force=force, field_manager=self._run.field_manager)
-        self._run.answered(self, answer, before=before)
-        return answer
+            read_live = self.live is not None and resource.gvr in self.live
+            return await apply_child(env, self._memory, self.object, prepared, read_live=read_live, force=force)
+        before = env.known(resource, prepared.key)
+        return await env.client.apply(prepared, force=force, field_manager=env.field_manager, before=before)
 
     async def keep(
         self,
@@ -343,7 +241,7 @@ class Context:
             Conflict: without ``force``, when another manager owns a field with another value.
             ApiError: the server refused; an `ExceptionGroup` if several failed.
         """
-        children = Children(self, self._run, kind, Selector.of(selector), adopt=adopt, force=force)
+        children = Children(self, self._env, self._memory, kind, Selector.of(selector), adopt=adopt, force=force)
         return await children.keep(wanted)
 
     async def create(self, obj: T, *, controlled: bool = True) -> T:
@@ -358,13 +256,11 @@ class Context:
         """
         prepared = self._prepared(obj, controlled)
         try:
-            answer = await self._run.client.create(prepared, field_manager=self._run.field_manager)
+            return await self._env.client.create(prepared, field_manager=self._env.field_manager)
         except BaseException as problem:
             if maybe_done(problem):
-                self._run.barriers.doubt(self.key, resource_of(type(obj)).gvr)
+                self._memory.barriers.doubt(self.key, resource_of(type(obj)).gvr)
             raise
-        self._run.answered(self, answer)
-        return answer
 
     async def delete(
         self, obj: Object, *, propagation: str | None = None, grace_period_seconds: int | None = None
@@ -374,18 +270,16 @@ class Context:
         if obj.is_deleting and propagation is None and grace_period_seconds is None:
             return
         try:
-            await self._run.client.delete(
+            await self._env.client.delete(
                 obj,
                 propagation=propagation,  # type: ignore[arg-type]
                 grace_period_seconds=grace_period_seconds,
             )
-        except NotFound:
-            self._run.wrote(self, resource_of(type(obj)), obj.key, obj.uid, "", "delete")
-        except Conflict:
-            if obj.uid:  # the object of that name has another uid by now: ours is gone
-                self._run.wrote(self, resource_of(type(obj)), obj.key, obj.uid, "", "delete")
-            else:
+        except (NotFound, Conflict) as problem:
+            if isinstance(problem, Conflict) and not obj.uid:
                 raise
+            # There is none of that name, or the one of that name has another uid by now: ours is gone.
+            self._wrote(self, WriteRecord(resource_of(type(obj)), obj.key, obj.uid, "", "delete", obj.labels))
 
     async def patch(
         self,
@@ -405,38 +299,19 @@ class Context:
             NotFound: there is none any more.
             ApiError: the server refused.
         """
-        answer = await patch_exactly(self._run, obj, patch, type, subresource)
-        self._run.answered(self, answer, before=raw_of(obj))
-        return answer
+        return await patch_exactly(self._env, obj, patch, type, subresource)
 
     def event(self, type: str, reason: str, message: str, *, action: str = "", related: Object | None = None) -> None:
         """Reports an event about the object: ``type`` is ``Normal`` or ``Warning``, ``reason`` one CamelCase word.
 
         Never waits and never fails: events are sent in the background, similar ones together, too many not at all.
         """
-        self._run.event(self.object, type, reason, message, action=action, related=related)
+        self._env.event(self.object, type, reason, message, action=action, related=related)
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
     def _prepared(self, obj: T, controlled: bool) -> T:
         return owned_copy(self.object, obj) if controlled else placed_copy(self.object, obj)
-
-    def _namespace(self, resource: Resource, namespace: str | None) -> str:
-        if not resource.namespaced:
-            return ""
-        space = self.object.namespace if namespace is None else namespace
-        if not space:
-            raise ValueError(f"{resource.kind} is namespaced and {self.object.kind} {self.key} is not: say namespace=")
-        return space
-
-    def _cached(self, resource: Resource, namespace: str) -> bool:
-        """Whether the declared cache holds all of that namespace ("" is all of them)."""
-        scope = self._run.scopes.get(resource.gvr)
-        return scope is not None and (not scope or scope == namespace)
-
-
-def _key(obj: Object) -> str:
-    return obj.key
 
 
 __all__ = ["Context", "UndeclaredRead", "current"]

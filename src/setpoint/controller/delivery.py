@@ -7,33 +7,45 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Coroutine, Iterable
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from typing import Any, TypeAlias, cast
 
 from setpoint.cache import HandlerRegistration, Head, Heads
 from setpoint.controller.cause import Cause
+from setpoint.controller.environment import Environment
 from setpoint.controller.handlers import itself, mapped
+from setpoint.controller.memory import Memory
 from setpoint.controller.predicates import name_of
+from setpoint.controller.told import Told
 from setpoint.controller.watch import Watch
 from setpoint.meta import ObjectKey, resource_of
-from setpoint.workqueue import LOW_PRIORITY
+from setpoint.workqueue import LOW_PRIORITY, RateLimitingQueue
 
-if TYPE_CHECKING:
-    from setpoint.controller.running import RunningController
+UnlessStopped: TypeAlias = Callable[[Coroutine[Any, Any, None]], Awaitable[None]]
 
 
-def subscribe(run: RunningController[Any], watch: Watch) -> HandlerRegistration | None:
-    """Puts the handlers of one declared watch on its informer; None for one whose changes lead to nothing."""
+def subscribe(
+    watch: Watch,
+    env: Environment,
+    memory: Memory,
+    told: Told,
+    queue: RateLimitingQueue[ObjectKey],
+    unless_stopped: UnlessStopped,
+) -> HandlerRegistration | None:
+    """Puts the handlers of one declared watch on its informer; None for one whose changes lead to nothing.
+
+    ``unless_stopped`` runs a mapping function that has to be awaited.
+    """
     if watch.role == "reads":
         return None
     kind = resource_of(watch.kind).kind
-    informer = run.informers[resource_of(watch.kind).gvr]
+    informer = env.informers[resource_of(watch.kind).gvr]
     predicates, owns = watch.predicates, watch.role == "owns"
     primary = watch.role == "for"
     owners = watch.owners or itself
-    mapping = mapped(watch.map, run.caches, f"controller {run.name!r}") if watch.map is not None else None
-    causes, queue, metrics, echoes, seen = run.causes, run.queue, run.metrics, run.echoes, run.seen
-    orphans = run.orphans
+    mapping = mapped(watch.map, env.caches, f"controller {env.name!r}") if watch.map is not None else None
+    causes, metrics, seen = told.causes, told.metrics, told.seen
+    echoes, orphans = memory.echoes, memory.orphans
     clock = asyncio.get_running_loop().time
 
     def deliver(
@@ -71,7 +83,7 @@ def subscribe(run: RunningController[Any], watch: Watch) -> HandlerRegistration 
                 causes.add(key, cause)
                 queue.add(key, priority=priority)
 
-        await run.unless_stopped(deliver_keys())
+        await unless_stopped(deliver_keys())
 
     def on_add(head: Head, initial: bool) -> Coroutine[Any, Any, None] | None:
         if initial:
@@ -102,4 +114,4 @@ def subscribe(run: RunningController[Any], watch: Watch) -> HandlerRegistration 
                 orphans.went(head.uid, key)
         return deliver(head, None, "delete", head.resource_version, 0)
 
-    return informer.add_event_handler(on_add=on_add, on_change=on_change, on_delete=on_delete, name=run.name)
+    return informer.add_event_handler(on_add=on_add, on_change=on_change, on_delete=on_delete, name=env.name)

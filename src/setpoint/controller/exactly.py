@@ -2,67 +2,43 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from setpoint.client import Conflict, Invalid, NotFound, PatchType
 from setpoint.client.configuration import configuration_of
+from setpoint.controller.environment import Environment
 from setpoint.controller.failures import Outdated, is_namesake
+from setpoint.controller.memory import Memory
 from setpoint.controller.owner import AdoptionError, is_same_owner
-from setpoint.meta import GroupVersionResource, Object, ObjectKey, resource_of
-
-if TYPE_CHECKING:
-    from setpoint.controller.context import Context
-    from setpoint.controller.running import RunningController
+from setpoint.meta import Object, raw_of, resource_of
 
 T = TypeVar("T", bound=Object)
-MAX_KNOWN: Final = 4096
 _TRIES: Final = 5
 
 
-class KnownChildren:
-    """The uids of children that were applied without a cache to look into: of the `MAX_KNOWN` last ones."""
-
-    __slots__ = ("_uids",)
-
-    def __init__(self) -> None:
-        self._uids: OrderedDict[tuple[str, GroupVersionResource, ObjectKey], str] = OrderedDict()
-
-    def get(self, owner: Object, gvr: GroupVersionResource, key: ObjectKey) -> str:
-        return self._uids.get((owner.uid, gvr, key), "")
-
-    def note(self, owner: Object, gvr: GroupVersionResource, key: ObjectKey, uid: str) -> None:
-        """``uid`` "" forgets the child."""
-        place = (owner.uid, gvr, key)
-        self._uids.pop(place, None)
-        if uid:
-            self._uids[place] = uid
-        if len(self._uids) > MAX_KNOWN:
-            self._uids.popitem(last=False)
-
-
-async def apply_child(run: RunningController[Any], context: Context, child: T, *, force: bool) -> T:
-    """Applies a child that names the reconciled object as its controller.
+async def apply_child(env: Environment, memory: Memory, owner: Object, child: T, *, read_live: bool, force: bool) -> T:
+    """Applies a child that names its ``owner`` as its controller. With ``read_live`` its cache is not asked.
 
     Raises:
         Outdated: the object of that name belongs to an earlier object of the owner's name, and its end is awaited.
         AdoptionError: it is controlled by something else.
     """
-    resource, key, owner = resource_of(type(child)), child.key, context.object
+    resource, key = resource_of(type(child)), child.key
     gvr = resource.gvr
-    cached = run.covers(resource, key, child.labels) and not (context.live and gvr in context.live)
+    cached = env.covers(resource, key, child.labels) and not read_live
     body = configuration_of(child, child.namespace, "")
+    before = env.known(resource, key)
     for attempt in range(_TRIES):
         uid = ""
         if cached and attempt == 0:
-            head = run.informers[gvr].store.head(key)
+            head = env.informers[gvr].store.head(key)
             if head is not None:
                 _check(owner, child, head.owner_references)
                 uid = head.uid
-        elif attempt or not (uid := run.children.get(owner, gvr, key)):
+        elif attempt or not (uid := memory.children.get(owner, gvr, key)):
             try:
-                present = await run.client.get(type(child), child.name, namespace=child.namespace or None)
+                present = await env.client.get(type(child), child.name, namespace=child.namespace or None)
             except NotFound:
                 pass
             else:
@@ -73,22 +49,23 @@ async def apply_child(run: RunningController[Any], context: Context, child: T, *
         else:
             body["metadata"].pop("uid", None)
         try:
-            answer = await run.client.patch(
+            answer = await env.client.patch(
                 type(child),
                 child.name,
                 body,
                 type=PatchType.APPLY,
                 namespace=child.namespace or None,
                 force=force,
-                field_manager=run.field_manager,
+                field_manager=env.field_manager,
+                before=before,
             )
         except (Conflict, Invalid) as problem:
             if not uid or not is_namesake(problem):
                 raise
-            run.children.note(owner, gvr, key, "")
+            memory.children.note(owner, gvr, key, "")
         else:
             if not cached:
-                run.children.note(owner, gvr, key, answer.uid)
+                memory.children.note(owner, gvr, key, answer.uid)
             return answer
     raise Outdated(f"{child.kind} {key} comes and goes")
 
@@ -108,7 +85,7 @@ def _check(owner: Object, child: Object, references: Any) -> None:
 
 
 async def patch_exactly(
-    run: RunningController[Any],
+    env: Environment,
     obj: T,
     patch: Mapping[str, Any] | list[dict[str, Any]],
     type: PatchType,
@@ -121,7 +98,7 @@ async def patch_exactly(
         NotFound: there is none.
     """
     kind, space = obj.__class__, obj.namespace or None
-    manager = None if type is PatchType.JSON else run.field_manager
+    manager = None if type is PatchType.JSON else env.field_manager
     body: Any = dict(patch) if isinstance(patch, Mapping) else list(patch)
     uid, version, guarded = obj.uid, obj.metadata.resource_version, False
     if uid and isinstance(body, list):
@@ -135,15 +112,22 @@ async def patch_exactly(
                 metadata["resourceVersion"] = version
             body["metadata"] = metadata
         try:
-            return await run.client.patch(
-                kind, obj.name, body, type=type, namespace=space, subresource=subresource, field_manager=manager
+            return await env.client.patch(
+                kind,
+                obj.name,
+                body,
+                type=type,
+                namespace=space,
+                subresource=subresource,
+                field_manager=manager,
+                before=raw_of(obj),
             )
         except (Conflict, Invalid) as problem:
             stale = guarded and isinstance(problem, Conflict) and not problem.causes
             unsure = stale or (isinstance(problem, Invalid) and isinstance(body, list))
             if not uid or not (unsure or is_namesake(problem)):
                 raise
-            live = await run.client.get(kind, obj.name, namespace=space)
+            live = await env.client.get(kind, obj.name, namespace=space)
             if live.uid != uid:
                 raise Outdated(f"{obj.kind} {obj.key} is another object by now") from problem
             if not stale or attempt == _TRIES - 1:

@@ -34,8 +34,8 @@ def facts_of(run: RunningController[Any], key: ObjectKey) -> Facts:
         )
         if value
     ]
-    context = run.running.get(key)
-    slow = run.hot.slowed.get(key)
+    context = run.told.running.get(key)
+    slow = run.memory.hot.slowed.get(key)
     since = run.loop.started.get(key)
     return Facts(
         key=key,
@@ -51,13 +51,13 @@ def facts_of(run: RunningController[Any], key: ObjectKey) -> Facts:
         ready_at=run.queue.ready_at(key),
         failures=run.queue.num_requeues(key),
         running_since=since,
-        settling=since is not None and context is None and run.barriers.pending(key),
+        settling=since is not None and context is None and run.memory.barriers.pending(key),
         slowed=f"it changes {slow.resource.kind} {slow.written} again and again" if slow is not None else "",
-        causes=context.causes if context is not None else run.causes.peek(key, asyncio.get_running_loop().time()),
-        pending=run.causes.peek(key),
+        causes=context.causes if context is not None else run.told.causes.peek(key, asyncio.get_running_loop().time()),
+        pending=run.told.causes.peek(key),
         attempts=tuple(run.timeline.of(key)),
-        filtered=run.seen.last_filtered(key),
-        deleted_at=run.seen.deleted_at(key),
+        filtered=run.told.seen.last_filtered(key),
+        deleted_at=run.told.seen.deleted_at(key),
         cleans_up=run.controller.reconcile_deleting or (head is not None and bool(own) and own in head.finalizers),
     )
 
@@ -151,7 +151,7 @@ def explain(run: RunningController[Any], key: ObjectKey | str) -> Explanation:
     """Why the object does not move. Needs the running loop; changes nothing."""
     facts = facts_of(run, ObjectKey(key))
     found = verdict(facts)
-    wall = run.now()
+    wall = run.env.now()
 
     def clock(seconds: float | None) -> datetime | None:
         return None if seconds is None else wall + timedelta(seconds=seconds - facts.now)

@@ -19,7 +19,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from setpoint.client import PatchType, Sent
+from setpoint.client import PatchType, WriteRecord
 from setpoint.controller.changes import changed_fields, sent_fields
 from setpoint.controller.log import BoundLogger
 from setpoint.meta import ObjectKey, Resource
@@ -31,7 +31,6 @@ MAX_KEYS: Final = 4096
 MAX_OBJECTS: Final = 4096
 _REMEMBERED: Final = 4
 _LOOKS: Final = 8
-_NOTHING: Final = Sent()
 _ANY: Final = -1
 """Stands for every generation."""
 _SAYS_NOTHING: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
@@ -98,18 +97,24 @@ class _Slow:
     __slots__ = ("before", "delay", "ends_after", "generation", "looks", "resource", "sent", "told", "until", "written")
 
     def __init__(
-        self, resource: Resource, written: ObjectKey, generation: int, until: float, ends_after: float, sent: Sent
+        self,
+        resource: Resource,
+        written: ObjectKey,
+        generation: int,
+        until: float,
+        ends_after: float,
+        sent: WriteRecord | None,
     ) -> None:
         self.ends_after = ends_after
         """Seconds without a change after which it is over."""
         self.sent = sent
-        """What was written again and again; nothing if it was something else every time."""
+        """What was written again and again; None if it was something else every time."""
         self.resource = resource
         self.written = written
         self.generation = generation
         self.until = until
         self.delay = FIRST_DELAY
-        self.looks = _LOOKS if sent.body else 0
+        self.looks = _LOOKS if sent is not None else 0
         """How often it may be found as it was written before something else is tried."""
         self.before: dict[str, Any] | None = None
         self.told = False
@@ -133,26 +138,18 @@ class HotLoopDetector:
         self._counts: dict[ObjectKey, dict[tuple[str, ObjectKey], _Count]] = {}
 
     def wrote(
-        self,
-        key: ObjectKey,
-        generation: int,
-        resource: Resource,
-        written: ObjectKey,
-        version: str,
-        sent: Sent = _NOTHING,
-        *,
-        answering: bool = False,
-        own: bool = False,
+        self, key: ObjectKey, generation: int, record: WriteRecord, *, is_answer: bool = False, is_own: bool = False
     ) -> bool:
-        """Counts a write of ``key`` that led to ``version`` of ``written``; True if that made the key hot.
+        """Counts a write of ``key``; True if that made the key hot.
 
-        ``answering`` says that the reconcile was caused by a change of ``written``, ``own`` that this is the
+        ``is_answer`` says that the reconcile was caused by a change of the written object, ``is_own`` that this is the
         reconciled object itself.
         """
+        resource, written, version = record.resource, record.key, record.version
         limits = self._limits
         if not version or limits is None:
             return False
-        if own and asks(sent):
+        if is_own and asks(record):
             generation = _ANY
         now = asyncio.get_running_loop().time()
         counts = self._counts.pop(key, None) or {}
@@ -173,7 +170,7 @@ class HotLoopDetector:
         if now - count.since > limits.seconds:
             count.since, count.count = now, 0
         count.count += 1
-        repeats = count.repeat(sent.body, now, limits.within) if sent.body and answering else 0
+        repeats = count.repeat(record.body, now, limits.within) if record.body and is_answer else 0
         slow = self.slowed.get(key)
         if slow is not None:
             slow.until = now + slow.delay
@@ -182,14 +179,14 @@ class HotLoopDetector:
         extra = {"key": key, "changed": f"{resource.kind} {written}"}
         until = now + FIRST_DELAY
         if repeats > limits.repeats:
-            self.slowed[key] = _Slow(resource, written, generation, until, limits.within, sent)
+            self.slowed[key] = _Slow(resource, written, generation, until, limits.within, record)
             self._log.warning(
                 "hot loop: the same change of the same object is made again and again; slowing down",
                 extra={**extra, "times": repeats, "seconds": limits.within},
             )
             return True
         if count.count > limits.writes:
-            self.slowed[key] = _Slow(resource, written, generation, until, limits.seconds, _NOTHING)
+            self.slowed[key] = _Slow(resource, written, generation, until, limits.seconds, None)
             self._log.warning(
                 "hot loop: the same object is changed again and again although nothing new was asked for; slowing down",
                 extra={**extra, "times": count.count, "seconds": limits.seconds},
@@ -208,7 +205,7 @@ class HotLoopDetector:
             return 0.0
         held = now < slow.until
         # What undoes a write that is known shows best just before it is made again.
-        if not slow.told and (held or slow.sent.body):
+        if not slow.told and (held or slow.sent is not None):
             await self._investigate(key, slow)
         if not held:
             return 0.0
@@ -249,7 +246,7 @@ class HotLoopDetector:
         )
 
 
-def asks(sent: Sent) -> bool:
+def asks(sent: WriteRecord) -> bool:
     """Whether a write of an object says what is wanted, beside metadata and status."""
     if not sent.body:
         return False
@@ -270,13 +267,13 @@ def _expire(counts: dict[tuple[str, ObjectKey], _Count], before: float) -> None:
         del counts[first]
 
 
-def _undone(found: dict[str, Any], sent: Sent) -> list[str]:
+def _undone(found: dict[str, Any], sent: WriteRecord | None) -> list[str]:
     """The fields of what was sent that the object does not hold."""
-    if not sent.body:
+    if sent is None:
         return []
     if sent.content_type in (PatchType.MERGE.value, PatchType.APPLY.value):
         return changed_fields(found, merge_patch.apply(found, msgspec.json.decode(sent.body)))
-    return list(sent_fields(*sent))
+    return list(sent_fields(sent.content_type, sent.body))
 
 
 def _managers(document: dict[str, Any]) -> list[str]:

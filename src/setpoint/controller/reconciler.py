@@ -9,22 +9,23 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from contextvars import copy_context
 from threading import current_thread, get_ident
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from setpoint.client import Conflict, Invalid, NotFound, PatchType
 from setpoint.controller import finalizer
 from setpoint.controller.barriers import Abandoned
 from setpoint.controller.context import Context, current
+from setpoint.controller.declaration import Declaration
 from setpoint.controller.echo import expect_echo
+from setpoint.controller.environment import Environment
 from setpoint.controller.failures import Outdated, ReconcileTimeout
+from setpoint.controller.memory import Memory
 from setpoint.controller.outcome import After, Done, Outcome, Retry
 from setpoint.controller.status_writer import StatusWriter
 from setpoint.controller.sync_context import SyncContext
+from setpoint.controller.told import Told
 from setpoint.controller.tracing import find_tracer, reconcile_span
 from setpoint.meta import GroupVersionResource, Object, ObjectKey, Resource, resource_of
-
-if TYPE_CHECKING:
-    from setpoint.controller.running import RunningController
 
 K = TypeVar("K", bound=Object)
 _UNTRACED = nullcontext()
@@ -37,15 +38,24 @@ class Reconciler(Generic[K]):
     write the status if it changed, remove the finalizer if the clean-up is done. After that nothing is written.
     """
 
-    def __init__(self, run: RunningController[K]) -> None:
-        self._run = run
-        self._controller = run.controller
-        self._gvr = run.controller.resource.gvr
+    def __init__(
+        self,
+        declared: Declaration[K],
+        env: Environment,
+        memory: Memory,
+        told: Told,
+        failures: Callable[[ObjectKey], int],
+    ) -> None:
+        self._controller = declared
+        self._env = env
+        self._memory = memory
+        self._told = told
+        self._failures = failures
+        self._gvr = declared.resource.gvr
         self._pool: ThreadPoolExecutor | None = None
         self._in_threads: dict[ObjectKey, asyncio.Future[Any]] = {}
         self.threads: dict[ObjectKey, int] = {}
         """The identifiers of the threads that plain functions run in, by their keys."""
-        declared = run.controller
         self._reconcile = self._callable(declared.reconcile)
         self._finalize = self._callable(declared.finalizer_function) if declared.finalizer_function else None
         if declared.defaulters or declared.validators:
@@ -55,59 +65,65 @@ class Reconciler(Generic[K]):
             if self._finalize is not None:
                 self._finalize = checked_first(self._finalize, declared.defaulters, declared.validators)
         self._tracer = find_tracer()
-        self._status = StatusWriter(run)
+        self._status = StatusWriter(declared, env, memory)
 
     async def handle(self, key: ObjectKey) -> Outcome | None:
         """One attempt. Raises what the function raised."""
-        run = self._run
-        if run.hot.slowed:
-            head = run.informers[self._gvr].store.head(key)
-            wait = await run.hot.hold(key, head.generation if head is not None else None)
+        memory, told = self._memory, self._told
+        if memory.hot.slowed:
+            head = self._env.informers[self._gvr].store.head(key)
+            wait = await memory.hot.hold(key, head.generation if head is not None else None)
             if wait:
                 return After(wait, "slowed down: it went in circles")
-        causes = run.causes.take(key, asyncio.get_running_loop().time())
+        causes = told.causes.take(key, asyncio.get_running_loop().time())
         behind: frozenset[GroupVersionResource] = frozenset()
         settled = 0.0
-        if run.barriers.pending(key):
+        if memory.barriers.pending(key):
             clock = asyncio.get_running_loop().time
             began = clock()
             try:
-                behind = await run.barriers.settle(key)
+                behind = await memory.barriers.settle(key)
             except Abandoned:
                 return None
             settled = clock() - began
-        if run.echoes:
-            run.echoes.pop(key, None)
+        if memory.echoes:
+            memory.echoes.pop(key, None)
         obj: K | None
         age = None
         if self._gvr in behind:
             obj = await self._read_live(key)
         else:
-            informer = run.informers[self._gvr]
+            informer = self._env.informers[self._gvr]
             obj = informer.lister.try_get(key)
             age = informer.age()
-            if obj is not None and (run.orphans.doubts(key) or run.orphans.is_gone(obj.uid)):
+            if obj is not None and (memory.orphans.doubts(key) or memory.orphans.is_gone(obj.uid)):
                 cached, obj, age = obj.uid, await self._read_live(key), None
-                run.orphans.asked(key, cached, obj.uid if obj is not None else "")
+                memory.orphans.asked(key, cached, obj.uid if obj is not None else "")
         if obj is None:
-            run.barriers.forget(key)
-            run.applied.forget(key)
-            run.orphans.forget(key)
-            run.hot.forget(key)
+            memory.forget(key)
             return None
         metadata = obj.metadata
         deleting = metadata.deletion_timestamp is not None
         cleaning = deleting and self._finalize is not None and self._controller.finalizer in metadata.finalizers
         if deleting and not cleaning and not self._controller.reconcile_deleting:
             return None
-        context = Context(cast("RunningController[Any]", run), obj, causes, age=age, settled=settled)
-        run.running[key] = context
+        context = Context(
+            self._env,
+            memory,
+            obj,
+            causes,
+            wrote=told.wrote,
+            failures=self._failures(key),
+            age=age,
+            settled=settled,
+        )
+        told.running[key] = context
         token = current.set(context)
         span = _UNTRACED if self._tracer is None else reconcile_span(self._tracer, self._controller.name, context)
         try:
             with span:
                 if behind:
-                    run.metrics.stale_reads += 1
+                    told.metrics.stale_reads += 1
                     await self._prefetch(context, behind)
                 if cleaning:
                     return await self._clean_up(obj, context)
@@ -163,7 +179,7 @@ class Reconciler(Generic[K]):
             return cast("Callable[[K, Context], Any]", function)
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self._controller.workers, thread_name_prefix=self._controller.name)
-        pool, name = self._pool, self._run.name
+        pool, name = self._pool, self._env.name
 
         async def in_thread(obj: K, context: Context) -> Any:
             # A thread can't be cancelled: that of an attempt which took too long has to end before the key's next.
@@ -207,24 +223,24 @@ class Reconciler(Generic[K]):
 
     async def _read_live(self, key: ObjectKey) -> K | None:
         try:
-            return await self._run.client.get(self._controller.kind, key.name, namespace=key.namespace or None)
+            return await self._env.client.get(self._controller.kind, key.name, namespace=key.namespace or None)
         except NotFound:
             return None
 
     async def _prefetch(self, context: Context, behind: frozenset[GroupVersionResource]) -> None:
         """Reads live what the cache can't show, so that the context's reads are right all the same."""
-        run = self._run
+        env, memory = self._env, self._memory
         kinds = {resource_of(watch.kind).gvr: watch.kind for watch in self._controller.watched}
         live: dict[GroupVersionResource, list[Any]] = {}
         places: dict[GroupVersionResource, str] = {}
         for gvr in sorted(behind):  # a set has another order in every process
-            kind, scope = kinds[gvr], run.informers[gvr].shared.scope
+            kind, scope = kinds[gvr], env.informers[gvr].shared.scope
             space = scope.namespace or (context.object.namespace if resource_of(kind).namespaced else "")
-            answer = await run.client.list(
+            answer = await env.client.list(
                 kind, namespace=space or None, selector=scope.selector, field_selector=scope.field_selector
             )
             live[gvr], places[gvr] = answer.items, space
-        run.barriers.forget(context.key)  # no sooner: what could not be read is in doubt at the next attempt, too
+        memory.barriers.forget(context.key)  # no sooner: what could not be read is in doubt at the next attempt, too
         for gvr, items in live.items():
             self._catch_up(context.key, resource_of(kinds[gvr]), places[gvr], items)
         context.live = live
@@ -233,18 +249,18 @@ class Reconciler(Generic[K]):
     def _catch_up(self, key: ObjectKey, resource: Resource, namespace: str, items: list[Any]) -> None:
         """What was read live, the cache has to show before the next reconcile reads it again: else that one would
         see less than this one."""
-        run = self._run
-        store = run.informers[resource.gvr].store
+        barriers = self._memory.barriers
+        store = self._env.informers[resource.gvr].store
         present = set()
         for item in items:
             present.add(item.key)
             version = item.metadata.resource_version
             known = store.resource_version(item.key)
             if known is None or not version.isdecimal() or known < int(version):
-                run.barriers.wrote(key, resource, item.key, item.uid, version, deletion=False)
+                barriers.wrote(key, resource, item.key, item.uid, version, deletion=False)
         for cached in list(store.namespace(namespace) if namespace else store):
             if cached not in present and (head := store.head(cached)) is not None:
-                run.barriers.wrote(key, resource, head.key, head.uid, "", deletion=True)
+                barriers.wrote(key, resource, head.key, head.uid, "", deletion=True)
 
     # -- finalizer -----------------------------------------------------------------------------------------------------
 
@@ -252,7 +268,7 @@ class Reconciler(Generic[K]):
         patched = await self._patch_finalizers(obj, finalizer.added(obj, self._controller.finalizer))
         if patched is None:
             raise Outdated(f"{obj.kind} {obj.key} is gone")
-        expect_echo(self._run.echoes, obj, patched, ignoring=("finalizers",))
+        expect_echo(self._memory.echoes, obj, patched, ignoring=("finalizers",))
         context.object = patched
         return patched
 
@@ -273,7 +289,7 @@ class Reconciler(Generic[K]):
     async def _patch_finalizers(self, obj: K, patch: list[dict[str, Any]]) -> K | None:
         """None if the object is gone. Raises `Outdated` if it is not what the patch was made for."""
         try:
-            return await self._run.client.patch(
+            return await self._env.client.patch(
                 self._controller.kind, obj.name, patch, type=PatchType.JSON, namespace=obj.namespace or None
             )
         except NotFound:

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from setpoint.client import ApiError, TransportError
 from setpoint.client.partial import metadata_only
 from setpoint.concurrency import Deadline
 from setpoint.controller.cause import Cause
+from setpoint.controller.declaration import Declaration
+from setpoint.controller.environment import Environment
 from setpoint.controller.failures import HandedOver, describe
 from setpoint.controller.outcome import Outcome
 from setpoint.meta import ObjectKey, resource_of
 from setpoint.workqueue import LOW_PRIORITY
-
-if TYPE_CHECKING:
-    from setpoint.controller.running import RunningController
 
 CATCH_UP: Final = 10.0
 """Seconds that a cache may take to show what another process wrote, before that is tried again."""
@@ -73,11 +72,18 @@ class ShardGuard:
 
     def __init__(
         self,
-        run: RunningController[Any],
+        declared: Declaration[Any],
+        env: Environment,
         shard: Shard,
         handle: Callable[[ObjectKey], Awaitable[Outcome | None]],
+        *,
+        enqueue: Callable[[ObjectKey, Cause, int], None],
+        forget: Callable[[ObjectKey], None],
     ) -> None:
-        self._run = run
+        self._declared = declared
+        self._env = env
+        self._enqueue = enqueue
+        self._forget = forget
         self._shard = shard
         self._handle = handle
         self._shares: list[Share] = []
@@ -89,7 +95,7 @@ class ShardGuard:
 
     async def handle(self, key: ObjectKey) -> Outcome | None:
         """As the reconciler's. Raises `HandedOver` for a key that is not, or not any more, this process's."""
-        name = self._run.name
+        name = self._env.name
         scope = self._shard.begin(name, key) if self._mine(key) else None
         if scope is None:
             self._forget(key)
@@ -107,7 +113,7 @@ class ShardGuard:
 
     def elsewhere(self, key: ObjectKey) -> str:
         """Why the key is not begun here, ``""`` if it may be."""
-        why = self._shard.elsewhere(self._run.name, key)
+        why = self._shard.elsewhere(self._env.name, key)
         if not why and self.caught_up.is_set() and not self._mine(key):
             return f"it has come to this process, whose caches are catching up with what others wrote{self._behind}"
         return why
@@ -142,45 +148,36 @@ class ShardGuard:
         self._changed.set()
 
     def _mine(self, key: ObjectKey) -> bool:
-        name = self._run.name
+        name = self._env.name
         return self.caught_up.is_set() and all(share.owns(name, key) for share in self._shares)
-
-    def _forget(self, key: ObjectKey) -> None:
-        run = self._run
-        run.queue.forget(key)
-        run.causes.take(key)
-        run.barriers.forget(key)
-        run.applied.forget(key)
-        run.hot.forget(key)
-        run.echoes.pop(key, None)
 
     async def _take_over(self, share: Share, before: list[Share]) -> None:
         """Asks for a reconcile of every object that is this process's, and was not by all the shares ``before``."""
-        name = self._run.name
-        store = self._run.informers[self._run.controller.resource.gvr].store
+        name = self._env.name
+        store = self._env.informers[self._env.resource.gvr].store
         now = asyncio.get_running_loop().time()
         for number, cached in enumerate(list(store)):
             key = ObjectKey(cached)
             if share.owns(name, key) and not all(each.owns(name, key) for each in before):
-                self._run.enqueue(key, Cause("sync", at=now), priority=LOW_PRIORITY)
+                self._enqueue(key, Cause("sync", at=now), LOW_PRIORITY)
             if number % _TURN == _TURN - 1:
                 await asyncio.sleep(0)
 
     async def _catch_up(self) -> None:
         """Until every cache shows what was there when this began: all that the keys' last owners wrote."""
-        for gvr in self._run.informers:
+        for gvr in self._env.informers:
             self._behind = f": {gvr.resource}"
             while not await self._caught_up_with(gvr):  # noqa: ASYNC110 - what is waited for is the server's
                 await asyncio.sleep(PAUSE)
         self._behind = ""
 
     async def _caught_up_with(self, gvr: Any) -> bool:
-        run = self._run
-        informer = run.informers[gvr]
-        kind = next(watch.kind for watch in run.controller.watched if resource_of(watch.kind).gvr == gvr)
+        env = self._env
+        informer = env.informers[gvr]
+        kind = next(watch.kind for watch in self._declared.watched if resource_of(watch.kind).gvr == gvr)
         scope = informer.shared.scope
         try:
-            live = await run.client.list(
+            live = await env.client.list(
                 metadata_only(resource_of(kind)),
                 namespace=scope.namespace or None,
                 selector=scope.selector,
@@ -188,7 +185,7 @@ class ShardGuard:
             )
         except (ApiError, TransportError) as problem:
             self._behind = f": {gvr.resource}: {describe(problem)}"
-            run.log.warning("keys wait to be taken over", extra={"error": describe(problem)})
+            env.log.warning("keys wait to be taken over", extra={"error": describe(problem)})
             return False
         store = informer.store
         present = set()
@@ -205,7 +202,7 @@ class ShardGuard:
             if cached not in present and head is not None:
                 seen = seen and await informer.observed(cached, uid=head.uid, deleted=True, timeout=_left(deadline))
         if not seen:
-            run.log.warning("keys wait to be taken over: the cache is behind", extra={"resource": str(gvr.resource)})
+            env.log.warning("keys wait to be taken over: the cache is behind", extra={"resource": str(gvr.resource)})
         return seen
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from setpoint.client import ApiError, Conflict, NotFound, PatchType, TransportError
 from setpoint.controller.context import Context
+from setpoint.controller.declaration import Declaration
 from setpoint.controller.echo import expect_echo
+from setpoint.controller.environment import Environment
 from setpoint.controller.failures import INSTALL, StatusNotServed, describe, is_conflict, is_namesake
+from setpoint.controller.memory import Memory
 from setpoint.controller.status import MAX_MESSAGE, StatusDraft
 from setpoint.meta import Object
-
-if TYPE_CHECKING:
-    from setpoint.controller.running import RunningController
 
 K = TypeVar("K", bound=Object)
 TRIES: Final = 5
@@ -31,10 +31,11 @@ class StatusWriter(Generic[K]):
       condition `Controller.failure_condition` of the status that was there before.
     """
 
-    def __init__(self, run: RunningController[K]) -> None:
-        self._run = run
-        self._controller = run.controller
-        self._subresource = "status" if "status" in run.controller.resource.subresources else ""
+    def __init__(self, declared: Declaration[K], env: Environment, memory: Memory) -> None:
+        self._env = env
+        self._echoes = memory.echoes
+        self._controller = declared
+        self._subresource = "status" if "status" in declared.resource.subresources else ""
 
     def draft(self, obj: K) -> StatusDraft:
         declared = self._controller
@@ -65,7 +66,7 @@ class StatusWriter(Generic[K]):
         """Writes what the function left behind, and why it failed. A conflict is nothing to report. Never raises an
         error: the function's own failure is what counts."""
         if not is_conflict(problem):
-            draft.report(reason=type(problem).__name__, message=describe(problem), now=self._run.now())
+            draft.report(reason=type(problem).__name__, message=describe(problem), now=self._env.now())
         try:
             await self._write(draft, obj, context, observed=False)
         except Exception as second:  # noqa: BLE001 - logged; the caller raises the first one
@@ -93,7 +94,7 @@ class StatusWriter(Generic[K]):
             message = f"the status was refused: {message}"
         obj: Any = draft.pristine()
         again = self.draft(obj)
-        again.report(reason=type(told).__name__, message=message, now=self._run.now())
+        again.report(reason=type(told).__name__, message=message, now=self._env.now())
         try:
             await self._write(again, obj, context, observed=False)
         except Exception as problem:  # noqa: BLE001 - logged; the caller raises the first one
@@ -102,19 +103,19 @@ class StatusWriter(Generic[K]):
     async def _write(self, draft: StatusDraft, obj: K, context: Context, *, observed: bool) -> None:
         onto = obj
         for attempt in range(TRIES):
-            patch = draft.patch(observed=observed, now=self._run.now, onto=onto)
+            patch = draft.patch(observed=observed, now=self._env.now, onto=onto)
             if patch is None:
                 return
             metadata = {"uid": onto.uid, "resourceVersion": onto.metadata.resource_version}
             try:
-                answer = await self._run.client.patch(
+                answer = await self._env.client.patch(
                     self._controller.kind,
                     obj.name,
                     {"metadata": metadata, "status": patch},
                     type=PatchType.MERGE,
                     namespace=obj.namespace or None,
                     subresource=self._subresource,
-                    field_manager=self._run.field_manager,
+                    field_manager=self._env.field_manager,
                 )
             except NotFound:
                 if self._subresource and await self._live(obj) is not None:
@@ -131,13 +132,13 @@ class StatusWriter(Generic[K]):
                 onto = live
             else:
                 own = () if self._subresource else ("generation",)
-                expect_echo(self._run.echoes, onto, answer, status=patch, ignoring=own)
+                expect_echo(self._echoes, onto, answer, status=patch, ignoring=own)
                 return
 
     async def _live(self, obj: K) -> K | None:
         """The same object as the server has it now; None if it is gone, whoever has its name."""
         try:
-            live = await self._run.client.get(self._controller.kind, obj.name, namespace=obj.namespace or None)
+            live = await self._env.client.get(self._controller.kind, obj.name, namespace=obj.namespace or None)
         except NotFound:
             return None
         return live if live.uid == obj.uid else None

@@ -15,7 +15,8 @@ from setpoint.meta import Object, ObjectKey
 if TYPE_CHECKING:
     from setpoint.blocking import Client
     from setpoint.blocking.portal import Portal
-    from setpoint.controller.context import AnySelector, Context
+    from setpoint.controller.context import Context
+    from setpoint.controller.context_reads import AnySelector
 
 T = TypeVar("T", bound=Object)
 S = TypeVar("S")

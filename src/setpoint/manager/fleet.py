@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from setpoint.client import Client
 from setpoint.concurrency import end, every
 from setpoint.controller import Controller, RunningController, UnderWay
-from setpoint.controller.controller import Source
+from setpoint.controller.declaration import Source
 from setpoint.controller.predicates import Test
 from setpoint.manager.cluster import DRAIN, Cluster, Host, Read
 from setpoint.manager.fleet_events import ClusterMap, FleetEvents

@@ -20,7 +20,7 @@ class NotSettled(AssertionError):
 def restless_keys(running: RunningController[Any]) -> Iterator[str]:
     """The keys that fail again and again, or go in circles, each with why."""
     for key in sorted(running.queue.states()):
-        slow = running.hot.slowed.get(key)
+        slow = running.memory.hot.slowed.get(key)
         if slow is not None:
             yield (
                 f"{running.name}: {key} goes in circles: each of its reconciles changes {slow.resource.kind} "

@@ -1,0 +1,140 @@
+"""Reads of a reconcile: from the declared caches where they hold the answer, else from the server."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from setpoint.cache import Informer, Lister
+from setpoint.client import NotFound
+from setpoint.controller.environment import Environment
+from setpoint.controller.indexing import having
+from setpoint.controller.timeline import Read
+from setpoint.meta import GroupVersionResource, LabelSelector, Object, ObjectKey, Resource, Selector, resource_of
+
+T = TypeVar("T", bound=Object)
+AnySelector = str | Mapping[str, str] | LabelSelector | Selector | None
+
+
+class ContextReads:
+    """What a reconcile reads; a part of `setpoint.controller.Context`."""
+
+    __slots__ = ("_env", "key", "live", "object", "reads")
+
+    def __init__(self, env: Environment, obj: Object) -> None:
+        self._env = env
+        self.object = obj
+        """The object that is reconciled; the same that the function is given."""
+        self.key: ObjectKey = obj.key
+        self.live: dict[GroupVersionResource, builtins.list[Any]] | None = None
+        """What was read live because the cache is behind; filled in by the reconciler."""
+        self.reads: dict[tuple[str, bool], Read] | None = None
+        """What was read so far, by kind and whether from a cache."""
+
+    def lister(self, kind: type[T]) -> Lister[T]:
+        """The cache of a declared kind.
+
+        Raises:
+            UndeclaredRead: the controller declares none.
+        """
+        return self._env.caches.lister(kind)
+
+    def _read(self, kind: str, objects: int, informer: Informer[Any] | None = None) -> None:
+        """Notes a read, from the informer's cache or else from the server."""
+        age = None if informer is None else informer.age()
+        reads = self.reads
+        if reads is None:
+            reads = self.reads = {}
+        place = (kind, informer is not None)
+        known = reads.get(place)
+        if known is None:
+            reads[place] = Read(kind, 1, objects, age)
+        else:
+            oldest = age if known.age is None or age is None else max(age, known.age)
+            reads[place] = Read(kind, known.reads + 1, known.objects + objects, oldest)
+
+    async def get(self, kind: type[T], name: str, *, namespace: str | None = None) -> T | None:
+        """An object by name, None if there is none. ``namespace`` defaults to that of the reconciled object."""
+        resource = resource_of(kind)
+        space = self._namespace(resource, namespace)
+        live = self.live
+        found: T | None
+        if (live is None or resource.gvr not in live) and self._cached(resource, space):
+            informer = self._env.informers[resource.gvr]
+            found = informer.lister.try_get(ObjectKey.of(space, name))
+            self._read(resource.kind, found is not None, informer)
+            return found
+        try:
+            found = await self._env.client.get(kind, name, namespace=space or None)
+        except NotFound:
+            found = None
+        self._read(resource.kind, found is not None)
+        return found
+
+    async def list(
+        self,
+        kind: type[T],
+        *,
+        namespace: str | None = None,
+        selector: AnySelector = None,
+        index: tuple[str, str] | None = None,
+    ) -> builtins.list[T]:
+        """The objects whose labels match. ``namespace`` defaults to that of the reconciled object, ``"*"`` is all.
+
+        ``index`` is the name of an index that the controller declares (`Controller.index`) and a value in it.
+
+        Raises:
+            KeyError: there is no such index of that kind.
+        """
+        resource = resource_of(kind)
+        space = "" if namespace == "*" else self._namespace(resource, namespace)
+        live = self.live
+        if (live is None or resource.gvr not in live) and self._cached(resource, space):
+            found = self.lister(kind).list(namespace=space or None, selector=selector, index=index)
+            self._read(resource.kind, len(found), self._env.informers[resource.gvr])
+            return found
+        answer = await self._env.client.list(kind, namespace=space or None, selector=selector)
+        self._read(resource.kind, len(answer.items))
+        return answer.items if index is None else having(answer.items, self._env.indexes, index, kind)
+
+    def owned(self, kind: type[T]) -> builtins.list[T]:
+        """The objects of a declared kind that have the reconciled object among their owners, ordered by key.
+
+        Raises:
+            UndeclaredRead: the controller declares no cache of that kind.
+        """
+        resource = resource_of(kind)
+        gvr = resource.gvr
+        uid = self.object.uid
+        if self.live is not None and gvr in self.live:
+            found: builtins.list[T] = [
+                item
+                for item in self.live[gvr]
+                if any(reference.uid == uid for reference in item.metadata.owner_references)
+            ]
+            self._read(resource.kind, len(found))
+        else:
+            found = self.lister(kind).by_owner(uid)
+            self._read(resource.kind, len(found), self._env.informers[gvr])
+        found.sort(key=_key)
+        return found
+
+    # -- inside --------------------------------------------------------------------------------------------------------
+
+    def _namespace(self, resource: Resource, namespace: str | None) -> str:
+        if not resource.namespaced:
+            return ""
+        space = self.object.namespace if namespace is None else namespace
+        if not space:
+            raise ValueError(f"{resource.kind} is namespaced and {self.object.kind} {self.key} is not: say namespace=")
+        return space
+
+    def _cached(self, resource: Resource, namespace: str) -> bool:
+        """Whether the declared cache holds all of that namespace ("" is all of them)."""
+        scope = self._env.scopes.get(resource.gvr)
+        return scope is not None and (not scope or scope == namespace)
+
+
+def _key(obj: Object) -> str:
+    return obj.key

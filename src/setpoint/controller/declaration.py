@@ -1,0 +1,316 @@
+"""Declaration: what a controller watches, and what it does."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeAlias, TypeVar, overload
+
+from setpoint.cache.indexes import OWNER
+from setpoint.controller import handlers
+from setpoint.controller.context import Context
+from setpoint.controller.finalizer import checked_name, finalizer_name
+from setpoint.controller.handlers import MapFunction
+from setpoint.controller.hotloop import HotLoopLimits
+from setpoint.controller.indexing import DeclaredIndex
+from setpoint.controller.outcome import Outcome
+from setpoint.controller.predicates import Test
+from setpoint.controller.status import RECONCILED
+from setpoint.controller.watch import AnyFieldSelector, AnySelector, Watch
+from setpoint.meta import ApiModel, Object, ObjectKey, resource_of
+from setpoint.meta.names import dns1123_subdomain
+from setpoint.workqueue import RateLimiter
+
+if TYPE_CHECKING:
+    from setpoint.controller.checks import CheckFunction
+
+K = TypeVar("K", bound=Object)
+T = TypeVar("T", bound=Object)
+P = TypeVar("P")
+Values: TypeAlias = Iterable[str] | str | None
+_HOT_LOOP = HotLoopLimits()
+MANAGER_LENGTH: Final = 128
+"""Characters that API servers take as the name of a field manager."""
+CONDITION_LENGTH: Final = 316
+"""Characters that upstream's schemas take as the type of a condition."""
+
+Reconcile: TypeAlias = Callable[[K, Context], Awaitable[Outcome | None]]
+"""What users write: looks at what is wanted and at what is there, and brings the latter one step nearer."""
+
+SyncReconcile: TypeAlias = Callable[[K, Any], Outcome | None]
+"""The same as an ordinary function; it runs in a thread, with a `SyncContext`."""
+
+Source: TypeAlias = Callable[[], AsyncIterator[ObjectKey | str]]
+"""Gives keys from outside of the cluster, for as long as it likes."""
+
+
+class Declaration(Generic[K]):
+    """The declaration of a reconcile loop: kinds, functions, limits. It holds no state; `Controller` runs it."""
+
+    def __init__(
+        self,
+        kind: type[K],
+        reconcile: Reconcile[K] | SyncReconcile[K],
+        *,
+        name: str | None = None,
+        workers: int = 8,
+        timeout: float | None = None,
+        rate_limiter: Callable[[], RateLimiter[ObjectKey]] | None = None,
+        predicates: Sequence[Test] = (),
+        namespace: str | None = None,
+        selector: AnySelector = None,
+        field_selector: AnyFieldSelector = None,
+        metadata_only: bool = False,
+        reconcile_deleting: bool = False,
+        owns_status: bool | None = None,
+        leader_only: bool = True,
+        sync_timeout: float = 120.0,
+        hot_loop: HotLoopLimits | None = _HOT_LOOP,
+    ) -> None:
+        self.kind = kind
+        self.resource = resource_of(kind)
+        self.reconcile = reconcile
+        self.name = name or self.resource.kind.lower()
+        if problems := dns1123_subdomain(self.name):
+            raise ValueError(f"controller name {self.name!r}: {problems[0]}")
+        if workers < 1:
+            raise ValueError(f"controller {self.name!r}: workers must be at least 1, not {workers}")
+        if timeout is not None and timeout <= 0:
+            raise ValueError(f"controller {self.name!r}: timeout must be more than 0 seconds, not {timeout}")
+        self.workers = workers
+        self.timeout = timeout
+        self.rate_limiter = rate_limiter
+        self.reconcile_deleting = reconcile_deleting
+        has_status = "status" in kind.__struct_fields__
+        self.owns_status = has_status and not issubclass(kind, ApiModel) if owns_status is None else owns_status
+        self.leader_only = leader_only
+        self.sync_timeout = sync_timeout
+        self.hot_loop = hot_loop
+        self.watched: list[Watch] = [
+            Watch(
+                kind,
+                "for",
+                predicates=tuple(predicates),
+                namespace=namespace,
+                selector=selector,
+                field_selector=field_selector,
+                metadata_only=metadata_only,
+            )
+        ]
+        self.indexes: list[DeclaredIndex] = []
+        self.sources: list[Source] = []
+        self.finalizer = ""
+        self.finalizer_function: Reconcile[K] | SyncReconcile[K] | None = None
+        self.defaulters: list[Callable[..., Any]] = []
+        self.validators: list[Callable[..., Any]] = []
+
+    @property
+    def full_name(self) -> str:
+        """The name with the API group of a kind of one's own, which tells controllers of two groups apart."""
+        built_in = issubclass(self.kind, ApiModel) or not self.resource.group
+        return self.name if built_in else f"{self.name}.{self.resource.group}"
+
+    @property
+    def field_manager(self) -> str:
+        """Under which name API servers keep the fields that contexts write: the full name, as far as it fits."""
+        return self.full_name[:MANAGER_LENGTH]
+
+    @property
+    def failure_condition(self) -> str:
+        """The type of the condition that says why the last reconcile failed: ``Reconciled`` for a controller that is
+        called after its kind, else one of its own, such as ``backup.grp.example.com/Reconciled``. So controllers that
+        share an object, in whatever processes, never take each other's failures away."""
+        if self.name == self.resource.kind.lower():
+            return RECONCILED
+        return f"{self.full_name[: CONDITION_LENGTH - len(RECONCILED) - 1].rstrip('-.')}/{RECONCILED}"
+
+    @property
+    def reporter(self) -> str:
+        """The controller that events name, such as ``grp.example.com/mykind``: a qualified name."""
+        name = self.name[:63].rstrip("-.")
+        return name if self.full_name == self.name else f"{self.resource.group}/{name}"
+
+    def owns(
+        self,
+        kind: type[Object],
+        *,
+        predicates: Sequence[Test] = (),
+        any_owner: bool = False,
+        selector: AnySelector = None,
+    ) -> Self:
+        """Declares a kind of children: a change of one leads to a reconcile of its managing controller's object
+        (with ``any_owner``: of every owner of this kind), and `Context.owned` reads them from the cache."""
+        handler = handlers.owner(self.resource, any_owner=any_owner)
+        return self._declare(
+            Watch(kind, "owns", handler, None, tuple(predicates), namespace=self._scope(kind), selector=selector)
+        )
+
+    def watches(
+        self,
+        kind: type[Object],
+        map: MapFunction,
+        *,
+        predicates: Sequence[Test] = (),
+        namespace: str | None = None,
+        selector: AnySelector = None,
+        field_selector: AnyFieldSelector = None,
+        metadata_only: bool = False,
+    ) -> Self:
+        """Declares a kind on which objects depend: ``map(head)`` gives the keys to reconcile for a changed object; it
+        is called for the state before and the state after.
+
+        ``map(head, caches)`` gets the listers of every declared kind, too; with an `index` they answer which objects
+        refer to the changed one. A coroutine function is awaited: one call of a watch at a time, while other watches
+        and the reconciles go on. When ``map`` raises, that is logged, its event leads to nothing, and the next event is
+        delivered as usual: a function that asks something unreliable has to try again itself.
+
+        One object: ``field_selector={"metadata.name": "settings"}, namespace="default"``.
+
+        Raises:
+            TypeError: ``map`` takes something else than a head, or a head and the caches.
+        """
+        handlers.takes_caches(map, f"controller {self.name!r}")
+        return self._declare(
+            Watch(
+                kind,
+                "watches",
+                None,
+                map,
+                tuple(predicates),
+                self._scope(kind) if namespace is None else namespace,
+                selector,
+                field_selector,
+                metadata_only,
+            )
+        )
+
+    def reads(
+        self,
+        kind: type[Object],
+        *,
+        namespace: str | None = None,
+        selector: AnySelector = None,
+        metadata_only: bool = False,
+    ) -> Self:
+        """Declares a cache to read from, whose changes lead to nothing."""
+        space = self._scope(kind) if namespace is None else namespace
+        return self._declare(Watch(kind, "reads", namespace=space, selector=selector, metadata_only=metadata_only))
+
+    @overload
+    def index(self, name: str, function: Callable[[K], Values]) -> Self: ...
+    @overload
+    def index(self, name: str, function: Callable[[T], Values], *, of: type[T]) -> Self: ...
+    @overload
+    def index(
+        self, name: str, function: Callable[[P], Values], *, of: type[Object] | None = None, as_: type[P]
+    ) -> Self: ...
+
+    def index(
+        self,
+        name: str,
+        function: Callable[[Any], Values],
+        *,
+        of: type[Object] | None = None,
+        as_: type[Any] | None = None,
+    ) -> Self:
+        """Declares an index of this controller's kind (with ``of``: of another declared kind), from the values that
+        ``function(object)`` gives to the objects that have them.
+
+        ``lister.list(index=(name, value))``, and ``heads`` and ``keys``, look up instead of searching; so does
+        `Context.list`. The values are strings, such as ``f"{namespace}/{name}"``: any number of them, one as a plain
+        string, or None. ``function`` must depend on its argument alone. It is called whenever an object of the kind has
+        changed; with ``as_`` it gets a smaller class, decoded from the object, or its `Head`, which costs least.
+
+        *Guarantees*: the index and the cache change in one step, so an object that a lister finds by it has the value.
+        It is built from the cache: a restart, a new leader, another shard or cluster has it when the cache has synced.
+
+        *Caveats*: an object for which ``function`` raises is logged and left out of the index; everything else goes on.
+
+        Raises:
+            ValueError: another index of that kind has the name.
+        """
+        kind = of or self.kind
+        index = DeclaredIndex(kind, name, function, as_ or kind)
+        for present in self.indexes:
+            if present.name == name and resource_of(present.kind) == resource_of(kind):
+                raise ValueError(f"controller {self.name!r} has two indexes {name!r} of {kind.__name__}")
+        if name == OWNER:
+            raise ValueError(f"controller {self.name!r}: every cache has an index {name!r}, of the uids of owners")
+        self.indexes.append(index)
+        return self
+
+    def source(self, source: Source) -> Self:
+        """Declares an external source: ``source()`` is an async iterator of keys. When it ends, that is all right;
+        when it fails, so does the controller."""
+        self.sources.append(source)
+        return self
+
+    def finalize(self, function: Reconcile[K] | SyncReconcile[K], *, name: str | None = None) -> Self:
+        """Declares the clean-up of what an object leaves behind outside of the cluster.
+
+        ``function(object, context)`` is called when a deletion was asked for, until it returns `done` (or None); only
+        then the object goes. To have that promise kept, a finalizer is added before the first reconcile of every
+        object. It must be able to run again after it was done, since a crash may come before the finalizer is removed.
+
+        ``name`` is the finalizer's, by default ``GROUP/CONTROLLER``.
+
+        Raises:
+            ValueError: the name is not valid, or there is a clean-up function already.
+        """
+        if self.finalizer_function is not None:
+            raise ValueError(f"controller {self.name!r} has a finalizer already; call one function from the other")
+        self.finalizer = checked_name(name) if name else finalizer_name(self.resource, self.name)
+        self.finalizer_function = function
+        return self
+
+    def defaults(self, function: CheckFunction[K]) -> Self:
+        """Calls ``function`` to fill in the object before every reconcile and clean-up, in the order of declaration.
+
+        This is for clusters without webhooks; it takes the functions of `setpoint.webhook.Admission`. It changes the
+        copy that the reconcile function gets, never the object on the server: don't `Client.update` that copy, or its
+        defaults are written with it.
+
+        Raises:
+            TypeError: it takes something else than the object, or the object and a `Check`.
+        """
+        return self._check(self.defaulters, function)
+
+    def validates(self, function: CheckFunction[K]) -> Self:
+        """Calls ``function`` to judge the object after all defaults, before every reconcile.
+
+        An object that it refuses is not reconciled until it changes; a condition (`failure_condition`) and an event say
+        why.
+        What is being deleted is not judged. An exception is no verdict but a failure like any other.
+
+        Raises:
+            TypeError: it takes something else than the object, or the object and a `Check`.
+        """
+        return self._check(self.validators, function)
+
+    def _check(self, functions: list[Callable[..., Any]], function: CheckFunction[K]) -> Self:
+        from setpoint.controller.checks import accepted  # brings the schema room along: only for who needs it
+
+        functions.append(accepted(function, f"controller {self.name!r}"))
+        return self
+
+    def _scope(self, kind: type[Object]) -> str | None:
+        """A controller that is limited to a namespace needs no more than that of other kinds."""
+        return self.watched[0].namespace if resource_of(kind).namespaced else None
+
+    def _declare(self, watch: Watch) -> Self:
+        resource = resource_of(watch.kind)
+        for present in self.watched:
+            if resource_of(present.kind) == resource and present.cache != watch.cache:
+                raise ValueError(
+                    f"controller {self.name!r} declares {resource.kind} twice, with different namespaces, selectors "
+                    "or forms; it has one cache of each kind"
+                )
+        self.watched.append(watch)
+        return self
+
+    def __repr__(self) -> str:
+        return f"Controller({self.kind.__name__}, name={self.name!r})"
+
+
+def watched_kinds(controllers: Iterable[Declaration[Any]]) -> list[type[Object]]:
+    """Every kind that one of the controllers watches or reads, each once."""
+    return list(dict.fromkeys(watch.kind for controller in controllers for watch in controller.watched))

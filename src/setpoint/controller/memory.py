@@ -1,0 +1,35 @@
+"""Memory: what one run remembers of each key between its reconciles."""
+
+from __future__ import annotations
+
+from setpoint.controller.applied import AppliedChildren
+from setpoint.controller.barriers import Barriers
+from setpoint.controller.environment import Environment
+from setpoint.controller.hotloop import HotLoopDetector, HotLoopLimits
+from setpoint.controller.known_children import KnownChildren
+from setpoint.controller.orphans import Orphans
+from setpoint.meta import ObjectKey
+
+
+class Memory:
+    """The writes that caches have to show, what was applied, who is in doubt, who goes in circles. Nothing of it
+    outlives the process, and nothing of it is needed to be right: a new process begins with none."""
+
+    __slots__ = ("applied", "barriers", "children", "echoes", "hot", "orphans")
+
+    def __init__(self, env: Environment, limits: HotLoopLimits | None) -> None:
+        self.barriers = Barriers(env.informers)
+        self.applied = AppliedChildren()
+        self.children = KnownChildren()
+        self.orphans = Orphans()
+        self.hot = HotLoopDetector(env.log, env.read_document, limits)
+        self.echoes: dict[ObjectKey, tuple[str, ...]] = {}
+        """The versions that the last reconcile of a key led to and that say nothing new."""
+
+    def forget(self, key: ObjectKey) -> None:
+        """The key's object is gone, or the key is another process's."""
+        self.barriers.forget(key)
+        self.applied.forget(key)
+        self.orphans.forget(key)
+        self.hot.forget(key)
+        self.echoes.pop(key, None)

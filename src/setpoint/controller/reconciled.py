@@ -1,0 +1,28 @@
+"""Reconciled: what the parts of a context may ask of it."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeVar
+
+from setpoint.cache import Lister
+from setpoint.controller.log import BoundLogger
+from setpoint.meta import GroupVersionResource, Object, ObjectKey, Selector
+
+T = TypeVar("T", bound=Object)
+
+
+class Reconciled(Protocol):
+    """One reconcile: its object, what it has read and asked for so far, and its verbs. `Context` is one."""
+
+    object: Object
+    key: ObjectKey
+    live: dict[GroupVersionResource, list[Any]] | None
+    kept: list[tuple[GroupVersionResource, Selector, list[dict[str, str]]]]
+    age: float | None
+    failures: int
+
+    @property
+    def log(self) -> BoundLogger: ...
+    def lister(self, kind: type[T]) -> Lister[T]: ...
+    def owned(self, kind: type[T]) -> list[T]: ...
+    async def delete(self, obj: Object, *, propagation: str | None = None) -> None: ...

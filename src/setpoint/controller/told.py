@@ -1,0 +1,106 @@
+"""Told: what one run says of its work: causes, reconciles, writes, metrics."""
+
+from __future__ import annotations
+
+import msgspec
+
+from setpoint.client import WriteRecord
+from setpoint.controller.cause import Cause, CauseLog, waited
+from setpoint.controller.changes import changed_fields, sent_fields
+from setpoint.controller.context import Context, current
+from setpoint.controller.environment import Environment
+from setpoint.controller.memory import Memory
+from setpoint.controller.metrics import LoopMetrics
+from setpoint.controller.seen import Seen
+from setpoint.controller.timeline import MAX_WRITES, Attempt, Timeline, Write
+from setpoint.controller.work_loop import End
+from setpoint.meta import ObjectKey
+
+
+class Told:
+    """Why each key was woken, which reconciles are under way, what they wrote, and how they ended."""
+
+    __slots__ = ("_env", "_memory", "causes", "metrics", "running", "seen", "timeline")
+
+    def __init__(self, env: Environment, memory: Memory, metrics: LoopMetrics) -> None:
+        self._env = env
+        self._memory = memory
+        self.causes = CauseLog()
+        self.seen = Seen()
+        self.timeline = Timeline()
+        self.metrics = metrics
+        self.running: dict[ObjectKey, Context] = {}
+        """The reconciles under way."""
+
+    def heard(self, record: WriteRecord) -> None:
+        """A write was made with the run's client: it counts as that of the reconcile which the task works for."""
+        context = current.get()
+        if context is not None and self.running.get(context.key) is context:
+            self.wrote(context, record)
+
+    def wrote(self, context: Context, record: WriteRecord) -> None:
+        """A reconcile wrote an object."""
+        env, memory = self._env, self._memory
+        resource, key, verb = record.resource, record.key, record.verb
+        is_covered = env.covers(resource, key, record.labels)
+        context.writes.append(_told(record, len(context.writes), is_covered))
+        if is_covered:
+            memory.barriers.wrote(context.key, resource, key, record.uid, record.version, deletion=verb == "delete")
+        is_own = key == context.key and resource.gvr == env.resource.gvr
+        if not is_own and resource.gvr in env.informers:
+            memory.orphans.wrote(record.uid, deleted=verb == "delete")
+        is_answer = any(
+            cause.change == "update" and cause.key == key and cause.kind == resource.kind for cause in context.causes
+        )
+        generation = context.object.metadata.generation
+        if memory.hot.wrote(context.key, generation, record, is_answer=is_answer, is_own=is_own):
+            self.metrics.hot_loops += 1
+
+    def ended(self, key: ObjectKey, end: End) -> None:
+        """An attempt of the key has ended."""
+        context = self.running.pop(key, None)
+        if context is not None:
+            at = context.object.metadata
+            writes = tuple(context.writes[:MAX_WRITES])
+            attempt = Attempt(
+                end.started,
+                end.duration,
+                context.causes,
+                at.resource_version,
+                at.generation,
+                writes,
+                end.result,
+                end.detail,
+                end.next_in,
+                waited(context.causes, end.started),
+                context.settled,
+                context.age,
+                tuple(context.reads.values()) if context.reads else (),
+                len(context.writes) - len(writes),
+            )
+        elif end.result == "error":  # it failed before there was an object to look at
+            attempt = Attempt(end.started, end.duration, (), "", 0, (), end.result, end.detail, end.next_in)
+        else:
+            return
+        self.timeline.add(key, attempt)
+        if end.next_in is not None:
+            due = end.started + end.duration + end.next_in
+            self.causes.add(key, Cause("after" if end.result == "requeue_after" else "retry", at=due))
+
+
+def _told(record: WriteRecord, number: int, is_covered: bool) -> Write:
+    """What the timeline says of the ``number``-th write of a reconcile."""
+    resource, version, before = record.resource, record.version, record.before
+    fields: tuple[str, ...] = ()
+    effect = ""
+    if number < MAX_WRITES:
+        if before and f'"resourceVersion":"{version}"'.encode() in before:
+            effect = "no change"
+        elif record.verb == "apply":
+            if before and record.after is not None:
+                fields = tuple(changed_fields(msgspec.json.decode(before), msgspec.json.decode(record.after)))
+            elif before == b"" and is_covered:
+                effect = "created"
+        elif record.verb == "patch":
+            fields = sent_fields(record.content_type, record.body)
+    return Write(record.verb, resource.kind, record.key, version, fields, effect)
