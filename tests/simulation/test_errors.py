@@ -8,6 +8,7 @@ import pytest
 from tests.simulation.kinds import App
 
 import setpoint as sp
+from setpoint.models.core_v1 import ConfigMap
 from setpoint.simulation import Setup
 from setpoint.simulation.plan import Plan
 from setpoint.simulation.result import Finding, Options
@@ -50,3 +51,13 @@ def test_a_mistake_is_found_though_the_next_try_succeeds() -> None:
 @pytest.mark.parametrize("reconcile", [on_purpose, refused])
 def test_what_is_raised_on_purpose_is_no_mistake(reconcile: Any) -> None:
     assert findings(reconcile) == []
+
+
+def test_a_mistake_in_a_mapping_is_found_though_it_is_only_logged() -> None:
+    def wrong(head: sp.Head) -> list[sp.ObjectKey]:
+        settings: Any = None
+        return [settings.key]
+
+    setup = Setup(scenario=create_one, factory=lambda: sp.Controller(App, refused).watches(ConfigMap, wrong))
+    found = run_here(setup, Plan(), Options(quiet=False)).findings
+    assert any("AttributeError" in each.message and "handler" in each.message for each in found)

@@ -13,6 +13,8 @@ from setpoint.simulation.result import Result
 LONG: Final = 1000.0
 """Seconds: longer than a read-your-writes barrier, an idle deadline, or a retry that backs off for ten minutes."""
 SHORT: Final = 2.0
+SHUFFLES: Final = 3
+"""Runs in which all that has no order is in one that is drawn."""
 TRAVELS: Final = 150
 """Restarts on old lists that are tried at most."""
 
@@ -57,6 +59,8 @@ class Explorer:
 
     def _whole(self) -> Iterator[Fault]:
         yield fault("reverse-lists", "run")
+        for seed in range(1, SHUFFLES + 1):
+            yield fault("shuffle", "run", seed=seed)
         for kind in self._kinds:
             yield fault("lag", "run", collection=kind, seconds=SHORT)
         yield fault("clock", "run", seconds=300.0)
@@ -86,6 +90,7 @@ class Explorer:
             yield fault("resync", at)
             yield fault("expire-all", at)
             yield fault("clock", at, seconds=3600.0)
+            yield fault("clock", at, seconds=-3600.0)
         for step in range(1, self._steps):
             at = f"step {step}"
             yield fault("down", at)
@@ -108,7 +113,6 @@ class Explorer:
         for point in self._writes:
             yield fault("slow-request", point.name, until="step")
             yield fault("slow-answer", point.name, until="step")
-            yield fault("late-write", point.name, until="step")
             yield fault("error-429", point.name, seconds=1)
         for point in self._reads:
             yield fault("error-500", point.name)
@@ -167,8 +171,8 @@ class Explorer:
     def combinations(self, singles: list[Fault]) -> Iterator[Plan]:
         """Pairs and triples, drawn by the seed, for as long as anybody asks."""
         random = Random(self._seed)
-        if len(singles) < 2:
-            return
+        if len({each.at for each in singles}) < 2:
+            return  # faults of one point are no combination
         groups: dict[str, list[Fault]] = {}
         for each in singles:
             groups.setdefault(switch_of(each.kind, dict(each.how)), []).append(each)

@@ -85,7 +85,7 @@ SWITCHES: Final[dict[str, Kind]] = {
     ),
     "late": Kind(
         ("late-write",),
-        "a write that timed out is carried out after the next attempt, or after the user's next step",
+        "a write that timed out is carried out after the next attempt, by the same process or by the next one",
         "requests wait in queues of proxies and servers after their sender has given up",
         "kubernetes.io/docs/concepts/cluster-administration/flow-control#queuing",
     ),
@@ -126,10 +126,12 @@ SWITCHES: Final[dict[str, Kind]] = {
         "client-go leaderelection, package doc; NTP, RFC 5905",
     ),
     "order": Kind(
-        ("reverse-lists",),
-        "lists and first events come in another order",
-        "the API promises none for lists from a watch cache, nor for the initial events of a watch",
-        "kubernetes.io/docs/reference/using-api/api-concepts#semantics-for-watch",
+        ("reverse-lists", "shuffle"),
+        "lists and first events come in another order; so do the keys of work queues, and requests take so long that "
+        "concurrent reconciles overlap in another way",
+        "the API promises no order for lists from a watch cache, nor for the initial events of a watch; work queues "
+        "put keys together and have several workers; no request takes the same time twice",
+        "kubernetes.io/docs/reference/using-api/api-concepts#semantics-for-watch; client-go util/workqueue",
     ),
     "hash-seed": Kind(
         ("hash-seed",),
@@ -157,7 +159,7 @@ ORACLES: Final[dict[str, str]] = {
     "quiet": "when all is as it should be, nothing is written: not by a resync, a restart, or an hour",
     "hot loop": "no object is brought into the same states again and again",
     "stranger": "nothing is deleted by name that the process has never seen",
-    "error": "no mistake of the program (a TypeError and its like), no task that fails unseen",
+    "error": "no mistake of the program (a TypeError and its like), no task that fails unseen or is left over",
     "predicate": "the user's predicates",
     "scenario": "the scenario's own assertions and waits",
     "paths": "the same wishes lead to the same state, by whatever way",

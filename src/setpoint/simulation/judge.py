@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
+from setpoint.controller.context import current
 from setpoint.controller.failures import BUGS
 from setpoint.simulation.asked import Asked
 from setpoint.simulation.externals import External
@@ -131,7 +132,8 @@ class Judge:
             self.wrongly[subject] += 1
 
     def begin_travel(self) -> None:
-        """From now on, to the end of the rest, nothing outside may be removed that is there now."""
+        """From now on, to the end of the rest, nothing outside may be removed that is there now, on behalf of an object
+        that is not there any more."""
         self._travelled = True
         self._outside = {each.name: _leaves(plain_values(each.state())) for each in self._world.setup.externals}
 
@@ -141,11 +143,14 @@ class Judge:
     def called_outside(self) -> None:
         """An external system has done something."""
         self.check_predicates()
+        context = current.get()
+        lives = context is None or context.object.uid in self._world.history.alive
         for external in self._world.setup.externals if self._outside else ():
             kept = self._outside[external.name]
             gone = kept - _leaves(plain_values(external.state()))
             for leaf in sorted(gone.elements()):
-                self.wrongly[f"external {external.name} {leaf}"] += 1
+                if not lives:  # else it is what an earlier wish was about, and comes back with the newest
+                    self.wrongly[f"external {external.name} {leaf}"] += 1
             self._outside[external.name] = kept - gone
 
     def _controller_changed(self, entry: Entry, subject: str) -> None:
@@ -209,17 +214,23 @@ class Judge:
             if why and predicate.why not in self._broken:
                 self.found("predicate", predicate.why, f"{predicate.mode}: {why} does not hold in the end")
 
+    def check_tasks(self) -> None:
+        """What a reconcile has begun, and nobody has waited for, is not there in the next process."""
+        for task, actor, place in self._world.loop.begun:
+            if not task.done() and actor is not None and actor.state == "running":
+                self.found("error", place, f"a reconcile began a task that is left over: {place}; await it, or return")
+
     # -- errors --------------------------------------------------------------------------------------------------------
 
-    def raised(self, key: str, problem: BaseException) -> None:
-        """A reconcile raised: mistakes of the program are findings, the world's refusals are not."""
+    def raised(self, doing: str, problem: BaseException) -> None:
+        """A user's function raised: mistakes of the program are findings, the world's refusals are not."""
         if isinstance(problem, BaseExceptionGroup):
             for each in problem.exceptions:
-                self.raised(key, each)
+                self.raised(doing, each)
             return
         if isinstance(problem, BUGS) and (place := _mistake(problem.__traceback__)):
             told = f"{type(problem).__name__}: {problem}"
-            self.found("error", place, f"{told} at {place}, reconciling {key}")
+            self.found("error", place, f"{told} at {place}, {doing}")
 
 
 def _leaves(value: Any, path: str = "") -> Counter[str]:

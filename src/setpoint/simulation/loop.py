@@ -6,12 +6,14 @@ import asyncio
 import heapq
 import selectors
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor, Future
 from contextvars import Context
 from typing import Any, TypeVar
 
+from setpoint.controller.context import current
 from setpoint.simulation.actor import ACTOR, Actor
+from setpoint.simulation.tape import is_users_file
 from setpoint.simulation.threads import Job, Turns
 from setpoint.testing.clock import VirtualTimeLoop
 
@@ -38,6 +40,8 @@ class SimulationLoop(VirtualTimeLoop):
         super().__init__(limit=limit, max_turns=NEVER_TURNS)
         self._graveyard: list[Any] = []
         self._turns_of_threads = Turns()
+        self.begun: list[tuple[asyncio.Task[Any], Actor | None, str]] = []
+        """The tasks of the user's code that were begun in reconciles: whose they are, and where their code is."""
 
     def call_soon(  # type: ignore[override]
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
@@ -48,6 +52,16 @@ class SimulationLoop(VirtualTimeLoop):
         handle = asyncio.Handle(callback, args, self, context)
         (actor.parked if actor.state == "paused" else self._graveyard).append(handle)
         return handle
+
+    def create_task(  # type: ignore[override]
+        self, coro: Coroutine[Any, Any, T], *, name: str | None = None, context: Context | None = None
+    ) -> asyncio.Task[T]:
+        """As asyncio's; tasks that a reconcile begins are noted."""
+        task: asyncio.Task[T] = super().create_task(coro, name=name, context=context)
+        code = getattr(coro, "cr_code", None)
+        if code is not None and current.get() is not None and is_users_file(code.co_filename):
+            self.begun.append((task, ACTOR.get(), f"{code.co_filename}:{code.co_firstlineno}"))
+        return task
 
     def run_in_executor(  # type: ignore[override]
         self, executor: Executor | None, func: Callable[..., T], *args: Any

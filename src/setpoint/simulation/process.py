@@ -91,10 +91,19 @@ class Process:
         failed = running.loop._failed
 
         def heard(key: ObjectKey, problem: Exception) -> tuple[str, str, float | None]:
-            self.world.judge.raised(f"{running.controller.resource.kind} {key}", problem)
+            self.world.judge.raised(f"reconciling {running.controller.resource.kind} {key}", problem)
             return failed(key, problem)
 
         running.loop._failed = heard  # type: ignore[method-assign]
+        if (rolls := self.wire.rolls) is not None:
+            queue = running.loop.queue
+            add, ready = queue.add, queue._fifo
+
+            def add_somewhere(key: ObjectKey, *, priority: int = 0) -> None:
+                add(key, priority=priority)
+                rolls.shuffle(ready)
+
+            queue.add = add_somewhere  # type: ignore[method-assign]
 
     def now(self) -> datetime:
         return self.world.now() + timedelta(seconds=self.offset)

@@ -26,6 +26,9 @@ _DROPPED: Final = frozenset(
     }
 )
 TIME: Final = "<time>"
+_REVISIONS: Final = ("deployment.kubernetes.io/revision", "deployment.kubernetes.io/revision-history")
+_RECORDS: Final = ("jobs.batch",)
+"""Kinds whose objects stay as records of what was done once."""
 
 
 class Difference(NamedTuple):
@@ -75,6 +78,8 @@ def snapshot(
         meta = document.get("metadata", {})
         if int(meta.get("resourceVersion", 0)) <= since:
             continue
+        if _is_history(collection, document):
+            continue
         label = label_of(meta.get("namespace", ""), meta.get("name", ""), meta.get("generateName", ""))
         found.setdefault(f"{collection} {label}", []).append(_plain(document, stand_ins))
     for items in found.values():
@@ -82,10 +87,32 @@ def snapshot(
     return found
 
 
+def _is_history(collection: str, document: dict[str, JSON]) -> bool:
+    """Whether the control plane keeps it of what was wished for before: how much there is of that hangs on how long
+    every wish lasted."""
+    if collection == "replicasets.apps":
+        return bool(document["metadata"].get("ownerReferences")) and not document.get("spec", {}).get("replicas", 1)
+    return collection == "controllerrevisions.apps"
+
+
+def records(way: Snapshot, direct: Snapshot) -> frozenset[str]:
+    """What is there after all changes, but not where the last wishes were the first ones, and is no more than a record:
+    jobs that were done for earlier wishes, and what belongs to them."""
+    found = {each for each in way if each not in direct and each.startswith(_RECORDS)}
+    owners = {f"<uid of {each}>" for each in found}
+    for subject, items in way.items():
+        references = [ref for item in items for ref in item.get("metadata", {}).get("ownerReferences", ())]
+        if subject not in direct and any(ref.get("uid") in owners for ref in references):
+            found.add(subject)
+    return frozenset(found)
+
+
 def _plain(document: dict[str, JSON], stand_ins: Mapping[str, str]) -> JSON:
     meta = document.get("metadata", {})
     generation = meta.get("generation")
     kept = {name: value for name, value in meta.items() if name not in _DROPPED}
+    if any(name in meta.get("annotations", ()) for name in _REVISIONS):
+        kept["annotations"] = {name: value for name, value in meta["annotations"].items() if name not in _REVISIONS}
     return _walk({**document, "metadata": kept}, stand_ins, generation)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import TYPE_CHECKING
 
 from setpoint.simulation.actor import Actor
@@ -54,6 +55,8 @@ class Strikes:
         for each in self._at.get("run", ()):
             if each.kind == "reverse-lists":
                 process.wire.reverses = True
+            elif each.kind == "shuffle":
+                process.wire.rolls = Random(f"{each.get('seed', 0)} {process.number}")
             elif each.kind == "clock":
                 process.offset = float(each.get("seconds", 0.0))
 

@@ -66,8 +66,7 @@ class Traffic:
 
         async def arrive() -> None:
             AUTHOR.set(process.actor)
-            # Whoever sent it can't have known of it any more.
-            self._world.judge.excusing = fault.get("until") == "step" or bool(fault.get("dies"))
+            self._world.judge.excusing = True  # whoever sent it has made another attempt since
             try:
                 answer = await self._world.server.handle(request)
             finally:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from setpoint.simulation.plan import Plan
 from setpoint.simulation.result import Finding, Result
-from setpoint.simulation.state import Difference, differences, learned
+from setpoint.simulation.state import Difference, differences, learned, records
 
 
 @dataclass
@@ -18,6 +18,9 @@ class Reference:
     others: list[Result]
     ignore: Mapping[str, str] = field(default_factory=dict)
     off: Mapping[str, str] = field(default_factory=dict)
+
+    records: frozenset[str] = frozenset()
+    """Records of earlier wishes: whether they are there hangs on how long each of those lasted."""
 
     def __post_init__(self) -> None:
         masks = set(self.ignore)
@@ -46,7 +49,7 @@ class Reference:
         not count."""
         by_subject: dict[str, list[Difference]] = {}
         for each in differences(self.baseline.end, result.end, self.masks):
-            if not (less and each.is_more):
+            if each.subject not in self.records and not (less and each.is_more):
                 by_subject.setdefault(each.subject, []).append(each)
         outside_first = sorted(by_subject.items(), key=lambda item: not item[0].startswith("external "))
         return [
@@ -62,6 +65,7 @@ class Reference:
 
     def compare_paths(self, direct: Result) -> list[Finding]:
         """What is not as it is when the user's last wishes are the first."""
+        self.records = records(self.baseline.end, direct.end)
         return [
             Finding(
                 "paths",
@@ -70,7 +74,11 @@ class Reference:
                 each.expected,
                 each.found,
             )
-            for each in differences(direct.end, self.baseline.end, self.masks)[:1]
+            for each in [
+                each
+                for each in differences(direct.end, self.baseline.end, self.masks)
+                if each.subject not in self.records
+            ][:1]
         ]
 
     def _counts(self, plan: Plan, result: Result) -> Iterable[Finding]:
@@ -92,7 +100,7 @@ class Reference:
         ):
             for subject, count in seen.items():
                 most = allowed.get(subject, 0)
-                if count > most:
+                if count > most and subject not in self.records:
                     told = f"{subject} was {word} {_times(count)}, in the undisturbed run {_times(most)}"
                     yield Finding("counts", subject, told, most, count)
 

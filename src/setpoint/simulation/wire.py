@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
+from random import Random
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     from setpoint.simulation.process import Process
     from setpoint.simulation.world import World
 
+T = TypeVar("T")
 LATENCY: Final = 0.001
 """Seconds that a request is under way, so that others' work can come in between."""
+LATENCIES: Final = (1, 2, 3, 5, 8, 13, 21)
 _FOREVER: Final = str(10**9)
 ASIDE: Final = frozenset({"events", "events.events.k8s.io", "leases.coordination.k8s.io"})
 """Requests about these are the framework's own: reports and elections."""
@@ -56,6 +59,8 @@ class Wire:
         self.streams_lists = True
         """Whether the server can stream lists, which are consistent reads."""
         self.reverses = False
+        self.rolls: Random | None = None
+        """What draws how long each request takes, and in which order lists are; None if all is in order."""
 
     def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
         return _Exchange(self, request)
@@ -93,7 +98,16 @@ class Wire:
 
     def ordered(self, lines: list[bytes]) -> Iterable[bytes]:
         """The initial events of a streamed list, the mark at their end: lists promise no order."""
-        return [*reversed(lines[:-1]), lines[-1]] if self.reverses else lines
+        return [*self._order(lines[:-1]), lines[-1]]
+
+    def _order(self, items: list[T]) -> list[T]:
+        if self.rolls is not None:
+            return self.rolls.sample(items, len(items))
+        return items[::-1] if self.reverses else items
+
+    def latency(self) -> float:
+        """Seconds that the next request is under way."""
+        return LATENCY if self.rolls is None else LATENCY * self.rolls.choice(LATENCIES)
 
     # -- requests ------------------------------------------------------------------------------------------------------
 
@@ -101,14 +115,14 @@ class Wire:
         world, process = self.world, self.process
         asked = Asked.of(request)
         if asked is None or asked.collection in ASIDE:
-            await asyncio.sleep(LATENCY)
+            await asyncio.sleep(self.latency())
             return await self._plain(request)
         if asked.verb == "watch":
             return await self._watch(request, asked)
         caching = asked.verb == "list" and request.timeout is None
         if caching:
             request = self._from_cache(request, asked)
-            await asyncio.sleep(LATENCY)
+            await asyncio.sleep(self.latency())
             return self._reordered(await self._plain(request))
         point, faults = world.strikes.request(process, asked)
         before = {each.kind: each for each in faults}
@@ -128,7 +142,7 @@ class Wire:
             raise TransportError("no answer in time", sent=True, timed_out=True)
         if "conflict" in before:
             await world.traffic.touch(request, asked)
-        await asyncio.sleep(LATENCY)
+        await asyncio.sleep(self.latency())
         answer = await self._do(request, asked, point)
         if "crash-after" in before:
             await process.die(before["crash-after"])
@@ -176,7 +190,7 @@ class Wire:
             )  # fmt: skip
         query = [pair for pair in request.query if pair[0] != "timeoutSeconds"]
         request = replace(request, query=(*query, ("timeoutSeconds", _FOREVER)), idle_timeout=None)
-        await asyncio.sleep(LATENCY)
+        await asyncio.sleep(self.latency())
         answer = await self.world.server.handle(request)
         if isinstance(answer.body, bytes):
             return Answer(answer.status, answer.headers, answer.body)
@@ -199,11 +213,11 @@ class Wire:
         return replace(request, query=tuple(query.items()))
 
     def _reordered(self, answer: Answer) -> Answer:
-        if self.reverses and answer.status == 200:
+        if (self.reverses or self.rolls is not None) and answer.status == 200:
             document = msgspec.json.decode(answer._body, type=dict[str, msgspec.Raw])
             if "items" in document:
                 items = msgspec.json.decode(document["items"], type=list[msgspec.Raw])
-                body = msgspec.json.encode({**document, "items": items[::-1]})
+                body = msgspec.json.encode({**document, "items": self._order(items)})
                 answer = Answer(answer.status, answer.headers, body)
         self.saw(answer._body)
         return answer

@@ -21,6 +21,7 @@ from setpoint.controller.cause import Cause
 from setpoint.meta import Object, resource_of
 from setpoint.simulation.actor import Actor
 from setpoint.simulation.cluster import SimulatedCluster
+from setpoint.simulation.complaints import heard
 from setpoint.simulation.determinism import audited
 from setpoint.simulation.externals import using
 from setpoint.simulation.history import History, sketch
@@ -147,7 +148,8 @@ class World:
         using(self.telephone)
         start = self.loop.time()
         try:
-            with audited(self._result.environment) if options.audit else nullcontext():
+            audit = audited(self._result.environment) if options.audit else nullcontext()
+            with audit, heard(self.judge.raised):
                 self._main = asyncio.get_running_loop().create_task(self._story(), name="scenario")
                 await asyncio.wait((self._main,))
             if not self._main.cancelled() and (problem := self._main.exception()) is not None:
@@ -206,6 +208,7 @@ class World:
         await steps.quiesce(CONVERGE)
         self.judge.check_predicates()
         self.judge.check_in_the_end()
+        self.judge.check_tasks()
         self._result.end = self.snapshot()
         self._explain()
         if not self.options.quiet:

@@ -12,6 +12,7 @@ from tests.simulation.corpus import (
     f7_hot_loops,
     f8_specs,
     f9_deletion,
+    f10_others,
 )
 from tests.simulation.corpus.pair import Pair
 
@@ -25,5 +26,6 @@ _FAMILIES = (
     f7_hot_loops,
     f8_specs,
     f9_deletion,
+    f10_others,
 )
 PAIRS: list[Pair] = [pair for family in _FAMILIES for pair in family.PAIRS]
