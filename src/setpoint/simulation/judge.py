@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import dis
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -13,6 +14,7 @@ import msgspec
 
 from setpoint.controller.context import current
 from setpoint.controller.failures import BUGS
+from setpoint.simulation.actor import Actor
 from setpoint.simulation.asked import Asked
 from setpoint.simulation.externals import External
 from setpoint.simulation.history import Entry, History
@@ -214,9 +216,9 @@ class Judge:
             if why and predicate.why not in self._broken:
                 self.found("predicate", predicate.why, f"{predicate.mode}: {why} does not hold in the end")
 
-    def check_tasks(self) -> None:
+    def check_tasks(self, begun: Iterable[tuple[asyncio.Task[Any], Actor | None, str]]) -> None:
         """What a reconcile has begun, and nobody has waited for, is not there in the next process."""
-        for task, actor, place in self._world.loop.begun:
+        for task, actor, place in begun:
             if not task.done() and actor is not None and actor.state == "running":
                 self.found("error", place, f"a reconcile began a task that is left over: {place}; await it, or return")
 

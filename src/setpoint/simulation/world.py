@@ -208,7 +208,7 @@ class World:
         await steps.quiesce(CONVERGE)
         self.judge.check_predicates()
         self.judge.check_in_the_end()
-        self.judge.check_tasks()
+        self.judge.check_tasks(self.loop.begun)
         self._result.end = self.snapshot()
         self._explain()
         if not self.options.quiet:
