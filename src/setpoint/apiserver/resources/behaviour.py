@@ -85,8 +85,10 @@ class Behaviour(Protocol):
     ``old`` is never to be changed.
     """
 
-    @property
-    def name_rule(self) -> NameRule: ...
+    def name_rule(self, name: str, /) -> list[str]:
+        """What is wrong with a name; empty if nothing is."""
+        ...
+
     @property
     def create_on_update(self) -> bool:
         """Whether a PUT of an object that does not exist creates it."""

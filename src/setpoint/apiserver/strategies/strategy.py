@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from setpoint.apiserver.resources.behaviour import NameRule, WriteContext
+from setpoint.apiserver.resources.behaviour import WriteContext
 from setpoint.apiserver.storage import Record
 from setpoint.meta import Resource
 from setpoint.meta.names import dns1123_subdomain
@@ -25,7 +25,6 @@ class Strategy:
     ``old`` is never to be changed.
     """
 
-    name_rule: NameRule = staticmethod(dns1123_subdomain)
     create_on_update = False
     """Whether a PUT of an object that does not exist creates it."""
     unconditional_update = True
@@ -42,6 +41,11 @@ class Strategy:
     """Whether a deletion answers with the object even when it is gone."""
     zero: JsonObject = {}
     """What every object has whatever was sent, of kinds that `go_form` has no table of; nobody owns it."""
+
+    @staticmethod
+    def name_rule(name: str, /) -> list[str]:
+        """What is wrong with a name; empty if nothing is."""
+        return dns1123_subdomain(name)
 
     def default(self, obj: JsonObject) -> None:
         """Sets what was left out."""
