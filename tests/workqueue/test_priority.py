@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from setpoint.workqueue import LOW_PRIORITY, WorkQueue
-from setpoint.workqueue.ready import ReadyList
+from setpoint.workqueue.ready import ReadyList, _Line
 
 from .test_queue import taken
 
@@ -281,3 +281,15 @@ def test_the_list_does_as_its_model(ageing: int, steps: list[tuple[str, int, int
             model.move(key, priorities[key], priority)
             priorities[key] = priority
         assert list(ready) == [key for priority in sorted(model.lines, reverse=True) for key in model.lines[priority]]
+
+
+def test_a_key_that_left_a_line_and_comes_again_is_at_its_end() -> None:
+    line: _Line[str] = _Line()
+    line.keys.extend("aaabbbb")
+    line.bury("a")
+    line.bury("a")
+    assert len(line) == 5
+    assert line.popleft() == "a"
+    line.keys.append("a")
+    assert (len(line), line.void, list(line.living())) == (5, {}, ["b", "b", "b", "b", "a"])
+    assert [line.popleft() for _ in range(5)] == ["b", "b", "b", "b", "a"]

@@ -568,3 +568,36 @@ async def test_a_worker_that_is_cancelled_leaves_its_key_to_those_that_come_late
     assert waiting.cancelled()
     assert len(queue) == 3
     assert [await queue.get() for _ in range(3)] == ["foo", "bar", "baz"]
+
+
+@virtual_time
+async def test_a_key_that_is_promised_to_a_worker_counts_until_the_worker_takes_it() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    waiting = asyncio.ensure_future(queue.get())
+    await settle()
+    queue.add("promised")
+    queue.add("free")
+    assert len(queue) == 2
+    assert await waiting == "promised"
+    assert len(queue) == 1
+
+
+@virtual_time
+async def test_keys_that_were_delayed_while_they_were_processed_are_counted_each() -> None:
+    queue: DelayingQueue[str] = DelayingQueue()
+    keys = ["a", "b", "c"]
+    for key in keys:
+        queue.add(key)
+    assert taken(queue) == keys
+    for key in keys:
+        queue.add_after(key, 10)
+    for key in keys:
+        queue.done(key)
+    assert queue.depths() == Depths(ready=0, delayed=3, processing=0, dirty=0)
+
+
+def test_a_queue_with_metrics_needs_a_name_and_says_so() -> None:
+    with pytest.raises(
+        ValueError, match=r"^a queue with metrics needs a name: it tells its metrics from other queues'$"
+    ):
+        WorkQueue(metrics=object())  # type: ignore[arg-type]

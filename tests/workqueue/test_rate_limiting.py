@@ -241,3 +241,14 @@ async def test_a_rate_limited_key_comes_with_the_lowest_of_priorities_unless_it_
         queue.add(f"high-{number}", priority=9)
     await advance(1)
     assert [await queue.get() for _ in range(3)] == ["high-0", "foo", "high-1"], "every second one is a lower one's"
+
+
+@pytest.mark.parametrize(("qps", "burst"), [(0.0, 1), (-1.0, 1), (math.inf, 1), (math.nan, 1), (1.0, 0)])
+def test_a_bucket_that_never_fills_or_is_never_empty_is_refused(qps: float, burst: int) -> None:
+    with pytest.raises(ValueError, match=r"^needs qps > 0 and burst >= 1, not "):
+        BucketRateLimiter(qps, burst)
+
+
+def test_the_longest_of_no_delays_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^MaxOfRateLimiter needs at least one limiter$"):
+        MaxOfRateLimiter()
