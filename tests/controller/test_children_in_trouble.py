@@ -11,7 +11,10 @@ import pytest
 
 import setpoint as sp
 from setpoint.client import Forbidden, Request, Response, Transport, TransportError
+from setpoint.client.errors import error_from_status
+from setpoint.controller import AdoptionError
 from setpoint.controller.applied import MAX_SELECTORS
+from setpoint.controller.children import _is_its_own
 from setpoint.meta import ObjectKey
 from setpoint.meta.status import Status
 from setpoint.models.batch_v1 import Job, JobSpec
@@ -278,3 +281,71 @@ async def test_a_job_that_is_not_wanted_any_more_leaves_no_pods_behind() -> None
         await world.settle()
         assert await world.list(Job) == []
         assert await world.list(Pod) == []
+
+
+# -- names that were drawn for a write whose end is not known ----------------------------------------------------------
+
+
+@virtual_time
+async def test_a_name_that_was_drawn_for_one_sort_of_children_is_not_given_to_another() -> None:
+    prefixes = ["g-", "h-"]
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        await ctx.keep(ConfigMap, [generated(prefixes[0])])
+
+    wires = Wires()
+
+    def never_arrives(request: Request) -> None:
+        if request.method == "PATCH" and "configmaps" in request.path and len(prefixes) == 2:
+            del prefixes[0]
+            raise TransportError("no answer", sent=True)
+
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires) as world:
+        wires.wire.before = never_arrives
+        await world.create(widget())
+        await advance(120)
+        assert prefixes == ["h-"]
+        (child,) = await world.list(ConfigMap)
+        assert child.name.startswith("h-")
+        assert len(child.name) == len("h-") + 5
+
+
+@virtual_time
+async def test_a_name_that_was_drawn_and_is_there_by_now_is_not_drawn_again() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        await ctx.keep(ConfigMap, [generated("g-") for _ in range(obj.spec.size)])
+
+    wires = Wires()
+    lost = False
+
+    def lose_one(request: Request) -> None:
+        nonlocal lost
+        if request.method == "PATCH" and "configmaps" in request.path and not lost:
+            lost = True
+            lost_answer(request)
+
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires) as world:
+        wires.wire.after = lose_one
+        await world.create(widget(size=1))
+        await advance(120)
+        (first,) = await world.list(ConfigMap)
+        made = await world.get(Widget, "a")
+        made.spec.size = 2
+        await world.update(made)
+        await advance(120)
+        assert lost
+        names = {child.name for child in await world.list(ConfigMap)}
+        assert len(names) == 2
+        assert first.name in names
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "own"),
+    [(422, "Invalid", True), (403, "Forbidden", True), (429, "TooManyRequests", False), (499, "", True),
+     (500, "InternalError", False), (503, "ServiceUnavailable", False)],
+)  # fmt: skip
+def test_a_refusal_is_a_childs_own_and_trouble_of_the_server_is_everybodys(code: int, reason: str, own: bool) -> None:
+    problem = error_from_status(Status(status="Failure", code=code, reason=reason, message="no"))
+    assert _is_its_own(problem) is own
+    assert _is_its_own(AdoptionError("theirs"))
+    assert not _is_its_own(TransportError("no answer", sent=True))
