@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,10 @@ from tests.simulation.kinds import App
 
 import setpoint as sp
 from setpoint.models.core_v1 import Secret
-from setpoint.simulation import SWITCHES, Budget, Counterexample, check
+from setpoint.simulation import SWITCHES, Budget, Counterexample, Plan, check
+from setpoint.simulation.page import page_of
+from setpoint.simulation.plan import fault
+from setpoint.simulation.words import in_words
 
 ONLY_CRASHES = {name: "this is about crashes" for name in SWITCHES if name != "crash"}
 
@@ -45,7 +49,8 @@ def test_a_finding_is_replayed_from_its_file_and_its_token(tmp_path: Path) -> No
     assert document["token"] == problem.token
     text = page.read_text()
     assert "secrets default/one-b" in text
-    assert "The same without the fault" in text
+    assert "The controller&#x27;s process was killed right after “create secrets default/one-a”" in text
+    assert "this happens there, and not here" in text
     assert "http" not in text.replace("https://", "http://").split("<style>")[0], "a page needs nothing else"
     for source in (problem.token, recorded):
         with pytest.raises(Counterexample) as again:
@@ -112,3 +117,41 @@ def test_the_command_line_ends_with_1_on_a_finding_and_replays_it(tmp_path: Path
     wrong = run("--faults", "crush")
     assert wrong.returncode == 1
     assert "there is no fault 'crush'" in wrong.stderr
+
+
+def test_a_replay_stops_in_a_debugger_where_the_fault_strikes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> list[sp.Controller[App]]:
+        return [sp.Controller(App, guarded).owns(Secret)]
+
+    stops: list[list[str]] = []
+
+    def stop() -> None:
+        stops.append([frame.name for frame in traceback.extract_stack()])
+
+    monkeypatch.setattr(sys, "breakpointhook", stop)
+    plan = Plan((fault("crash-after", "create secrets default/one-a #1"),))
+    with pytest.raises(Counterexample) as caught:
+        check(create_one, broken, replay=plan.token(), debug=True)
+    assert "guarded" in stops[0], "the stop is below the line that is hit"
+    assert "App default/one" in caught.value.explained
+    assert "nothing to do since generation 1" in caught.value.explained
+
+
+def test_a_fault_is_told_behind_the_write_that_it_follows() -> None:
+    def broken() -> list[sp.Controller[App]]:
+        return [sp.Controller(App, guarded).owns(Secret)]
+
+    plan = Plan((fault("crash-after", "create secrets default/one-a #1"),))
+    with pytest.raises(Counterexample) as caught:
+        check(create_one, broken, replay=plan.token())
+    text = page_of(caught.value).partition("What happened")[2]
+    places = [text.index(told) for told in ("create secrets default/one-a<", "fault:</b> crash-after", "killed:")]
+    assert places == sorted(places)
+
+
+def test_every_kind_of_fault_has_words() -> None:
+    told_by_details = {"time-travel": "restart", "squash": "lag"}  # what those are called in plans
+    for kinds in SWITCHES.values():
+        for kind in kinds.faults:
+            name = told_by_details.get(kind, "pause" if kind.startswith("pause-") else kind)
+            assert in_words(fault(name, "step 1", seconds=1)).endswith("."), kind

@@ -324,6 +324,7 @@ def program(
         budget: str = "60s",
         faults: str | None = None,
         replay: str | None = None,
+        debug: Annotated[bool, Parameter(negative="")] = False,
         seed: int = 0,
         every: Annotated[bool, Parameter(name="--all", negative="")] = False,
         directory: Path = Path("counterexamples"),
@@ -340,6 +341,8 @@ def program(
             Only these, separated by commas (docs/simulation.md lists them); default: all.
         replay
             A token or a counter-example's file: run only that.
+        debug
+            With --replay: stop in a debugger where a fault strikes, and where a promise is broken.
         seed
             Of everything that is drawn by chance.
         every
@@ -350,8 +353,8 @@ def program(
         from setpoint.cli.simulate import simulate as run_simulation  # brings the server along
 
         status = run_simulation(
-            controllers, admissions, scenario=scenario, budget=budget, faults=faults, replay=replay, seed=seed,
-            every=every, directory=directory, lifespan=bound(lifespan, options, None),
+            controllers, admissions, scenario=scenario, budget=budget, faults=faults, replay=replay, debug=debug,
+            seed=seed, every=every, directory=directory, lifespan=bound(lifespan, options, None),
         )  # fmt: skip
         raise SystemExit(status)
 

@@ -33,6 +33,7 @@ def simulate(
     budget: str,
     faults: str | None,
     replay: str | None,
+    debug: bool,
     seed: int,
     every: bool,
     directory: Path,
@@ -65,7 +66,7 @@ def simulate(
             if plan is not None:
                 if code and code != digest_of(setup):
                     _say("the code has changed since this was found; its points may be others now")
-                found += [again for again in [search.replay(plan)] if again is not None]
+                found += [again for again in [search.replay(plan, debug=debug)] if again is not None]
                 tell(found, directory)
             else:
                 for each in search.findings():

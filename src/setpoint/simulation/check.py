@@ -46,6 +46,7 @@ def check(
     seed: int = 0,
     workers: int | None = None,
     replay: str | Path | None = None,
+    debug: bool = False,
     directory: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Report:
@@ -78,6 +79,8 @@ def check(
             after the other: slower, but a debugger stops in it.
         replay: a token or a counter-example's file: only that plan is run. So is what the environment variable
             ``SETPOINT_REPLAY`` has.
+        debug: with ``replay``: that run is made in this process, and ``breakpoint()`` is called where a fault strikes
+            and where a promise is broken, below the line of yours that it happens in: ``up`` leads there.
         directory: where to write files about what is found; none are written by default.
         progress: is called after every run.
 
@@ -105,7 +108,7 @@ def check(
     limits = budget if isinstance(budget, Budget) else Budget(seconds=float(budget))
     search = Search(setup, budget=limits, seed=seed, workers=workers, progress=progress)
     again = replay if replay is not None else os.environ.get(REPLAY)
-    found = next(search.findings(), None) if again is None else search.replay(read_plan(again)[0])
+    found = next(search.findings(), None) if again is None else search.replay(read_plan(again)[0], debug=debug)
     if found is not None:
         if directory is not None:
             write(found, Path(directory))

@@ -19,7 +19,7 @@ from setpoint.simulation.asked import Asked
 from setpoint.simulation.externals import External
 from setpoint.simulation.history import Entry, History
 from setpoint.simulation.predicates import Objects, Predicate
-from setpoint.simulation.result import Finding, Point
+from setpoint.simulation.result import Finding, Options, Point
 from setpoint.simulation.state import plain_values, snapshot
 from setpoint.simulation.tape import Tape
 
@@ -60,6 +60,8 @@ class Judged(Protocol):
     def rests_expected(self) -> list[dict[str, int]]: ...
     @property
     def resting(self) -> bool: ...
+    @property
+    def options(self) -> Options: ...
     def give_up(self, why: str) -> None: ...
 
 
@@ -95,6 +97,8 @@ class Judge:
             return
         self.findings.append(finding)
         self._world.tape.tell("server", "oracle", "finding", str(finding))
+        if self._world.options.debug:
+            breakpoint()
 
     # -- changes -------------------------------------------------------------------------------------------------------
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from setpoint.simulation.result import Finding, Line
+from setpoint.simulation.words import in_words, told_after
 
 if TYPE_CHECKING:
     from setpoint.simulation.counterexample import Counterexample
@@ -23,87 +25,156 @@ LANES = (
     ("others", "others"),
     ("external", "external systems"),
 )
+Where = Literal["both", "only", "missing"]
 _STYLE = """
-:root { color-scheme: light dark; --line: #8884; --bad: #c62828; --fault: #b26a00; --good: #2e7d32; --soft: #8888; }
-body { font: 14px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 110rem; padding: 0 1rem; }
-h1 { font-size: 1.3rem; } h2 { font-size: 1.05rem; margin-top: 2rem; }
-code, .mono { font-family: ui-monospace, monospace; font-size: 12px; overflow-wrap: anywhere; }
-.finding { border-left: 4px solid var(--bad); padding: .3rem .8rem; margin: .6rem 0; }
-.fault { border-left: 4px solid var(--fault); padding: .3rem .8rem; margin: .6rem 0; }
+:root { color-scheme: light dark; --line: #8885; --bad: #c62828; --fault: #b26a00; --good: #2e7d32; --soft: #8881; }
+@media (prefers-color-scheme: dark) { :root { --bad: #ff8a80; --fault: #ffb74d; --good: #81c784; } }
+* { box-sizing: border-box; }
+body { font: 15px/1.45 system-ui, sans-serif; margin: 0 auto; max-width: 84rem; padding: 1.5rem 1rem 3rem; }
+h1 { font-size: 1.35rem; margin: 0 0 1rem; } h2 { font-size: 1.1rem; margin: 2.2rem 0 .6rem; }
+code, .mono { font-family: ui-monospace, monospace; font-size: .85em; overflow-wrap: anywhere; }
+.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: 1rem; }
+.card { border: 1px solid var(--line); border-top: 4px solid var(--line); border-radius: 4px; padding: .7rem .9rem; }
+.card.fault { border-top-color: var(--fault); } .card.bad { border-top-color: var(--bad); }
+.card h2 { margin: 0 0 .4rem; font-size: .8rem; letter-spacing: .04em; text-transform: uppercase; opacity: .75; }
+.card p { margin: .3rem 0; } .card .mono { opacity: .75; }
 table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; vertical-align: top; padding: .25rem .5rem; }
-table.lanes td, table.lanes th { border-left: 1px solid var(--line); }
-table.lanes tr { border-top: 1px solid var(--line); }
-td.time { white-space: nowrap; opacity: .65; border-left: 0 !important; }
-tr.hit > td { background: color-mix(in srgb, var(--fault) 18%, transparent); }
-tr.bad > td { background: color-mix(in srgb, var(--bad) 18%, transparent); }
-tr.step > td { background: #8881; font-style: italic; }
-.saw { opacity: .7; font-size: 12px; } .who { opacity: .6; font-size: 12px; }
-.only { outline: 1px dashed var(--fault); outline-offset: 2px; }
-.runs { display: grid; grid-template-columns: repeat(auto-fit, minmax(40rem, 1fr)); gap: 1.5rem; }
-.expected { color: var(--good); } .found { color: var(--bad); }
-pre { overflow-x: auto; background: #8881; padding: .6rem; }
+th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; overflow-wrap: anywhere; }
+th { font-size: .8rem; opacity: .75; }
+table.lanes tr { border-top: 1px solid var(--line); } table.lanes td + td { border-left: 1px solid var(--line); }
+td.time { white-space: nowrap; opacity: .65; width: 6rem; }
+td.beside { width: 11rem; font-size: .85em; }
+tr.fault > td { background: color-mix(in srgb, var(--fault) 16%, transparent); }
+tr.bad > td { background: color-mix(in srgb, var(--bad) 16%, transparent); }
+tr.step > td { background: var(--soft); font-style: italic; }
+tr.missing .what { opacity: .75; border: 1px dashed var(--good); padding: 0 .3rem; text-decoration: line-through; }
+tr.missing td.beside { color: var(--good); font-weight: 600; } tr.only td.beside { color: var(--fault); }
+tr.both td.beside { opacity: .5; }
+.note { opacity: .75; font-size: .85em; } .who { opacity: .65; font-size: .85em; }
+.expected, .found { font-weight: 600; min-width: 6rem; } .expected { color: var(--good); } .found { color: var(--bad); }
+pre { overflow-x: auto; background: var(--soft); padding: .7rem; border-radius: 4px; white-space: pre-wrap;
+      overflow-wrap: anywhere; }
+@media (max-width: 50rem) {
+  table.lanes thead { display: none; }
+  table.lanes tr, table.lanes td { display: block; width: auto; } table.lanes td { padding: .15rem .6rem; }
+  table.lanes td + td { border-left: 0; } table.lanes td:empty { display: none; }
+  table.lanes tr { padding: .3rem 0; } tr.both td.beside { display: none !important; }
+  td[data-lane]:not(:empty)::before { content: attr(data-lane) ": "; opacity: .65; }
+}
 """
 
 
 def page_of(problem: Counterexample) -> str:
     """The whole page."""
-    disturbed, undisturbed = _shown(problem.trace), _shown(problem.undisturbed)
+    alone = not problem.plan.faults
     parts = [
         "<!doctype html><html lang='en'><meta charset='utf-8'>",
         "<meta name='viewport' content='width=device-width'>",
         f"<title>{escape(str(problem.findings[0]))[:120]}</title><style>{_STYLE}</style>",
-        f"<h1>{escape(problem.scenario)}: a promise is broken</h1>",
-        *(_finding(each) for each in problem.findings),
-        "<h2>What went wrong in the world</h2>" if problem.plan.faults else "",
-        *(f"<div class='fault'>{escape(_in_words(str(each)))}</div>" for each in problem.plan.faults),
-        "" if problem.plan.faults else "<p>Nothing: this happens without any fault.</p>",
-        "<div class='runs'><section><h2>What happened</h2>",
-        _lanes(disturbed, {_same(line) for line in undisturbed}),
-        "</section>",
+        f"<h1>A promise is broken in {escape(problem.scenario)}</h1><div class='cards'>",
+        "<section class='card fault'><h2>What went wrong in the world</h2>",
+        *(f"<p>{escape(in_words(each))}</p><p class='mono'>{escape(str(each))}</p>" for each in problem.plan.faults),
+        "<p>Nothing: this happens without any fault.</p>" if alone else "",
+        "</section><section class='card bad'><h2>What came of it</h2>",
+        *(f"<p><b>{escape(each.oracle)}</b>: {escape(each.message)}</p>" for each in problem.findings[:5]),
+        f"<p class='note'>{_often(problem)}</p></section></div>",
+        _ends(problem.findings),
+        "<h2>What happened</h2>" if alone else "<h2>What happened, beside the same without the fault</h2>",
+        _lanes(problem.trace, None if alone else problem.undisturbed),
     ]
-    if problem.plan.faults:
-        parts += [
-            "<section><h2>The same without the fault</h2>",
-            _lanes(undisturbed, {_same(line) for line in disturbed}),
-            "</section>",
-        ]
-    parts += ["</div>", "<p class='saw'>Dashed: only in one of the two runs.</p>", _ends(problem.findings)]
     if problem.explained:
-        parts.append(f"<h2>What the controllers say in the end</h2><pre>{escape(problem.explained)}</pre>")
-    parts.append("<h2>To see it again</h2>")
-    parts.append(
-        f"<pre>SETPOINT_REPLAY={escape(problem.token)} pytest …\n… simulate --replay {escape(problem.token)}</pre>"
-    )
-    return "\n".join(parts) + "</html>"
+        parts.append(f"<h2>What is said in the end</h2><pre>{escape(problem.explained)}</pre>")
+    parts.append(f"<h2>To see it again</h2><pre>{escape(problem.again)}</pre>")
+    return "\n".join(part for part in parts if part) + "</html>"
 
 
-def _finding(finding: Finding) -> str:
-    return f"<div class='finding'><b>{escape(finding.oracle)}</b>: {escape(finding.message)}</div>"
+def _often(problem: Counterexample) -> str:
+    found = f"found after {problem.runs} runs in {problem.seconds:.1f} s"
+    if problem.showed is None:
+        return found
+    return f"it showed in {problem.showed[0]} of {problem.showed[1]} runs of this plan; {found}"
 
 
-def _lanes(trace: Sequence[Line], others: set[tuple[str, str]]) -> str:
-    present = {line.lane for line in trace}
+# -- what happened -----------------------------------------------------------------------------------------------------
+
+
+def _lanes(trace: Sequence[Line], undisturbed: Sequence[Line] | None) -> str:
+    rows = _beside(_shown(trace), _shown(undisturbed or ()), compared=undisturbed is not None)
+    present = {line.lane for line, _ in rows}
     lanes = [(lane, title) for lane, title in LANES if lane in present]
-    rows = ["<table class='lanes'><tr><th>time</th>", *(f"<th>{escape(title)}</th>" for _, title in lanes), "</tr>"]
-    for line in trace:
-        kind = {"fault": "hit", "killed": "hit", "finding": "bad", "step": "step"}.get(line.what, "")
-        rows.append(f"<tr class='{kind}'><td class='time mono'>{line.at:.3f}</td>")
+    heads = ["time", *(title for _, title in lanes), *(["without the fault"] if undisturbed is not None else [])]
+    parts = [
+        "<table class='lanes'><thead><tr>",
+        *(f"<th>{escape(head)}</th>" for head in heads),
+        "</tr></thead><tbody>",
+    ]
+    for line, where in rows:
+        kind = {"fault": "fault", "killed": "fault", "finding": "bad", "step": "step"}.get(line.what, "")
+        parts.append(f"<tr class='{f'{kind} {where}'.strip()}'><td class='time mono'>{_time(line.at)}</td>")
         if line.what in ("fault", "finding"):
-            rows.append(f"<td colspan='{len(lanes)}'><b>{_mark(line)}</b> {escape(line.text)}</td></tr>")
-            continue
-        only = "" if _same(line) in others or line.what == "killed" else " only"
-        for lane, _ in lanes:
-            rows.append(f"<td>{_cell(line, only) if lane == line.lane else ''}</td>")
-        rows.append("</tr>")
-    return "".join(rows) + "</table>"
+            mark = "fault" if line.what == "fault" else "here"
+            parts.append(f"<td colspan='{len(lanes)}'><b>{mark}:</b> {escape(line.text)}</td>")
+        else:
+            for lane, title in lanes:
+                parts.append(f"<td data-lane='{title}'>{_cell(line) if lane == line.lane else ''}</td>")
+        if undisturbed is not None:
+            told = {"both": "the same", "only": "", "missing": "this happens there, and not here"}[where]
+            told = "not there" if where == "only" and line.what not in ("fault", "finding", "killed") else told
+            parts.append(f"<td class='beside' data-lane='without the fault'>{told}</td>")
+        parts.append("</tr>")
+    return "".join(parts) + "</tbody></table>"
 
 
-def _cell(line: Line, only: str) -> str:
+def _beside(trace: list[Line], undisturbed: list[Line], *, compared: bool) -> list[tuple[Line, Where]]:
+    """The lines of one run, with those of the other that it lacks in their places."""
+    if not compared:
+        return [(line, "both") for line in trace]
+    ours, theirs = [_same(line) for line in trace], [_same(line) for line in undisturbed]
+    rows: list[tuple[Line, Where]] = []
+    for kind, start, end, other_start, other_end in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
+        where: Where = "both" if kind == "equal" else "only"
+        rows += [(line, where) for line in trace[start:end]]
+        if kind != "equal":
+            rows += [(line, "missing") for line in undisturbed[other_start:other_end]]
+    return rows
+
+
+def _cell(line: Line) -> str:
     who = f"<span class='who'>{escape(line.who)}</span> " if line.lane == "controller" else ""
-    saw = f"<div class='saw'>had seen {escape(line.saw)}</div>" if line.saw and line.what in ("writes", "calls") else ""
-    place = f"<div class='saw mono'>{escape(Path(line.place).name)}</div>" if line.place and saw else ""
-    return f"<span class='{only.strip()}'>{who}{escape(line.text)}</span>{saw}{place}"
+    saw = (
+        f"<div class='note'>had seen {escape(line.saw)}</div>" if line.saw and line.what in ("writes", "calls") else ""
+    )
+    place = f"<div class='note mono'>{escape(Path(line.place).name)}</div>" if line.place and saw else ""
+    return f"{who}<span class='what'>{escape(line.text)}</span>{saw}{place}"
+
+
+def _shown(trace: Sequence[Line]) -> list[Line]:
+    """Without reads; what strikes after a write stands behind it."""
+    lines = [line for line in trace if line.what != "reads"]
+    shown: list[Line] = []
+    later: list[Line] = []
+    for line in lines:
+        if line.what == "fault" and line.point and told_after(line.text):
+            later.append(line)
+            continue
+        shown.append(line)
+        due = [each for each in later if each.point == line.point]
+        later = [each for each in later if each not in due]
+        shown += [msgspec.structs.replace(each, at=line.at) for each in due]
+    return shown + later
+
+
+def _same(line: Line) -> tuple[str, str, str]:
+    return line.lane, line.what, line.text
+
+
+def _time(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.3f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+# -- what came of it ---------------------------------------------------------------------------------------------------
 
 
 def _ends(findings: Iterable[Finding]) -> str:
@@ -111,14 +182,13 @@ def _ends(findings: Iterable[Finding]) -> str:
     for finding in findings:
         wanted, got = finding.expected, finding.found
         if isinstance(wanted, dict) and isinstance(got, dict):
-            for path in wanted:
-                rows.append(_row(f"{finding.subject} {path}", wanted[path], got.get(path)))
+            rows += [_row(f"{finding.subject} {path}".rstrip(), wanted[path], got.get(path)) for path in wanted]
         elif wanted is not None or got is not None:
             rows.append(_row(finding.subject, wanted, got))
     if not rows:
         return ""
-    head = "<tr><th>what</th><th>expected</th><th>found</th></tr>"
-    return f"<h2>Expected and found</h2><table>{head}{''.join(rows)}</table>"
+    head = "<tr><th>object and field</th><th>expected, as without any fault</th><th>found</th></tr>"
+    return f"<h2>What is wrong in the end</h2><table>{head}{''.join(rows)}</table>"
 
 
 def _row(what: str, wanted: Any, got: Any) -> str:
@@ -130,19 +200,3 @@ def _row(what: str, wanted: Any, got: Any) -> str:
 
 def _plain(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
-
-
-def _mark(line: Line) -> str:
-    return "fault:" if line.what == "fault" else "here:"
-
-
-def _same(line: Line) -> tuple[str, str]:
-    return line.lane, line.text
-
-
-def _shown(trace: Sequence[Line]) -> list[Line]:
-    return [line for line in trace if line.what != "reads"]
-
-
-def _in_words(text: str) -> str:
-    return text.replace("(until step)", "(it lasts over the user's next step)")

@@ -12,6 +12,7 @@ from setpoint.apiserver.http_types import Response as Answered
 from setpoint.client.in_process import InProcessTransport
 from setpoint.client.transport import Request, Response
 from setpoint.simulation.actor import ACTOR
+from setpoint.simulation.asked import Asked
 
 if TYPE_CHECKING:
     from setpoint.simulation.world import World
@@ -45,7 +46,9 @@ class Port:
             return _NO_STREAMS
         by_user = ACTOR.get() is None and world.history.recording
         if by_user and request.method != "GET":
-            world.tape.tell("user", "user", "asks", f"{request.method} {request.path}")
+            asked = Asked.of(request)
+            told = asked.stem() if asked is not None else f"{request.method} {request.path}"
+            world.tape.tell("user", "user", "asks", told)
         answer = await world.server.handle(request)
         if by_user and request.method != "GET" and answer.status < 300 and isinstance(answer.body, bytes):
             self._note(request, answer.body)

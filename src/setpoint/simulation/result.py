@@ -117,6 +117,8 @@ class Options(msgspec.Struct, frozen=True, omit_defaults=True):
     """The step before which nothing of the plan happens: the run may begin where the undisturbed one is then."""
     audit: bool = False
     """Whether to note which lines of the user's ask the real clock or chance."""
+    debug: bool = False
+    """Whether to stop in a debugger where a fault strikes, and where a promise is broken."""
     direct: tuple[Any, ...] = ()
     """Objects to be created at once instead of the scenario."""
 

@@ -22,6 +22,7 @@ from setpoint.simulation.report import Report
 from setpoint.simulation.result import Finding, Options, Result
 from setpoint.simulation.sets import HASH_SEEDS, uses_sets
 from setpoint.simulation.setup import Setup
+from setpoint.simulation.single import run_here
 from setpoint.simulation.verdict import Reference
 from setpoint.simulation.worker import SetupFailed
 
@@ -95,8 +96,9 @@ class Search:
                 most = len(singles) if self._budget == DEFAULT_BUDGET else None
                 yield from self._try(explorer.combinations(singles), "combinations", seen, most)
 
-    def replay(self, plan: Plan) -> Counterexample | None:
-        """One plan again; None if nothing is wrong with it any more."""
+    def replay(self, plan: Plan, *, debug: bool = False) -> Counterexample | None:
+        """One plan again; None if nothing is wrong with it any more. With ``debug`` it runs in this process and calls
+        ``breakpoint()`` where a fault strikes, and where a promise is broken."""
         with Pool(self._setup, self._workers) as pool:
             self._pool = pool
             reference = self._references[0] = self._undisturbed()
@@ -104,7 +106,11 @@ class Search:
                 found, result = reference.baseline.findings, reference.baseline
             else:
                 reference = self._reference(plan.stop)
-                result = self._run(plan, trace=True)
+                if debug:
+                    options = self._options(plan, trace=True)
+                    result = run_here(self._setup, plan, msgspec.structs.replace(options, debug=True))
+                else:
+                    result = self._run(plan, trace=True)
                 found = reference.judge(plan, result)
             return self._counterexample(found, plan, result) if found else None
 

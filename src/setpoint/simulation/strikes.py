@@ -41,7 +41,9 @@ class Strikes:
         fresh = [each for each in found if each not in self.struck]
         for each in fresh:
             self.struck.append(each)
-            self._world.tape.tell("world", "fault", each.kind, str(each), point=point)
+            self._world.tape.tell("world", "world", "fault", str(each), point=point)
+            if self._world.options.debug:
+                breakpoint()
         return fresh
 
     # -- the run -------------------------------------------------------------------------------------------------------

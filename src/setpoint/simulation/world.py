@@ -23,6 +23,7 @@ from setpoint.simulation.actor import Actor
 from setpoint.simulation.cluster import SimulatedCluster
 from setpoint.simulation.complaints import heard
 from setpoint.simulation.determinism import audited
+from setpoint.simulation.explained import explained
 from setpoint.simulation.externals import using
 from setpoint.simulation.history import History, sketch
 from setpoint.simulation.judge import Judge
@@ -389,7 +390,11 @@ class World:
         return self.cluster.describe()
 
     def _explain(self) -> None:
-        self._result.explained = self.cluster.describe() if self.process.manager is not None else ""
+        manager = self.process.manager
+        told = (
+            [line for each in manager.controllers.values() for line in explained(each)] if manager is not None else []
+        )
+        self._result.explained = "\n".join(told)
 
     def _unhandled(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         problem = context.get("exception")

@@ -20,10 +20,11 @@ from setpoint.concurrency import end
 from setpoint.manager import Manager
 from setpoint.meta.yaml_text import to_yaml
 from setpoint.simulation.actor import ACTOR, Actor
+from setpoint.simulation.asked import Asked
 from setpoint.simulation.history import Entry, History
 from setpoint.simulation.judge import Judge
 from setpoint.simulation.plan import Fault, Plan
-from setpoint.simulation.result import Point, Result
+from setpoint.simulation.result import Options, Point, Result
 from setpoint.simulation.state import Snapshot, differences, snapshot
 from setpoint.simulation.tape import Tape
 from setpoint.torture.cluster import TorturedCluster
@@ -88,6 +89,7 @@ class Trial:
         self.cluster = TorturedCluster(self)
         self.server = self.cluster.server
         self.actor = Actor("program 1", "controller")
+        self.options = Options()
         self.rests_expected = [dict(each) for each in expected.there]
         self.resting = False
         self.changed_at = 0.0
@@ -188,7 +190,9 @@ class Trial:
 
     async def _asked_by_user(self, request: Any) -> Response:
         if request.method not in ("GET", "HEAD") and self.history.recording:
-            self.tape.tell("user", "user", "asks", f"{request.method} {request.path}")
+            said = Asked.of(request)
+            told = said.stem() if said is not None else f"{request.method} {request.path}"
+            self.tape.tell("user", "user", "asks", told)
         asked: Request = request
         return await self.server.handle(asked)
 
