@@ -14,7 +14,7 @@ from setpoint.meta import GroupKind, Resource
 from setpoint.schema import ErrorType, FieldError, nested_over
 from setpoint.schema.errors import OMITTED
 
-__all__ = ["MAX_DEPTH", "TOO_DEEP", "check_document", "check_stored", "is_too_deep", "too_deep"]
+__all__ = ["MAX_DEPTH", "TOO_DEEP", "check_depth", "check_document", "check_stored", "is_too_deep", "too_deep"]
 
 MAX_DEPTH: Final = 256
 """Levels of objects and lists in a stored object, the outermost included. Its managed fields count, and lie five levels
@@ -38,6 +38,12 @@ def check_document(body: bytes, value: Any) -> None:
 def check_stored(resource: Resource, obj: dict[str, Any], encoded: bytes) -> None:
     """Raises ApiStatusError (422) if what is about to be stored is too deep."""
     if _may_be_deep(encoded) and nested_over(obj, MAX_DEPTH):
+        raise too_deep(resource, obj)
+
+
+def check_depth(resource: Resource, obj: dict[str, Any]) -> None:
+    """As `check_stored`, before there are bytes."""
+    if nested_over(obj, MAX_DEPTH):
         raise too_deep(resource, obj)
 
 

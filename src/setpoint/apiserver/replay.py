@@ -1,21 +1,29 @@
-"""Requests that need others' answers, or much time to be read: work that is done again, knowing more each time.
+"""Requests that need others' answers, or much time: work that waits, and is done again if it has to be.
 
 All work on objects is synchronous. Where it needs what only a webhook knows, it raises `Suspended`; the webhook is
-asked, and the work is done again from its beginning, on what is stored *then*, with the answers at hand. A large body
-is read in the same way, in slices of a few milliseconds. If an object changed meanwhile, the question is another one,
-and is asked again: what ``GuaranteedUpdate`` does upstream. Nothing is ever stored before everything that could suspend
-the work is known.
+asked, and the work is done again from its beginning, on what is stored *then*, with the answers at hand. If an object
+changed meanwhile, the question is another one, and is asked again: what ``GuaranteedUpdate`` does upstream. Nothing is
+ever stored before everything that could suspend the work is known.
+
+Such work is done in slices of a few milliseconds (`setpoint.slices`), and other requests have their turn in between.
+What it has read is looked at again before each slice: if that has changed, the work begins anew. From its first write
+on it is not interrupted any more. So a request reads, computes and stores as if it were alone, and holds nobody up.
+Small requests are tried in one go; one that turns out to be long raises `Lengthy` and is done again in slices.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
+from itertools import count
 from random import Random
 from typing import Any, Final, Protocol, TypeVar
 
-__all__ = ["ObjectLocks", "Replay", "Suspended"]
+from setpoint.slices import Slicer
+
+__all__ = ["Attempt", "Lengthy", "ObjectLocks", "Replay", "Suspended"]
 
 T = TypeVar("T")
 Learn = Callable[["Replay"], Awaitable[None]]
@@ -23,6 +31,12 @@ Learn = Callable[["Replay"], Awaitable[None]]
 
 _PATIENCE: Final = 12
 """Answers after which a request counts as one that others keep from its object. An ordinary write takes six at most."""
+_TRIES: Final = 4
+"""Times that work is begun in slices. If what it reads changes each time, it is done in one go at last."""
+
+
+class Lengthy(Exception):
+    """The work takes too long for one go."""
 
 
 class Suspended(Exception):
@@ -61,13 +75,30 @@ class ObjectLocks:
         self._held.pop(key).set()
 
 
+class Attempt(Protocol):
+    """What one attempt has read, and may have written."""
+
+    def slice(self) -> AbstractContextManager[None]:
+        """Around each slice."""
+        ...
+
+    def may_pause(self) -> bool: ...
+    def holds(self) -> bool:
+        """Whether work that begins now would read the same."""
+        ...
+
+
 class Replay:
     """What one request knows so far. Its clock stands still and its random numbers repeat, so that all attempts are
     alike."""
 
-    __slots__ = ("_collected", "_seed", "answers", "moment", "random")
+    __slots__ = ("_begin", "_collected", "_seed", "_slicer", "answers", "attempt", "moment", "random")
 
-    def __init__(self, random: Random, moment: datetime) -> None:
+    def __init__(self, random: Random, moment: datetime, slicer: Slicer, begin: Callable[[], Attempt]) -> None:
+        """``begin`` makes what is known of each attempt."""
+        self._slicer = slicer
+        self._begin = begin
+        self.attempt = begin()
         self._seed = random.getrandbits(64)
         self.random = Random(self._seed)
         self.moment = moment
@@ -83,10 +114,8 @@ class Replay:
         asked, held = 0, False
         try:
             while True:
-                self.random = Random(self._seed)
-                self._collected = None
                 try:
-                    return work()
+                    return await self._in_slices(work)
                 except Suspended as pending:
                     learn = pending.learn
                 asked += 1
@@ -97,6 +126,25 @@ class Replay:
         finally:
             if held and locks is not None:
                 locks.release(key)
+
+    async def _in_slices(self, work: Callable[[], T]) -> T:
+        for tried in count(1):
+            self.random = Random(self._seed)
+            self._collected = None
+            attempt = self.attempt = self._begin()
+            doing = self._slicer.start(work, attempt.may_pause if tried <= _TRIES else _never)
+            try:
+                while True:
+                    with attempt.slice():
+                        done = doing.go()
+                    if done:
+                        return doing.result
+                    await asyncio.sleep(0)
+                    if not attempt.holds():
+                        break
+            finally:
+                doing.close()
+        raise AssertionError
 
     def batch(self, work: Callable[[], T]) -> T:
         """What ``work`` returns, which asks for many things of the same kind: all that is missing is asked for at once.
@@ -120,3 +168,7 @@ class Replay:
             return False
         self._collected.append((asker, question))
         return True
+
+
+def _never() -> bool:
+    return False

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from random import Random
 from types import TracebackType
-from typing import Final
+from typing import Final, cast
 
 from setpoint.apiserver import bootstrap
 from setpoint.apiserver.admission.admission import Admission
@@ -26,14 +26,15 @@ from setpoint.apiserver.errors import (
 from setpoint.apiserver.http_types import SYSTEM_ADMIN, IncomingRequest, Response, UserInfo
 from setpoint.apiserver.identity import tokens
 from setpoint.apiserver.identity.impersonation import impersonated
-from setpoint.apiserver.replay import Replay, Suspended
+from setpoint.apiserver.reads import Reads
+from setpoint.apiserver.replay import Lengthy, Replay, Suspended
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.limits import check
 from setpoint.apiserver.requests.options import Query
 from setpoint.apiserver.requests.path import parse_path
 from setpoint.apiserver.resources.registry import Registry
 from setpoint.apiserver.routing import route
-from setpoint.apiserver.state import OpenWatch, State
+from setpoint.apiserver.state import LARGE, OpenWatch, State
 from setpoint.apiserver.storage import Damage, MemoryStorage, Storage, StorageError
 from setpoint.apiserver.strategies.builtin import add_builtin
 from setpoint.apiserver.webhooks.caller import HttpCaller, WebhookCaller
@@ -69,8 +70,10 @@ class ApiServer:
     stored (see the storage for how safely) before it is answered or seen by any watch, and after everything that can
     fail, up to the bytes of the answer: a request that is answered with an error has changed nothing. Whatever is
     stored, the server starts: what can't be read or used is named in `damage` and in the log, and the rest is served.
-    Requests don't interleave: each is done in one go of the event loop, but for the streams of watches. A request about
-    which webhooks have to be asked waits for them, and is then done in one go, on what is stored by then.
+    No request sees half of another: small ones are done in one go of the event loop. Large ones give others their turn
+    every few milliseconds; what they have read is looked at again before anything is stored, and if it changed
+    meanwhile, they begin anew. A request about which webhooks have to be asked waits for them, and is done on what is
+    stored by then.
 
     *Caveats*: everybody is let in and everything is allowed (the bearer of a service account's token is that account,
     everybody else ``admin``); bodies are JSON or YAML, not protobuf. There is no audit log: what admission policies
@@ -173,11 +176,12 @@ class ApiServer:
         """Answers one request. What the client did wrong, and what goes wrong here, is an answer: nothing is raised."""
         try:
             check(request)
-            if self.hooks.active and request.method not in _READS:
+            body = request.body
+            if request.method not in _READS and (self.hooks.active or (body is not None and len(body) >= LARGE)):
                 return await self._replayed(request)
             try:
-                return self._dispatch(request, None)
-            except Suspended:
+                return self._at_once(request)
+            except (Suspended, Lengthy):
                 return await self._replayed(request)
         except ApiStatusError as error:
             response = respond(error.status, error.code, warnings=error.warnings)
@@ -195,7 +199,7 @@ class ApiServer:
             return respond(failure.status, failure.code)
 
     async def _replayed(self, request: IncomingRequest) -> Response:
-        """A request that may need webhooks."""
+        """A request that may need webhooks, or much time."""
         limit = _READ_TIMEOUT if request.method in _READS else _WRITE_TIMEOUT
         try:
             async with asyncio.timeout(limit):
@@ -203,25 +207,32 @@ class ApiServer:
                 if key is not None:
                     await self.state.locks.wait(key)
                 replay = self.state.replay()
-                return await replay.run(lambda: self._dispatch(request, replay), self.state.locks, key)
+                return await replay.run(lambda: self._answer(request, replay), self.state.locks, key)
         except TimeoutError:
             raise timeout("request did not complete within requested timeout - context deadline exceeded") from None
 
-    def _dispatch(self, request: IncomingRequest, replay: Replay | None) -> Response:
+    def _at_once(self, request: IncomingRequest) -> Response:
         """The answer. What was written on the way is stored if there is one, and only then."""
-        if not self.state.running:
-            raise ApiStatusError(503, "ServiceUnavailable", "the server is not running")
-        if request.method in _READS:
-            return self._answer(request, replay)
-        with self.state.storage.transaction():
-            return self._answer(request, replay)
+        state = self.state
+        state.at_once = True
+        try:
+            if request.method in _READS:
+                return self._answer(request, None)
+            with state.storage.transaction():
+                return self._answer(request, None)
+        finally:
+            state.at_once = False
 
     def _answer(self, request: IncomingRequest, replay: Replay | None) -> Response:
         state = self.state
+        if not state.running:
+            raise ApiStatusError(503, "ServiceUnavailable", "the server is not running")
         path = parse_path(request.path)
         if path is None:
             return nonresource.answer(state, request)
         served = state.registry.find(path.group, path.version, path.resource)
+        if replay is not None:
+            cast("Reads", replay.attempt).note_served(path.group, path.version, path.resource, served)
         if served is None or path.surplus:
             if path.surplus or path.resource or not state.registry.has_version(path.group, path.version):
                 if not nonresource.knows(state, path.group):

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 from random import Random
-from typing import Protocol
+from typing import Final, Protocol
 
 from setpoint.apiserver.http_types import UserInfo
-from setpoint.apiserver.replay import ObjectLocks, Replay
+from setpoint.apiserver.reads import Reads
+from setpoint.apiserver.replay import Lengthy, ObjectLocks, Replay
 from setpoint.apiserver.resources.behaviour import AdmissionConfigurations, Definitions
 from setpoint.apiserver.resources.registry import Registry, Served
 from setpoint.apiserver.storage import Damage, Storage
 from setpoint.apiserver.webhooks.caller import WebhookCaller
+from setpoint.slices import Slicer
 
-__all__ = ["OpenWatch", "State"]
+__all__ = ["LARGE", "OpenWatch", "State"]
+
+LARGE: Final = 16 * 1024
+"""Bytes of a body or an object that take more than a few milliseconds."""
 
 
 class OpenWatch(Protocol):
@@ -62,6 +67,9 @@ class State:
         """In the order in which they began, which is that of their ends."""
         self.running = False
         self.stopping = False
+        self.slicer = Slicer()
+        self.at_once = False
+        """Whether a request is tried in one go right now."""
 
     @property
     def damage(self) -> list[Damage]:
@@ -70,7 +78,12 @@ class State:
 
     def replay(self) -> Replay:
         """For one request that begins now."""
-        return Replay(self.random, self.now())
+        return Replay(self.random, self.now(), self.slicer, lambda: Reads(self.storage, self.registry.find))
+
+    def lengthy(self, size: int = LARGE) -> None:
+        """Said before work on so many bytes. Raises Lengthy if that is too much for one go."""
+        if self.at_once and size >= LARGE:
+            raise Lengthy
 
     def end_watches(self, served: Served | None = None) -> None:
         """Ends the watches on one resource (in one version), or all of them."""

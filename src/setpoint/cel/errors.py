@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CompileError", "CostExceeded", "EvaluationError", "Issue"]
+__all__ = ["CompileError", "CostExceeded", "EvaluationError", "Issue", "TakesLong"]
 
 _WIDE_DOT, _WIDE_MARK = "\uff0e", "\uff3e"
 _MOST = 100
@@ -50,3 +50,7 @@ class CostExceeded(Exception):
 
     def __init__(self) -> None:
         super().__init__("operation cancelled: actual cost limit exceeded")
+
+
+class TakesLong(Exception):
+    """Rules cost more than what may be spent on them at once."""

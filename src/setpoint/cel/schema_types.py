@@ -25,8 +25,12 @@ from setpoint.cel.types import (
     map_of,
     struct,
 )
+from setpoint.slices import spend
 
 __all__ = ["MAX_REQUEST", "Declared", "Definition", "SchemaFields", "declare", "with_object_meta"]
+
+_NODE: Final = 5 * 64
+"""A node takes as long as so many bytes of JSON."""
 
 Definition: TypeAlias = Mapping[str, Any]
 MAX_REQUEST: Final = 3 * 1024 * 1024
@@ -115,6 +119,7 @@ def with_object_meta(definition: Definition) -> Definition:
 def declare(definition: Definition, name: str, *, root: bool = False) -> Declared | None:
     """The type of a schema's values, None if it has none. ``name`` begins the names of the struct types in it;
     ``root``: it is the schema of a whole object."""
+    spend(_NODE)
     if definition.get("x-kubernetes-int-or-string"):
         return Declared(DYN, 1, _text_size(definition))
     if root:

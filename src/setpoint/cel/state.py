@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from setpoint.cel.errors import CostExceeded, EvaluationError
 from setpoint.cel.values import MISSING, Value
+from setpoint.slices import spend
 
 __all__ = ["Lazy", "State", "Step", "constant", "local", "tried", "variable"]
+
+_OFTEN: Final = 256
+"""Costs between two chances for others to have their turn."""
 
 Step: TypeAlias = Callable[["State"], Value]
 """One node of an expression, ready to be evaluated."""
@@ -38,16 +42,20 @@ class Lazy:
 class State:
     """Slots for variables, cost and limit."""
 
-    __slots__ = ("cost", "limit", "slots")
+    __slots__ = ("_next", "cost", "limit", "slots")
 
     def __init__(self, slots: int, limit: int) -> None:
         self.slots: list[Any] = [MISSING] * slots
         self.cost = 0
+        self._next = _OFTEN
         self.limit = limit
 
     def spend(self, cost: int) -> None:
         """Raises CostExceeded beyond the limit."""
         self.cost += cost
+        if self.cost >= self._next:
+            self._next = self.cost + _OFTEN
+            spend(_OFTEN << 6)
         if self.cost > self.limit:
             raise CostExceeded
 

@@ -14,10 +14,16 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import yaml
+from msgspec import Raw
+from msgspec.json import decode
+
+from setpoint.slices import spend
 
 __all__ = ["to_yaml"]
 
 _WIDTH: Final = 120
+_NODE: Final = 10 * 64
+"""A value takes as long as so many bytes of JSON."""
 # A letter first, or a dot or slash and then a letter; inside nothing that may end or split a scalar.
 _PLAIN: Final = re.compile(r"[./]?[^\W\d_](?:[\w./()'\"*+=,;!?@&%$^<>-]|:(?=[\w/])| (?=[\w(/'\"]))*")
 _WORDS: Final = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", ".nan", ".inf"))
@@ -28,6 +34,8 @@ _Dumper: Final[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 def to_yaml(documents: Iterable[dict[str, Any]], *, sort_keys: bool = False) -> str:
     """The documents, plain JSON values, as one YAML stream that ``kubectl apply -f -`` takes.
+
+    What is `msgspec.Raw` in them, bytes of JSON, is decoded when its turn comes.
 
     Raises:
         ValueError: a value is none of JSON (``nan``, a date, a key that is not text, half a character); it is shown.
@@ -52,13 +60,18 @@ def _events(documents: Iterable[Any], sort_keys: bool) -> Iterator[Any]:
 def _nodes(document: Any, sort_keys: bool) -> Iterator[Any]:
     open_: list[tuple[Iterator[Any], Any]] = [(iter((document,)), None)]
     while open_:
+        spend(_NODE)
         items, end = open_[-1]
         value = next(items, _END)
         if value is _END:
             open_.pop()
             if end is not None:
                 yield end
-        elif isinstance(value, dict):
+            continue
+        if isinstance(value, Raw):
+            spend(len(bytes(value)))
+            value = decode(value)
+        if isinstance(value, dict):
             yield yaml.MappingStartEvent(None, None, implicit=True, flow_style=not value)
             open_.append((_members(value, sort_keys), yaml.MappingEndEvent()))
         elif isinstance(value, list | tuple):
@@ -103,6 +116,7 @@ def _number(value: float) -> str:
 
 
 def _style(value: str) -> str | None:
+    spend(len(value) * 8)
     try:
         value.encode()
     except UnicodeEncodeError:

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from setpoint.schema.node import Schema
 from setpoint.schema.values import json_equal
+from setpoint.slices import pace
 
 from .compare import Comparison, compare
 from .fieldset import EMPTY, FieldSet, Path, path_text
@@ -72,7 +73,8 @@ class ApplyConflict(Exception):
             return f"Apply failed with 1 conflict: conflict with {only.owner}: {path_text(only.path)}"
         lines: list[str] = []
         previous: Identity | None = None
-        for conflict in sorted(self.conflicts, key=lambda item: item.owner.identity):  # stable: paths stay in order
+        # Sorting is stable: paths stay in order.
+        for conflict in pace(sorted(self.conflicts, key=lambda item: item.owner.identity)):
             if conflict.owner.identity != previous:
                 previous = conflict.owner.identity
                 lines.append(f"conflicts with {conflict.owner}:")
@@ -85,7 +87,7 @@ class ApplyConflict(Exception):
         """``Status.details.causes``."""
         return [
             {"reason": "FieldManagerConflict", "message": f"conflict with {item.owner}", "field": path_text(item.path)}
-            for item in self.conflicts
+            for item in pace(self.conflicts)
         ]
 
 
@@ -263,7 +265,7 @@ class _Context:
         names."""
         comparisons: dict[str, Comparison | None] = {self.api_version: comparison.without(self.ignored)}
         conflicts: list[Conflict] = []
-        for identity in sorted(managed.owners):
+        for identity in pace(sorted(managed.owners)):
             if identity == own:
                 continue
             owner = managed.owners[identity]

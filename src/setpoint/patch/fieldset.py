@@ -14,13 +14,14 @@ put in itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from setpoint.meta.numbers import NumberError, parse_int
 from setpoint.schema.errors import format_value
+from setpoint.slices import pace, spend
 
 __all__ = ["EMPTY", "FieldSet", "Path", "field", "index", "key", "path_text", "value"]
 
@@ -87,7 +88,7 @@ class FieldSet:
         """Read the JSON form. Raises ValueError if it is malformed."""
         result = cls()
         members, children = result.members, result.children
-        for element, inner in fields.items():
+        for element, inner in pace(fields.items()):
             if element == ".":
                 continue
             if not element.startswith("f:") and _CANONICAL(element) is None:
@@ -108,7 +109,8 @@ class FieldSet:
         """The JSON form, in the order servers write it."""
         result: dict[str, Any] = {}
         members, children = self.members, self.children
-        for element in sorted(members | children.keys() if children else members):
+        spend(len(members) + len(children) << 6)
+        for element in pace(sorted(members | children.keys() if children else members)):
             child = children.get(element)
             if child is None:
                 result[element] = {}
@@ -167,9 +169,10 @@ class FieldSet:
 
     def __iter__(self) -> Iterator[Path]:
         """All members in the order servers report them: own elements first, then what is below."""
-        for element in sorted(self.members):
+        spend(len(self.members) + len(self.children) << 6)
+        for element in pace(sorted(self.members)):
             yield (element,)
-        for element in sorted(self.children):
+        for element in pace(sorted(self.children)):
             for path in self.children[element]:
                 yield (element, *path)
 
@@ -183,7 +186,7 @@ class FieldSet:
                 continue
             if mine.members != theirs.members:
                 return False
-            for element in mine.children.keys() | theirs.children.keys():  # an empty child is as good as none
+            for element in pace(mine.children.keys() | theirs.children.keys()):  # an empty child is as good as none
                 pairs.append((mine.children.get(element, EMPTY), theirs.children.get(element, EMPTY)))
         return True
 
@@ -196,15 +199,28 @@ class FieldSet:
         if not self:
             return other
         children = dict(self.children)
-        for element, theirs in other.children.items():
+        for element, theirs in pace(other.children.items()):
             mine = children.get(element)
             children[element] = theirs if mine is None else mine | theirs
         return FieldSet(self.members | other.members, children)
 
+    @classmethod
+    def union(cls, sets: Collection[FieldSet]) -> FieldSet:
+        """All paths of all."""
+        result = cls()
+        for one in pace(sets):
+            result._put_in(one)
+        return result
+
+    def _put_in(self, other: FieldSet) -> None:
+        self.members |= other.members
+        for element, below in pace(other.children.items()):
+            self.child(element)._put_in(below)
+
     def __and__(self, other: FieldSet) -> FieldSet:
         """Paths that are in both."""
         children: dict[str, FieldSet] = {}
-        for element, mine in self.children.items():
+        for element, mine in pace(self.children.items()):
             theirs = other.children.get(element)
             if theirs is not None:
                 both = mine & theirs
@@ -217,7 +233,7 @@ class FieldSet:
         if not other:
             return self
         children: dict[str, FieldSet] = {}
-        for element, mine in self.children.items():
+        for element, mine in pace(self.children.items()):
             theirs = other.children.get(element)
             rest = mine if theirs is None else mine - theirs
             if rest:
@@ -229,7 +245,7 @@ class FieldSet:
         if not other:
             return self
         children: dict[str, FieldSet] = {}
-        for element, mine in self.children.items():
+        for element, mine in pace(self.children.items()):
             if element in other.members:
                 continue
             theirs = other.children.get(element)

@@ -10,6 +10,7 @@ import msgspec
 
 from setpoint.meta.numbers import NumberError, parse_int
 from setpoint.schema.values import copy_json, json_equal
+from setpoint.slices import pace
 
 __all__ = ["MAX_OPERATIONS", "PatchError", "TestFailed", "TooManyOperations", "apply", "parse_pointer"]
 
@@ -71,7 +72,7 @@ def apply(document: Any, operations: Sequence[Mapping[str, Any]], *, max_copied_
             f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}"
         )
     run = _Run(document, max_copied_bytes)
-    for index, operation in enumerate(operations):
+    for index, operation in enumerate(pace(operations)):
         path = operation.get("path") if isinstance(operation, Mapping) else None
         try:
             run.step(operation)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from setpoint.schema.node import Schema
+from setpoint.slices import pace
 
 from .fieldset import FieldSet
 from .typed import reconcile
@@ -127,21 +128,21 @@ class Managed:
     owners: dict[Identity, Owner]
 
     @classmethod
-    def decode(cls, entries: Iterable[Mapping[str, Any]]) -> Managed:
+    def decode(cls, entries: Collection[Mapping[str, Any]]) -> Managed:
         """Read entries. Raises ValueError if one is malformed."""
-        owners = (Owner.from_entry(entry, position) for position, entry in enumerate(entries))
+        owners = (Owner.from_entry(entry, position) for position, entry in enumerate(pace(entries)))
         return cls({owner.identity: owner for owner in owners})
 
     def reconcile(self, schema: Schema) -> None:
         """See every set under ``schema``, which may have changed since the set was written."""
-        for identity, owner in self.owners.items():
+        for identity, owner in pace(self.owners.items()):
             fields = reconcile(schema, owner.fields)
             if fields is not owner.fields:
                 self.owners[identity] = owner.with_fields(fields)
 
     def drop_empty(self) -> None:
         """Remove entries that own nothing."""
-        for identity in [identity for identity, owner in self.owners.items() if not owner.fields]:
+        for identity in [identity for identity, owner in pace(self.owners.items()) if not owner.fields]:
             del self.owners[identity]
 
     def cap(self, maximum: int = MAX_UPDATE_MANAGERS) -> None:
@@ -153,19 +154,24 @@ class Managed:
             return
         updates.sort(key=lambda owner: (owner.time or "", owner.identity))
         first: dict[str, Owner] = {}
-        for owner in updates:
+        merged: dict[Identity, list[Owner]] = {}
+        for owner in pace(updates):
             if excess <= 0:
-                return
+                break
             known = first.setdefault(owner.api_version, owner)
             if known is owner:
                 continue
             bucket = (_ANCIENT, "Update", owner.api_version, "")
-            if bucket not in self.owners:
-                self.owners[bucket] = self.owners.pop(known.identity)
-            fields = owner.fields | self.owners[bucket].fields
+            if bucket not in merged:
+                merged[bucket] = [self.owners.get(bucket, known)]
+                if bucket not in self.owners:
+                    self.owners[bucket] = self.owners.pop(known.identity)
             self.owners.pop(owner.identity, None)
-            self.owners[bucket] = Owner(_ANCIENT, "Update", owner.api_version, time=owner.time, fields=fields)
+            merged[bucket].append(owner)
             excess -= 1
+        for bucket, owners in merged.items():
+            fields = FieldSet.union([owner.fields for owner in owners])
+            self.owners[bucket] = Owner(_ANCIENT, "Update", bucket[2], time=owners[-1].time, fields=fields)
 
     def encode(self) -> list[dict[str, Any]]:
         """The entries in the order servers keep: Apply before Update, then by time, manager, version and
@@ -174,7 +180,7 @@ class Managed:
             self.owners.values(),
             key=lambda owner: (owner.operation, owner.time or "", owner.manager, owner.api_version, owner.subresource),
         )
-        return [owner.to_entry() for owner in ordered]
+        return [owner.to_entry() for owner in pace(ordered)]
 
 
 def managers_of_request(
@@ -195,7 +201,7 @@ def managers_of_request(
 def _valid(entries: Sequence[Mapping[str, Any]] | None) -> list[Mapping[str, Any]]:
     entries = list(entries or ())
     try:
-        for owner in Managed.decode(entries).owners.values():
+        for owner in pace(Managed.decode(entries).owners.values()):
             _ = owner.fields
     except ValueError:
         return []

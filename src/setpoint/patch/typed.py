@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from setpoint.schema.node import ANYTHING, UNSET, Schema
+from setpoint.slices import pace, spend
 
 from .fieldset import EMPTY, FieldSet, path_text
 from .fieldset import key as key_element
@@ -54,7 +55,7 @@ def _map_fields(schema: Schema, value: dict[str, Any]) -> FieldSet:
     members: set[str] = set()
     children: dict[str, FieldSet] = {}
     properties = schema.properties
-    for name, item in value.items():
+    for name, item in pace(value.items()):
         element = "f:" + name
         child = properties.get(name)
         if child is None:
@@ -77,7 +78,7 @@ def _list_fields(schema: Schema, value: list[Any]) -> FieldSet:
     members: set[str] = set()
     children: dict[str, FieldSet] = {}
     items = schema.items or ANYTHING
-    for position, item in enumerate(value):
+    for position, item in enumerate(pace(value)):
         element = item_element(schema, item, position)
         if element in members:
             children.pop(element, None)  # items that can't be told apart are owned together, as one leaf
@@ -146,7 +147,7 @@ def merge(schema: Schema, live: Any, applied: Any) -> Any:
             return live if type(live) is dict and same(live, applied) else applied
         properties, additional = schema.properties, schema.additional
         result = live
-        for name, item in applied.items():
+        for name, item in pace(applied.items()):
             before = live.get(name, UNSET)
             if isinstance(item, (dict, list)) and before is not UNSET and before is not None:
                 after = merge(properties.get(name) or additional or ANYTHING, before, item)
@@ -173,8 +174,8 @@ def _has_structure(schema: Schema, name: str, value: Any) -> bool:
 
 def _merge_lists(schema: Schema, live: list[Any], applied: list[Any]) -> list[Any]:
     items = schema.items or ANYTHING
-    left = [item_element(schema, item, position) for position, item in enumerate(live)]
-    right = [item_element(schema, item, position) for position, item in enumerate(applied)]
+    left = [item_element(schema, item, position) for position, item in enumerate(pace(live))]
+    right = [item_element(schema, item, position) for position, item in enumerate(pace(applied))]
     theirs: dict[str, Any] = {}
     for element, item in zip(left, live, strict=True):
         theirs[element] = None if element in theirs else item  # items that can't be told apart are replaced, not merged
@@ -185,6 +186,8 @@ def _merge_lists(schema: Schema, live: list[Any], applied: list[Any]) -> list[An
     result: list[Any] = []
     i = j = 0
     while i < len(left) or j < len(right):
+        if not (i + j) & 127:
+            spend(128 << 6)
         if i < len(left) and j < len(right):
             element = left[i]
             if element == right[j]:
@@ -227,7 +230,7 @@ def remove(schema: Schema, value: Any, fields: FieldSet, *, leave_empty: bool = 
             return value
         members, children = fields.members, fields.children
         result: dict[str, Any] = {}
-        for name, item in value.items():
+        for name, item in pace(value.items()):
             element = "f:" + name
             if element in members:
                 continue
@@ -240,7 +243,7 @@ def remove(schema: Schema, value: Any, fields: FieldSet, *, leave_empty: bool = 
         if schema.list_type not in _GRANULAR or not value:
             return value
         kept: list[Any] = []
-        for position, item in enumerate(value):
+        for position, item in enumerate(pace(value)):
             element = item_element(schema, item, position)
             if element in fields.members:
                 continue
@@ -258,7 +261,7 @@ def ensure_named(schema: Schema | None, fields: FieldSet) -> FieldSet:
         return fields
     members = set(fields.members)
     children: dict[str, FieldSet] = {}
-    for element, below in fields.children.items():
+    for element, below in pace(fields.children.items()):
         child: Schema | None = None
         if schema is not None:
             if element[0] == "f":
@@ -278,7 +281,7 @@ def reconcile(schema: Schema, fields: FieldSet) -> FieldSet:
     as one."""
     changed: dict[str, FieldSet] | None = None
     members = fields.members
-    for element, below in fields.children.items():
+    for element, below in pace(fields.children.items()):
         child = (schema.field(element[2:]) if element[0] == "f" else schema.items) or ANYTHING
         atomic = child.map_type == "atomic" or (child.type == "array" and child.list_type not in _GRANULAR)
         inner = EMPTY if atomic else reconcile(child, below)
@@ -333,7 +336,7 @@ def _type_errors(schema: Schema, value: Any) -> list[tuple[str, str]] | None:
     errors: list[tuple[str, str]] = []
     if isinstance(value, dict):
         properties, additional = schema.properties, schema.additional
-        for name, item in value.items():
+        for name, item in pace(value.items()):
             child = properties.get(name)
             if child is None:
                 child = additional
@@ -349,7 +352,7 @@ def _type_errors(schema: Schema, value: Any) -> list[tuple[str, str]] | None:
     elif isinstance(value, list):
         granular, items = schema.list_type in _GRANULAR, schema.items
         seen: set[str] = set()
-        for position, item in enumerate(value):
+        for position, item in enumerate(pace(value)):
             element = f"i:{position}"
             if granular:
                 try:

@@ -7,6 +7,8 @@ import math
 import re
 from typing import Any, Final
 
+from setpoint.slices import pace, spend
+
 from .node import JSON
 
 __all__ = ["parse_json"]
@@ -30,6 +32,7 @@ def parse_json(body: bytes | str) -> tuple[JSON, list[str]]:
 
     def collect(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(pairs)
+        spend(len(pairs) << 6)
         if len(value) != len(pairs):
             seen: set[str] = set()
             twice = {key: None for key, _ in pairs if key in seen or seen.add(key)}  # type: ignore[func-returns-value]
@@ -76,8 +79,8 @@ def _locate(value: JSON, path: str, doubles: dict[int, tuple[dict[str, Any], lis
     if isinstance(value, dict):
         dot = f"{path}." if path else ""
         paths.extend(f"{dot}{key}" for key in doubles.get(id(value), ((), ()))[1])
-        for key, item in value.items():
+        for key, item in pace(value.items()):
             _locate(item, f"{dot}{key}", doubles, paths)
     elif isinstance(value, list):
-        for index, item in enumerate(value):
+        for index, item in enumerate(pace(value)):
             _locate(item, f"{path}[{index}]", doubles, paths)

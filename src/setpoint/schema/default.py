@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from setpoint.slices import pace
+
 from .node import JSON, UNSET, Schema
 from .values import copy_json
 
@@ -22,20 +24,20 @@ def apply_defaults(schema: Schema, value: JSON) -> None:
 def drop_nulls(schema: Schema | None, value: JSON) -> None:
     """Remove (in place) null fields whose schema neither allows null nor has a default. Fields without schema stay."""
     if isinstance(value, dict):
-        doomed: list[str] | None = None
-        for key, item in value.items():
+        doomed: list[str] = []
+        for key, item in pace(value.items()):
             if item is None:
                 child = None if schema is None else schema.field(key)
                 if child is not None and not child.nullable and child.default is UNSET:
-                    doomed = [key] if doomed is None else [*doomed, key]
+                    doomed.append(key)
             elif isinstance(item, (dict, list)) and schema is not None:
                 child = schema.field(key)
                 if child is not None:
                     drop_nulls(child, item)
-        for key in doomed or ():
+        for key in doomed:
             del value[key]
     elif isinstance(value, list) and schema is not None and schema.items is not None:
-        for item in value:
+        for item in pace(value):
             if isinstance(item, (dict, list)):
                 drop_nulls(schema.items, item)
 
@@ -48,7 +50,7 @@ def _default(schema: Schema, value: JSON) -> None:
                 present = value.get(key, UNSET)
                 if present is UNSET or (present is None and not child.nullable):
                     value[key] = copy_json(child.default)
-        for key, item in value.items():
+        for key, item in pace(value.items()):
             field = properties.get(key, additional)
             if field is None:
                 continue
@@ -60,7 +62,7 @@ def _default(schema: Schema, value: JSON) -> None:
         items = schema.items
         if items is None:
             return
-        for index, item in enumerate(value):
+        for index, item in enumerate(pace(value)):
             if item is None and not items.nullable and items.default is not UNSET:
                 value[index] = item = copy_json(items.default)
             if isinstance(item, (dict, list)):

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Hashable
+
+from setpoint.slices import pace
 
 from .errors import FieldError, duplicate, invalid
 from .node import JSON, Schema
@@ -19,7 +22,7 @@ def list_type_errors(schema: Schema, value: JSON, path: str = "") -> list[FieldE
 
 def _walk(schema: Schema, value: JSON, path: str, errors: list[FieldError]) -> None:
     if isinstance(value, dict):
-        for key, item in value.items():
+        for key, item in pace(value.items()):
             if isinstance(item, (dict, list)):
                 child = schema.properties.get(key)
                 if child is not None:
@@ -32,17 +35,17 @@ def _walk(schema: Schema, value: JSON, path: str, errors: list[FieldError]) -> N
         elif schema.list_type == "map":
             _map_errors(schema, value, path, errors)
         if schema.items is not None:
-            for index, item in enumerate(value):
+            for index, item in enumerate(pace(value)):
                 if isinstance(item, (dict, list)):
                     _walk(schema.items, item, f"{path}[{index}]", errors)
 
 
 def _map_errors(schema: Schema, value: list[JSON], path: str, errors: list[FieldError]) -> None:
-    for index, item in enumerate(value):
+    for index, item in enumerate(pace(value)):
         if item is not None and not isinstance(item, dict):
             errors.append(invalid(f"{path}[{index}]", item, "must be an object for an array of list-type map"))
             return
-    keys = [{name: item[name] for name in schema.list_map_keys if name in item} if item else {} for item in value]
+    keys = [{name: item[name] for name in schema.list_map_keys if name in item} if item else {} for item in pace(value)]
     errors.extend(duplicate(f"{path}[{index}]", keys[index]) for index in _repeated(keys))
 
 
@@ -50,11 +53,18 @@ def _repeated(values: list[JSON]) -> list[int]:
     """The index of each value's second appearance."""
     if len(values) < 2:
         return []
-    seen: dict[str, int] = {}
+    seen: dict[Hashable, bool] = {}
     found: list[int] = []
-    for index, value in enumerate(values):
-        text = json.dumps(value, sort_keys=True)
-        seen[text] = seen.get(text, 0) + 1
-        if seen[text] == 2:
+    for index, value in enumerate(pace(values)):
+        key = value if type(value) is str or type(value) is int else _text(value)
+        repeated = seen.get(key)
+        if repeated is None:
+            seen[key] = False
+        elif not repeated:
+            seen[key] = True
             found.append(index)
     return found
+
+
+def _text(value: JSON) -> bytes:
+    return json.dumps(value, sort_keys=True).encode()

@@ -11,10 +11,15 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
+from setpoint.slices import spend
+
 from .node import ANYTHING, JSON, UNSET, ListType, MapType, Schema, Type
 from .object_meta import with_object_meta
 
 __all__ = ["Schemas", "load_openapi"]
+
+_NODE: Final = 5 * 64
+"""A node takes as long as so many bytes of JSON."""
 
 _EXTENSIONS_V1: Final = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 _PROPS: Final = _EXTENSIONS_V1 + "JSONSchemaProps"
@@ -119,6 +124,7 @@ class Schemas(Mapping[str, Schema]):
         _fill(node, {name: getattr(other, name) for name in _FIELDS} | changes)
 
     def _node(self, definition: Mapping[str, JSON], owner: str) -> Schema:
+        spend(_NODE)
         reference = definition.get("$ref")
         if reference is None and "properties" not in definition and len(definition.get("allOf", ())) == 1:
             reference = definition["allOf"][0].get("$ref")  # OpenAPI v3 wraps references that have siblings

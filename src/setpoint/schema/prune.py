@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from setpoint.slices import pace
+
 from .node import JSON, Schema
 
 __all__ = ["prune", "unknown_fields"]
@@ -38,7 +40,7 @@ def _walk(schema: Schema | None, value: JSON, remove: bool, preserve: bool = Fal
         properties, additional = schema.properties, schema.additional
         preserve = preserve or schema.preserve_unknown
         unknown: list[str] | None = None
-        for key, item in value.items():
+        for key, item in pace(value.items()):
             child = properties.get(key)
             if child is None:
                 child = additional
@@ -66,7 +68,7 @@ def _walk(schema: Schema | None, value: JSON, remove: bool, preserve: bool = Fal
         items = None if schema is None else schema.items
         if items is None and preserve:
             return None
-        for index, item in enumerate(value):
+        for index, item in enumerate(pace(value)):
             if isinstance(item, (dict, list)):
                 inner = _walk(items, item, remove, preserve)
                 if inner:

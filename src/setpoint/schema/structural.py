@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from setpoint.slices import spend
+
 from .errors import FieldError, forbidden, invalid
 from .node import JSON, UNSET, Schema
 from .object_meta import with_object_meta
@@ -76,6 +78,7 @@ def _root_errors(definition: Mapping[str, JSON], path: str) -> list[FieldError]:
 
 def _default_errors(schema: Schema, path: str) -> list[FieldError]:
     """Defaults must be valid values without unknown fields. They are not looked for below ``additionalProperties``."""
+    spend(64)
     errors: list[FieldError] = []
     if schema.default is not UNSET and schema.default is not None:
         pruned = copy_json(schema.default)

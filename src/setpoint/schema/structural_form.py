@@ -6,11 +6,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from setpoint.slices import spend
+
 from .errors import FieldError, forbidden, invalid, required
 from .node import JSON
 from .pattern import PatternError, compile_pattern
 
 __all__ = ["form_errors"]
+
+_NODE: Final = 5 * 64
+"""A node takes as long as so many bytes of JSON."""
 
 _Definition = Mapping[str, JSON]
 _INT_OR_STRING: Final = [{"type": "integer"}, {"type": "string"}]
@@ -48,6 +53,7 @@ def form_errors(definition: _Definition, path: str) -> list[FieldError]:
 
 
 def _structure(node: _Definition, level: str, path: str, errors: list[FieldError]) -> None:
+    spend(_NODE)
     kind: str = node.get("type") or ""
     properties: Mapping[str, _Definition] = node.get("properties") or {}
     additional = node.get("additionalProperties")

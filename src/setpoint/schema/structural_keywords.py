@@ -6,10 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from setpoint.slices import spend
+
 from .errors import FieldError, forbidden, invalid, not_supported, required
 from .node import JSON
 
 __all__ = ["keyword_errors"]
+
+_NODE: Final = 5 * 64
+"""A node takes as long as so many bytes of JSON."""
 
 _Definition = Mapping[str, JSON]
 _TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
@@ -40,6 +45,7 @@ class _Place:
 def _check(node: JSON, path: str, place: _Place, errors: list[FieldError]) -> None:
     if not isinstance(node, Mapping):
         return
+    spend(_NODE)
     _keywords(node, path, place, errors)
     _lists_and_maps(node, path, errors)
     _rules(node, path, errors)

@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Final
 
+from setpoint.slices import pace
+
 from .errors import (
     ErrorType,
     FieldError,
@@ -22,7 +24,7 @@ from .formats import matches_format
 from .list_types import list_type_errors
 from .node import JSON, UNSET, Schema
 from .pattern import PatternError, compile_pattern
-from .values import MAX_INT64, MIN_INT64, json_equal, json_type
+from .values import MAX_INT64, MIN_INT64, json_equal, json_type, token
 
 __all__ = ["validate"]
 
@@ -160,13 +162,13 @@ class _Checker:
         count = 0
         if schema.items is not None:
             before = _old_items(schema, value, old)
-            for index, item in enumerate(value):
+            for index, item in enumerate(pace(value)):
                 count += self.check(schema.items, item, f"{path}[{index}]", before[index] if before else UNSET)
         if schema.min_items is not None and len(value) < schema.min_items:
             self.fail(path, len(value), f"should have at least {schema.min_items} items")
         if schema.max_items is not None and len(value) > schema.max_items:
             self.errors.append(too_many(self.at(path), len(value), schema.max_items))
-        if schema.unique_items and any(json_equal(a, b) for i, a in enumerate(value) for b in value[:i]):
+        if schema.unique_items and len({token(item) for item in pace(value)}) < len(value):
             self.errors.append(
                 FieldError(ErrorType.INVALID, self.at(path), f"{path} in body shouldn't contain duplicates", "")
             )
@@ -181,7 +183,7 @@ class _Checker:
             self.errors.append(too_many(self.at(path), size, schema.max_properties))
         properties, additional = schema.properties, schema.additional
         before = old if isinstance(old, dict) else None
-        for key, item in value.items():
+        for key, item in pace(value.items()):
             child = properties.get(key, additional)
             if child is not None:
                 inner = f"{path}.{key}" if path or key not in properties else key
@@ -255,5 +257,5 @@ def _old_items(schema: Schema, value: list[JSON], old: JSON) -> list[JSON] | Non
     def key(item: JSON) -> str:
         return json.dumps([item.get(name) for name in schema.list_map_keys]) if isinstance(item, dict) else ""
 
-    known = {key(item): item for item in old}
-    return [known.get(key(item), UNSET) for item in value]
+    known = {key(item): item for item in pace(old)}
+    return [known.get(key(item), UNSET) for item in pace(value)]

@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Final
 
+import msgspec
+
+from setpoint.slices import pace
+
 from .node import JSON
 
 __all__ = ["MAX_INT64", "MIN_INT64", "copy_json", "json_equal", "json_type", "nested_over", "token"]
 
 MAX_INT64: Final = 2**63 - 1
 MIN_INT64: Final = -(2**63)
+_encode: Final = msgspec.json.Encoder().encode
 
 
 def copy_json(value: JSON) -> JSON:
     """A copy that shares nothing mutable with ``value``; several times faster than ``copy.deepcopy``."""
     if isinstance(value, dict):
-        return {key: copy_json(item) if isinstance(item, (dict, list)) else item for key, item in value.items()}
+        return {key: copy_json(item) if isinstance(item, (dict, list)) else item for key, item in pace(value.items())}
     if isinstance(value, list):
-        return [copy_json(item) if isinstance(item, (dict, list)) else item for item in value]
+        return [copy_json(item) if isinstance(item, (dict, list)) else item for item in pace(value)]
     return value
 
 
@@ -26,17 +31,30 @@ def json_equal(left: JSON, right: JSON) -> bool:
     """Whether two values are the same JSON: as ``==``, but ``true`` is not 1 (while 1 and 1.0 are the same number)."""
     if left is right:
         return True
+    if isinstance(left, (dict, list)):
+        try:
+            if left != right:
+                return False
+            if _encode(left) == _encode(right):  # tells true from 1, which == does not
+                return True
+        except (RecursionError, OverflowError, TypeError, ValueError):  # what the fast encoder does not know
+            pass
+        return _same_parts(left, right)
+    return bool(left == right) and isinstance(left, bool) == isinstance(right, bool)
+
+
+def _same_parts(left: JSON, right: JSON) -> bool:
     if isinstance(left, dict):
         return (
             isinstance(right, dict)
             and len(left) == len(right)
-            and all(key in right and json_equal(item, right[key]) for key, item in left.items())
+            and all(key in right and _same_parts(item, right[key]) for key, item in pace(left.items()))
         )
     if isinstance(left, list):
         return (
             isinstance(right, list)
             and len(left) == len(right)
-            and all(json_equal(a, b) for a, b in zip(left, right, strict=True))
+            and all(_same_parts(a, b) for a, b in zip(pace(left), right, strict=True))
         )
     return bool(left == right) and isinstance(left, bool) == isinstance(right, bool)
 
@@ -46,9 +64,9 @@ def token(value: JSON) -> Hashable:
     if isinstance(value, str):
         return value
     if isinstance(value, dict):
-        return (dict, frozenset((key, token(item)) for key, item in value.items()))
+        return (dict, frozenset((key, token(item)) for key, item in pace(value.items())))
     if isinstance(value, list):
-        return (list, *map(token, value))
+        return (list, *[token(item) for item in pace(value)])
     return (bool, value) if isinstance(value, bool) else (float, value)
 
 
@@ -60,8 +78,8 @@ def nested_over(value: JSON, levels: int) -> bool:
             return False
         layer = [
             item
-            for outer in layer
-            for item in (outer.values() if isinstance(outer, dict) else outer)
+            for outer in pace(layer)
+            for item in pace(outer.values() if isinstance(outer, dict) else outer)
             if isinstance(item, (dict, list))
         ]
     return bool(layer)

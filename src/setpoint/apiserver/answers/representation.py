@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 
@@ -14,6 +14,7 @@ from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.requests.body import JSON_TYPE, YAML_TYPE
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.resources.registry import Served
+from setpoint.slices import pace, spend
 
 __all__ = ["Representation", "respond"]
 
@@ -38,7 +39,7 @@ def respond(
     if yaml:
         from setpoint.meta.yaml_text import to_yaml
 
-        body = to_yaml([msgspec.json.decode(body)], sort_keys=True).encode()  # sorted, as Go's writer does
+        body = to_yaml([_opened(body)], sort_keys=True).encode()  # sorted, as Go's writer does
         kind = YAML_TYPE
     elif pretty:
         body = msgspec.json.format(body, indent=2)
@@ -46,6 +47,18 @@ def respond(
     if warnings:
         headers["warning"] = ", ".join(f'299 - "{_quoted(text)}"' for text in warnings)
     return Response(status, headers, body)
+
+
+def _opened(body: bytes) -> dict[str, Any]:
+    """The document, whose items are decoded one after another, when they are looked at."""
+    document: dict[str, Any] = {}
+    for key, value in msgspec.json.decode(body, type=dict[str, Raw]).items():
+        document[key] = msgspec.json.decode(value, type=list[Raw] if key == "items" and _is_list(value) else Any)
+    return document
+
+
+def _is_list(value: Raw) -> bool:
+    return bytes(value).startswith(b"[")
 
 
 def _quoted(text: str) -> str:
@@ -62,6 +75,11 @@ class Representation:
     yaml: bool = False
     pretty: bool = False
     include: str = "Metadata"
+
+    @property
+    def plain(self) -> bool:
+        """Whether objects are answered with the bytes that they are."""
+        return self.form == "object" and not self.yaml and not self.pretty
 
     @classmethod
     def negotiate(cls, call: Call, *, stream: bool = False) -> Representation:
@@ -115,18 +133,19 @@ class Representation:
         """A list of objects, given in the served version, in this form."""
         served = call.served
         if self.form == "table":
-            return self.table(call, [msgspec.json.decode(value) for value in values], metadata)
+            return self.table(call, _decoded(values), metadata)
         meta = msgspec.json.encode(metadata)
         if self.form == "partial":
             version = self.version.encode()
-            parts = b",".join(_PARTIAL % (version, bytes(_raw_metadata.decode(value).metadata)) for value in values)
+            raw = (bytes(_raw_metadata.decode(value).metadata) for value in pace(values))
+            parts = b",".join(_PARTIAL % (version, one) for one in raw)
             head = b'{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/%s","metadata":%s,"items":['
             return b"".join((head % (version, meta), parts, b"]}\n"))
         head = b'{"kind":"%s","apiVersion":"%s","metadata":%s,"items":['
         start = head % (served.list_kind.encode(), served.resource.api_version.encode(), meta)
         return b"".join((start, _joined(served, values), b"]}\n"))
 
-    def table(self, call: Call, objects: Sequence[Any], metadata: Mapping[str, Any], *, headers: bool = True) -> bytes:
+    def table(self, call: Call, objects: Iterable[Any], metadata: Mapping[str, Any], *, headers: bool = True) -> bytes:
         from setpoint.apiserver.answers.table import Include, table
 
         served = call.served
@@ -145,12 +164,19 @@ class Representation:
         return msgspec.json.encode(made)
 
 
+def _decoded(values: Sequence[bytes]) -> Iterator[Any]:
+    """One after another, so that they are not all there at once."""
+    for value in pace(values):
+        spend(len(value))
+        yield msgspec.json.decode(value)
+
+
 def _joined(served: Served, values: Sequence[bytes]) -> bytes:
     """Items without apiVersion and kind, as the real server sends those of built-in kinds; custom ones keep them."""
     if served.custom or not values:
         return b",".join(values)
     cut = len(served.head)
-    return b"{" + b",{".join([value[cut:] for value in values])
+    return b"{" + b",{".join([value[cut:] for value in pace(values)])
 
 
 _PLAIN: Final = Representation()

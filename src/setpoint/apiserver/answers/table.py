@@ -14,9 +14,12 @@ from setpoint.apiserver.answers.printers.core import SCALE
 from setpoint.apiserver.answers.printers.json_path import compile_path
 from setpoint.apiserver.answers.printers.printer import NAME, Column, Printer, description
 from setpoint.meta import Resource
+from setpoint.slices import spend
 
 Include = Literal["None", "Metadata", "Object"]
 API_VERSION: Final = "meta.k8s.io/v1"
+_ROW: Final = 40 * 64
+"""A row takes as long as so many bytes of JSON."""
 _AGE_OF_CUSTOM: Final = {
     "name": "Age",
     "type": "date",
@@ -63,6 +66,7 @@ def _printer(resource: Resource, columns: Sequence[Mapping[str, Any]] | None, su
 
 
 def _row(printer: Printer, obj: Wire, include: Include, now: datetime) -> dict[str, Any]:
+    spend(_ROW)
     row: dict[str, Any] = {"cells": printer.cells(obj, now)}
     if printer.conditions is not None and (conditions := printer.conditions(obj)):
         row["conditions"] = conditions

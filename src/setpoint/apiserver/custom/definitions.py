@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from setpoint.apiserver.state import State
 from setpoint.apiserver.storage import Damage, Record
 from setpoint.apiserver.verbs.delete import remove
 from setpoint.meta import format_time
+from setpoint.schema import Schema, copy_json, structural
 
 __all__ = ["CLEANUP_FINALIZER", "COLLECTION", "CustomResources"]
 
@@ -41,6 +43,7 @@ class CustomResources:
         self._state = state
         self._served: dict[str, list[Served]] = {}
         self._specs: dict[str, bytes] = {}
+        self._foreseen: Mapping[bytes, Schema] = {}
         self._unusable: dict[str, Damage] = {}
 
     @property
@@ -65,14 +68,23 @@ class CustomResources:
     def settle(self, record: Record) -> Record:
         """Brings status and served resources of a stored CRD up to date; gives what is stored then."""
         crd: JsonObject = decode(record.value)
-        wanted = self._with_names(decode(record.value))
-        if wanted != crd:
-            record = self._put(record, wanted)
-        established = self._with_established(decode(record.value))
-        if established != wanted:
-            record = self._put(record, established)
-        self.refresh(record)
+        for step in (self._with_names, self._with_established):
+            before = crd.get("status")
+            crd["status"] = copy_json(before or {})
+            step(crd)
+            if crd["status"] != before:
+                record = self._put(record, crd)
+        self._refresh(record, crd)
         return record
+
+    def foresee(self, crd: JsonObject) -> None:
+        """Reads the schemas of a CRD that is about to be stored, which takes a while where they are large."""
+        made = {}
+        for version in crd["spec"]["versions"]:
+            document = (version.get("schema") or {}).get("openAPIV3Schema")
+            if document:
+                made[msgspec.json.encode(document)] = structural.load(document)
+        self._foreseen = made
 
     def updated(self, record: Record, old: JsonObject) -> Record:
         """After a CRD was changed, or marked as being deleted."""
@@ -198,15 +210,18 @@ class CustomResources:
 
     def refresh(self, record: Record) -> None:
         """Serves the versions of a CRD as it is stored, if it is established and they are not served so already."""
-        crd: JsonObject = decode(record.value)
+        self._refresh(record, decode(record.value))
+
+    def _refresh(self, record: Record, crd: JsonObject) -> None:
         if _condition(crd.get("status") or {}, "Established") != "True":
             return
-
         spec = msgspec.json.encode((crd["spec"], crd["status"].get("acceptedNames")))
         terminating = bool(crd["metadata"].get("deletionTimestamp"))
         if self._specs.get(record.name) == spec:
             return
-        made = served_versions(self._state, crd, partial(self.instance_deleted, record.name))
+        gone = partial(self.instance_deleted, record.name)
+        made = served_versions(self._state, crd, gone, self._foreseen)
+        self._foreseen = {}
         exposed = {version["name"] for version in crd["spec"]["versions"] if version.get("served")}
         for served in made:
             served.terminating = terminating

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
+
+import msgspec
 
 from setpoint.apiserver.custom.conversion import ConversionWebhook
 from setpoint.apiserver.discovery.groups import version_order
@@ -20,8 +22,11 @@ JsonObject = dict[str, Any]
 _SCALE: Final = GroupVersionKind("autoscaling", "v1", "Scale")
 
 
-def served_versions(state: State, crd: JsonObject, gone: Callable[[], None]) -> list[Served]:
-    """All versions of a CRD, the stored one first. ``gone`` is called after an object was deleted."""
+def served_versions(
+    state: State, crd: JsonObject, gone: Callable[[], None], known: Mapping[bytes, Schema]
+) -> list[Served]:
+    """All versions of a CRD, the stored one first. ``gone`` is called after an object was deleted;
+    ``known`` are schemas that have been read before, by their bytes."""
     spec = crd["spec"]
     names = full_names(spec["names"]) | (crd["status"].get("acceptedNames") or {})
     made: list[Served] = []
@@ -50,7 +55,7 @@ def served_versions(state: State, crd: JsonObject, gone: Callable[[], None]) -> 
         made.append(
             Served(
                 resource,
-                _schema(document, preserve=bool(spec.get("preserveUnknownFields"))),
+                _schema(document, known, preserve=bool(spec.get("preserveUnknownFields"))),
                 CustomStrategy(resource, gone),
                 stored_as=made[0] if made else None,
                 collection=crd["metadata"]["name"],
@@ -73,8 +78,11 @@ def served_versions(state: State, crd: JsonObject, gone: Callable[[], None]) -> 
     return made
 
 
-def _schema(document: JsonObject | None, *, preserve: bool) -> Schema:
-    schema = structural.load(document) if document else with_object_meta(ANYTHING)
+def _schema(document: JsonObject | None, known: Mapping[bytes, Schema], *, preserve: bool) -> Schema:
+    if document:
+        schema = known.get(msgspec.json.encode(document)) or structural.load(document)
+    else:
+        schema = with_object_meta(ANYTHING)
     return schema.replace(preserve_unknown=True) if preserve else schema
 
 

@@ -11,6 +11,7 @@ from setpoint.meta import GroupVersion
 from setpoint.meta.names import dns1123_label, label_value, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, required, too_long
+from setpoint.slices import pace
 
 __all__ = [
     "FINALIZER_FOREGROUND",
@@ -77,12 +78,12 @@ def metadata_errors(
             errors += [invalid("metadata.namespace", namespace, text) for text in _label(namespace)]
     elif namespace:
         errors.append(forbidden("metadata.namespace", "not allowed on this type"))
-    for key, value in (metadata.get("labels") or {}).items():
+    for key, value in pace((metadata.get("labels") or {}).items()):
         errors += [invalid("metadata.labels", key, text) for text in _qualified(key)]
         errors += [invalid("metadata.labels", value, text) for text in _label_value(value)]
     annotations = metadata.get("annotations")
     if annotations:
-        for key in annotations:
+        for key in pace(annotations):
             errors += [invalid("metadata.annotations", key, text) for text in _qualified(key.lower())]
         if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _MAX_ANNOTATIONS:
             errors.append(too_long("metadata.annotations", _MAX_ANNOTATIONS))
@@ -101,7 +102,7 @@ def _owner_errors(owners: list[dict[str, Any]]) -> list[FieldError]:
     errors: list[FieldError] = []
     controllers: list[str] = []
     path = "metadata.ownerReferences"
-    for index, owner in enumerate(owners):
+    for index, owner in enumerate(pace(owners)):
         version, where = owner.get("apiVersion") or "", f"{path}[{index}]"
         if version and (version.count("/") > 1 or not GroupVersion.parse(version).version):
             errors.append(invalid(f"{where}.apiVersion", version, "must be <group>/<version> or <version>"))
@@ -126,7 +127,7 @@ def _owner_errors(owners: list[dict[str, Any]]) -> list[FieldError]:
 def _finalizer_errors(finalizers: list[str], custom: bool) -> list[FieldError]:
     path = "metadata.finalizers"
     errors: list[FieldError] = []
-    for index, finalizer in enumerate(finalizers):
+    for index, finalizer in enumerate(pace(finalizers)):
         problems = _qualified(finalizer)
         errors += [invalid(path, finalizer, text) for text in problems]
         if not problems and not custom and "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:

@@ -8,13 +8,15 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
+from setpoint.apiserver.nesting import check_depth
 from setpoint.apiserver.objects.codec import decode, encode
 from setpoint.apiserver.replay import Replay
 from setpoint.apiserver.resources.registry import Served
 from setpoint.apiserver.storage import Record
 from setpoint.schema import apply_defaults, copy_json
+from setpoint.slices import pace, spend
 
-__all__ = ["PLAIN", "Versions", "written_version"]
+__all__ = ["PLAIN", "Versions", "stores_after", "written_version"]
 
 JsonObject = dict[str, Any]
 
@@ -54,6 +56,7 @@ class Versions:
         stored = served.stored_as
         if record.revision < stored.defaults_since or (served.has_defaults and stored is not served):
             source = written_version(served, record.value)
+            spend(len(record.value))
             obj: JsonObject = decode(record.value)
             apply_defaults(source.schema, obj)
             if source is not served:
@@ -67,12 +70,14 @@ class Versions:
     def encoded_all(self, served: Served, records: Sequence[Record]) -> list[bytes]:
         """As `encoded`; a webhook that converts is asked once for all."""
         if not served.asks or self._replay is None:
-            return [self.encoded(served, record) for record in records]
-        return self._replay.batch(lambda: [self.encoded(served, record) for record in records])
+            return [self.encoded(served, record) for record in pace(records)]
+        return self._replay.batch(lambda: [self.encoded(served, record) for record in pace(records)])
 
     def decoded(self, served: Served, record: Record) -> JsonObject:
         """A fresh copy of a stored object, in the served version."""
-        obj: JsonObject = decode(self.encoded(served, record))
+        value = self.encoded(served, record)
+        spend(len(value))
+        obj: JsonObject = decode(value)
         return obj
 
     def converted(self, served: Served, value: bytes) -> bytes:
@@ -82,6 +87,7 @@ class Versions:
             return value
         if served.custom and not served.asks:
             return served.head + value[len(source.head) :]  # only the apiVersion differs
+        spend(len(value))
         obj = source.convert(decode(value), served, self._replay)
         revision = obj["metadata"].get("resourceVersion")
         return encode(served, obj, int(revision) if revision else 0)
@@ -90,18 +96,26 @@ class Versions:
         """``obj``, of version ``source``, as ``target`` has it. May change ``obj``."""
         return source.convert(obj, target, self._replay)
 
-    def to_store(self, served: Served, obj: JsonObject, revision: int) -> JsonObject:
-        """``obj``, of the served version, as it is to be stored after ``revision``. May change ``obj``.
+    def to_store(self, served: Served, obj: JsonObject) -> JsonObject:
+        """``obj``, of the served version, as it is to be stored. May change ``obj``.
 
-        What the answer needs is known afterwards: a document that can't be converted back is not stored.
+        What the answer needs is known afterwards: a document that can't be converted back is not stored. In slices it
+        is also looked at whether it is nested too deeply. Raises ApiStatusError (422).
         """
         stored = served.stored_as
-        if stored is not served and stored.has_defaults:  # which are filled in when it is read
-            stored.defaults_since = max(stored.defaults_since, revision + 2)
         document = served.convert(obj, stored, self._replay)
         if served.asks and stored is not served:
             stored.convert(copy_json(document), served, self._replay)
+        if self._replay is not None:
+            check_depth(served.resource, document)
         return document
+
+
+def stores_after(served: Served, revision: int) -> None:
+    """Right before an object of the served version is stored."""
+    stored = served.stored_as
+    if stored is not served and stored.has_defaults:  # which are filled in when it is read
+        stored.defaults_since = max(stored.defaults_since, revision + 2)
 
 
 PLAIN: Final = Versions(None)

@@ -9,9 +9,9 @@ import msgspec
 
 from setpoint.apiserver.errors import bad_request, request_entity_too_large, unsupported_media_type
 from setpoint.apiserver.nesting import TOO_DEEP, check_document
-from setpoint.apiserver.replay import Replay, Suspended
 from setpoint.apiserver.requests import protobuf
 from setpoint.schema import parse_json
+from setpoint.slices import spend
 
 __all__ = [
     "JSON_TYPE",
@@ -20,13 +20,9 @@ __all__ = [
     "content_type",
     "decode_text",
     "media_type",
-    "parse_body",
     "parse_document",
 ]
 
-_LARGE_YAML: Final = 16 * 1024
-"""Bytes that are read in one go: some 20 ms."""
-_DECODED: Final = "the body, as compact JSON"
 MAX_BODY: Final = 3 * 1024 * 1024
 JSON_TYPE: Final = "application/json"
 YAML_TYPE: Final = "application/yaml"
@@ -52,50 +48,13 @@ def check_size(body: bytes) -> None:
         raise request_entity_too_large(f"limit is {MAX_BODY}")
 
 
-def parse_body(body: bytes, kind: str, replay: Replay | None) -> tuple[Any, list[str]]:
-    """As `parse_document`, of the request that ``replay`` is for.
-
-    Large YAML is read before the work on the object is done, while others have their turn. Raises Suspended for that.
-    """
-    if kind != YAML_TYPE or len(body) <= _LARGE_YAML:
-        return parse_document(body, kind)
-    known = replay.answers.get(_DECODED) if replay is not None else None
-    if known is None:
-        made = _json_for_yaml(body)
-        if made is not None:
-            check_document(body, made[0])
-            return made
-
-        async def learn(replay: Replay) -> None:
-            replay.answers[_DECODED] = await _decoded(body)
-
-        raise Suspended(learn)
-    if isinstance(known, str):
-        raise ValueError(known)
-    text, duplicates = known
-    return msgspec.json.decode(text), list(duplicates)
-
-
-async def _decoded(body: bytes) -> tuple[bytes, list[str]] | str:
-    """What is in the body, or what is wrong with it."""
-    from setpoint.apiserver.requests.yaml_body import parse_yaml_in_slices
-
-    try:
-        value, duplicates = await parse_yaml_in_slices(body)
-        check_document(body, value)
-        return msgspec.json.encode(value), duplicates
-    except UnicodeEncodeError:
-        return "yaml: a text is not valid Unicode"
-    except ValueError as problem:
-        return str(problem)
-
-
 def parse_document(body: bytes, kind: str) -> tuple[Any, list[str]]:
     """The value in ``body`` and the paths of the fields given more than once.
 
     Raises:
         ValueError: malformed, or nested too deeply; the message says where.
     """
+    spend(len(body))
     made = _parse(body, kind)
     check_document(body, made[0])
     return made
@@ -106,22 +65,16 @@ def _parse(body: bytes, kind: str) -> tuple[Any, list[str]]:
         return protobuf.decode(body), []
     if kind != YAML_TYPE:
         return _json(body)
-    made = _json_for_yaml(body)
-    return _yaml(body) if made is None else made
+    if body[:1] == b"{":  # it takes less time to read it as JSON
+        try:
+            return _json(body)
+        except _NotJsonError:
+            pass
+    return _yaml(body)
 
 
 class _NotJsonError(ValueError):
     """The body is not JSON; it may be YAML."""
-
-
-def _json_for_yaml(body: bytes) -> tuple[Any, list[str]] | None:
-    """The value of a body that may be YAML if it is an object in JSON, which takes little time."""
-    if body[:1] != b"{":
-        return None
-    try:
-        return _json(body)
-    except _NotJsonError:
-        return None
 
 
 def _json(body: bytes) -> tuple[Any, list[str]]:
@@ -183,9 +136,9 @@ def decode_text(body: bytes) -> str:
     return f"{shown} ..." if len(body) > 30 else shown
 
 
-def parse_or_refuse(body: bytes, kind: str, replay: Replay | None) -> tuple[Any, list[str]]:
+def parse_or_refuse(body: bytes, kind: str) -> tuple[Any, list[str]]:
     """As `parse_document`, for bodies that are no objects of a kind. Raises ApiStatusError (400)."""
     try:
-        return parse_body(body, kind, replay)
+        return parse_document(body, kind)
     except ValueError as problem:
         raise bad_request(str(problem)) from None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 from random import Random
-from typing import Final
+from typing import Final, cast
 
 from setpoint.apiserver.errors import not_found
 from setpoint.apiserver.http_types import IncomingRequest, UserInfo
 from setpoint.apiserver.objects.versions import PLAIN, Versions
+from setpoint.apiserver.reads import Reads
 from setpoint.apiserver.replay import Replay
 from setpoint.apiserver.requests.admission import Admission
 from setpoint.apiserver.requests.options import Query
@@ -37,7 +38,7 @@ class Call:
 
     __slots__ = (
         *("_cutting", "_room", "_warned", "admission", "missing", "path", "query", "replay", "request", "served"),
-        *("state", "user", "versions", "warnings"),
+        *("state", "storage", "user", "versions", "warnings"),
     )
 
     def __init__(
@@ -63,6 +64,7 @@ class Call:
         self.missing: list[FieldError] = []
         self.admission: Admission | None = None
         self.replay = replay
+        self.storage: Storage = state.storage if replay is None else cast("Reads", replay.attempt)
         self.versions = PLAIN if replay is None else Versions(replay)
 
     @property
@@ -77,14 +79,10 @@ class Call:
     def configurations(self) -> AdmissionConfigurations:
         return self.state.configurations
 
-    @property
-    def storage(self) -> Storage:
-        return self.state.storage
-
     def existing(self) -> Record:
         """What is stored under the path's name. Raises ApiStatusError (404)."""
         served, path = self.served, self.path
-        record = self.state.storage.get(served.collection, path.namespace, path.name)
+        record = self.storage.get(served.collection, path.namespace, path.name)
         if record is None:
             raise not_found(served.group_resource, path.name)
         return record

@@ -13,7 +13,7 @@ import msgspec
 from setpoint.apiserver.errors import ApiStatusError, bad_request, invalid
 from setpoint.apiserver.objects.go_form import complete, shorten
 from setpoint.apiserver.objects.metadata import clean
-from setpoint.apiserver.requests.body import check_size, decode_text, media_type, parse_body
+from setpoint.apiserver.requests.body import check_size, decode_text, media_type, parse_document
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.type_errors import type_errors
 from setpoint.apiserver.resources.builtin_schemas import built_in_schemas
@@ -22,6 +22,7 @@ from setpoint.meta import GroupKind, GroupVersion, GroupVersionKind
 from setpoint.models import definition_name
 from setpoint.schema import ErrorType, FieldError, apply_defaults, drop_nulls, prune, validate
 from setpoint.schema.errors import OMITTED
+from setpoint.slices import pace
 
 __all__ = ["coerce", "dedupe_owners", "patched_wrong", "read_document", "read_object", "read_typed", "typed", "why_not"]
 
@@ -41,7 +42,7 @@ def read_document(call: Call, kind: str) -> tuple[JsonObject, list[str]]:
     check_size(body)
     media = media_type(call.request.headers)
     try:
-        value, duplicates = parse_body(body, media, call.replay)
+        value, duplicates = parse_document(body, media)
         if value is None:
             value = {}
         elif not isinstance(value, dict):
@@ -189,7 +190,7 @@ def dedupe_owners(call: Call, metadata: JsonObject) -> None:
         return
     kept: dict[bytes, Any] = {}
     twice: list[str] = []
-    for owner in owners:
+    for owner in pace(owners):
         if kept.setdefault(msgspec.json.encode(owner, order="sorted"), owner) is not owner:
             twice.append(owner.get("uid", ""))
     if twice:

@@ -17,6 +17,7 @@ from setpoint.apiserver.resources.registry import Served
 from setpoint.meta import GroupVersionKind, MicroTime, Quantity, parse_time
 from setpoint.models import UnknownKindError, kind_for
 from setpoint.schema import OBJECT_META, ErrorType, FieldError, Schema, drop_nulls, validate
+from setpoint.slices import pace
 
 __all__ = ["type_errors"]
 
@@ -71,13 +72,13 @@ def type_errors(served: Served, obj: dict[str, Any], raw: bytes = b"") -> tuple[
 
 def _fill_nulls(schema: Schema | None, value: Any) -> None:
     if isinstance(value, dict) and schema is not None:
-        for key, item in value.items():
+        for key, item in pace(value.items()):
             if item is None and key not in schema.properties and schema.additional is not None:
                 value[key] = _zero(schema.additional)
             elif isinstance(item, dict | list):
                 _fill_nulls(schema.field(key), item)
     elif isinstance(value, list) and schema is not None and schema.items is not None:
-        for index, item in enumerate(value):
+        for index, item in enumerate(pace(value)):
             if item is None:
                 value[index] = _zero(schema.items)
             elif isinstance(item, dict | list):

@@ -6,15 +6,15 @@ more than all memory, and some thousand brackets keep the parser itself busy for
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
-from collections.abc import Generator
 from typing import Any, Final
 
 import yaml
 
-__all__ = ["parse_yaml", "parse_yaml_in_slices"]
+from setpoint.slices import pace, spend
+
+__all__ = ["parse_yaml"]
 
 _MAX_DEPTH: Final = 500
 """The parser looks at every open bracket for every token."""
@@ -25,8 +25,8 @@ _MAX_COPIES: Final = 100_000
 """Nodes that aliases and merge keys may add."""
 _MAX_NUMBER: Final = 320
 """Characters; what is longer stays a text, as does what Go's reader takes for one."""
-_SLICE: Final = 500
-"""Events between two turns of the loop, which take some 5 ms."""
+_EVENT: Final = 20 * 64
+"""An event takes as long as so many bytes of JSON."""
 _TAG: Final = "tag:yaml.org,2002:"
 _TEXTS: Final = frozenset({"str", "binary", "timestamp", "value"})
 _BOOLS: Final = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
@@ -42,28 +42,6 @@ def parse_yaml(body: bytes) -> tuple[Any, list[str]]:
     Raises:
         ValueError: malformed, or too large, too deep, too often aliased; the message says where.
     """
-    reading = _read(body)
-    while True:
-        try:
-            next(reading)
-        except StopIteration as done:
-            result: tuple[Any, list[str]] = done.value
-            return result
-
-
-async def parse_yaml_in_slices(body: bytes) -> tuple[Any, list[str]]:
-    """As `parse_yaml`, and every few milliseconds others have their turn."""
-    reading = _read(body)
-    while True:
-        try:
-            next(reading)
-        except StopIteration as done:
-            result: tuple[Any, list[str]] = done.value
-            return result
-        await asyncio.sleep(0)
-
-
-def _read(body: bytes) -> Generator[None, None, tuple[Any, list[str]]]:
     try:
         text = body.decode("utf-8")
         if text.count("\n%", 0, text.find("\n---")) >= _MAX_DIRECTIVES:
@@ -71,7 +49,7 @@ def _read(body: bytes) -> Generator[None, None, tuple[Any, list[str]]]:
         loader = _Loader(text)
         try:
             reader = _Reader(loader)
-            return (yield from reader.document()), reader.duplicates
+            return reader.document(), reader.duplicates
         finally:
             loader.dispose()
     except UnicodeDecodeError as problem:
@@ -116,26 +94,23 @@ class _Reader:
         self.anchors: dict[str, tuple[Any, int]] = {}
         self.nodes = self.copies = 0
 
-    def document(self) -> Generator[None, None, Any]:
+    def document(self) -> Any:
         loader = self.loader
         loader.get_event()  # the stream's start
         if loader.check_event(yaml.StreamEndEvent):
             return None
         loader.get_event()  # the document's start
-        value = yield from self.value()
+        value = self.value()
         loader.get_event()
         if not loader.check_event(yaml.StreamEndEvent):
             raise _problem(loader.get_event(), "expected a single document in the stream, but found another one")
         return value
 
-    def value(self) -> Generator[None, None, Any]:
+    def value(self) -> Any:
         """The next node and all that is in it."""
         stack: list[_Open] = []
-        events = 0
         while True:
-            events += 1
-            if events % _SLICE == 0:
-                yield
+            spend(_EVENT)
             event = self.loader.get_event()
             kind = type(event)
             size = 1
@@ -192,7 +167,7 @@ class _Reader:
             for source in value if isinstance(value, list) else [value]:
                 if not isinstance(source, dict):
                     raise _problem(event, "map merge requires map or sequence of maps as the value")
-                for key, item in source.items():
+                for key, item in pace(source.items()):
                     if key not in made:
                         made[key], size = self.copy(item, event)
                         done.size += size + 1
@@ -302,9 +277,9 @@ def _size(value: Any) -> int:
 
 def _copied(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _copied(item) for key, item in value.items()}
+        return {key: _copied(item) for key, item in pace(value.items())}
     if isinstance(value, list):
-        return [_copied(item) for item in value]
+        return [_copied(item) for item in pace(value)]
     return value
 
 

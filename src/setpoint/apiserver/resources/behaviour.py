@@ -40,6 +40,10 @@ class Definitions(Protocol):
         """After a CRD is gone."""
         ...
 
+    def foresee(self, crd: JsonObject) -> None:
+        """Before a CRD is stored."""
+        ...
+
 
 class AdmissionConfigurations(Protocol):
     """Configurations of admission webhooks and policies, which are followed as they are written."""
@@ -183,6 +187,10 @@ class Behaviour(Protocol):
 
     def convert(self, obj: JsonObject, target: Resource) -> JsonObject:
         """``obj`` in the version that ``target`` is; may be changed in place."""
+        ...
+
+    def foresee(self, call: WriteContext, obj: JsonObject) -> None:
+        """The last before the object is stored, to make ready what takes long: nobody else has a turn after it."""
         ...
 
     def after_create(self, call: WriteContext, record: Record) -> Record:

@@ -12,6 +12,7 @@ from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta import Resource
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, required, too_long
+from setpoint.slices import pace
 
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
@@ -65,12 +66,12 @@ class ConfigMaps(Strategy):
         data, binary = obj.get("data") or {}, obj.get("binaryData") or {}
         errors = []
         size = 0
-        for key, value in data.items():
+        for key, value in pace(data.items()):
             errors += _key_errors(key, f"data[{key}]")
             if key in binary:
                 errors.append(invalid(f"data[{key}]", key, "duplicate of key present in binaryData"))
             size += len(value.encode())
-        for key, value in binary.items():
+        for key, value in pace(binary.items()):
             errors += _key_errors(key, f"binaryData[{key}]")
             size += len(value) * 3 // 4
         if size > _MAX_DATA:
@@ -101,7 +102,7 @@ class Secrets(Strategy):
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
         data = obj.get("data") or {}
         errors = []
-        for key, value in data.items():
+        for key, value in pace(data.items()):
             errors += _key_errors(key, f"data[{key}]")
             try:
                 base64.b64decode(value, validate=True)

@@ -69,6 +69,9 @@ class Definitions(Strategy):
             errors += _update_errors(spec, old)
         return errors
 
+    def foresee(self, call: WriteContext, obj: JsonObject) -> None:
+        call.definitions.foresee(obj)
+
     def after_create(self, call: WriteContext, record: Record) -> Record:
         call.definitions.created(record)
         return record

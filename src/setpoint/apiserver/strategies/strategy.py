@@ -119,6 +119,9 @@ class Strategy:
         obj["apiVersion"] = target.api_version
         return obj
 
+    def foresee(self, call: WriteContext, obj: JsonObject) -> None:
+        """The last before the object is stored."""
+
     def after_create(self, call: WriteContext, record: Record) -> Record:
         """Right after the object was stored; gives what the answer shows."""
         return record

@@ -10,6 +10,7 @@ from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.objects.codec import encode, metadata_of
 from setpoint.apiserver.objects.go_form import complete
 from setpoint.apiserver.objects.metadata import clean, generate_name, new_uid
+from setpoint.apiserver.objects.versions import stores_after
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.incoming import dedupe_owners, read_object
 from setpoint.apiserver.requests.options import WriteOptions
@@ -95,15 +96,22 @@ def _store(call: Call, served: Served, obj: JsonObject, options: WriteOptions, g
     metadata = obj["metadata"]
     name, namespace = metadata["name"], metadata.get("namespace", "")
     stored = served.stored_as
-    document = call.versions.to_store(served, obj, call.storage.revision)
+    document = call.versions.to_store(served, obj)
+    served.strategy.foresee(call, document)
+    stores_after(served, call.storage.revision)
+    flat = call.replay is not None  # or it is looked at when there are bytes, if there are many
     if options.dry_run:
         taken = call.storage.get(served.collection, namespace, name)
         if taken is None:
-            return encode(stored, document, 0)
+            return encode(stored, document, 0, flat=flat)
     else:
         try:
             record = call.storage.put(
-                served.collection, namespace, name, lambda revision: encode(stored, document, revision), expected=0
+                served.collection,
+                namespace,
+                name,
+                lambda revision: encode(stored, document, revision, flat=flat),
+                expected=0,
             )
         except Conflict:
             pass

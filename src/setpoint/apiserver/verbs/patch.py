@@ -17,7 +17,7 @@ from setpoint.apiserver.errors import (
 )
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.nesting import TOO_DEEP, is_too_deep
-from setpoint.apiserver.requests.body import YAML_TYPE, check_size, content_type, parse_body, parse_document
+from setpoint.apiserver.requests.body import YAML_TYPE, check_size, content_type, parse_document
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.incoming import check_kind, coerce, patched_wrong, why_not
 from setpoint.apiserver.requests.options import WriteOptions
@@ -73,6 +73,7 @@ def patch(call: Call) -> Response:
         return shape.one(call, value, status=201 if created else 200)
     change, duplicates = read_patch(call, served, kind)
     record = call.existing()
+    call.state.lengthy(len(record.value))
     old = call.versions.decoded(served, record)
     base = call.versions.decoded(served, record)  # another copy: what comes out shares parts with it, and is changed
     if served.custom and served.stored_as is not served:
@@ -158,6 +159,8 @@ def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
     if record is None and uid:
         why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
         raise conflict(served.group_resource, path.name, why)
+    if record is not None:
+        call.state.lengthy(len(record.value))
     live = None if record is None else call.versions.decoded(served, record)
     try:
         result = server_side_apply.apply(
@@ -204,7 +207,7 @@ def _configuration(call: Call, options: WriteOptions) -> JsonObject:
     """What is to be applied. Raises ApiStatusError (400)."""
     body = call.request.body or b""
     try:
-        document, duplicates = parse_body(body, YAML_TYPE, call.replay)
+        document, duplicates = parse_document(body, YAML_TYPE)
     except ValueError as problem:
         raise bad_request(f"error decoding YAML: error converting YAML to JSON: {problem}") from None
     if not isinstance(document, dict):

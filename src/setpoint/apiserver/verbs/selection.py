@@ -13,6 +13,7 @@ from setpoint.apiserver.requests.options import ListOptions
 from setpoint.apiserver.resources.registry import Served
 from setpoint.apiserver.verbs import field_selectors as fields
 from setpoint.meta import FieldSelector, Selector
+from setpoint.slices import spend
 
 __all__ = ["Matcher"]
 
@@ -51,6 +52,7 @@ class Matcher:
 
     def matches(self, value: bytes, versions: Versions) -> bool:
         """Of an object as it is stored."""
+        spend(len(value))
         if self._labels and not self._labels.matches(labels_of(value)):
             return False
         return not self._fields or self._fields.matches(self._fields_of(value, versions))

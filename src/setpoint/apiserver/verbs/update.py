@@ -11,7 +11,7 @@ from setpoint.apiserver.errors import bad_request, conflict, not_found
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.objects.codec import encode
 from setpoint.apiserver.objects.metadata import clean
-from setpoint.apiserver.objects.versions import written_version
+from setpoint.apiserver.objects.versions import stores_after, written_version
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.incoming import dedupe_owners, read_object
 from setpoint.apiserver.requests.options import WriteOptions
@@ -46,6 +46,7 @@ def update(call: Call) -> Response:
             raise _precondition_failed(call, new["metadata"]["uid"], "")
         new["metadata"].pop("resourceVersion", None)
         return shape.one(call, insert(call, served, new, options), status=201)
+    call.state.lengthy(len(record.value))
     uid = new["metadata"].get("uid")
     live = call.versions.decoded(served, record)
     if uid and uid != live["metadata"].get("uid"):
@@ -161,17 +162,24 @@ def store(
         and not old["metadata"].get("deletionGracePeriodSeconds")
         and not served.strategy.keeps(new)
     )
-    document = call.versions.to_store(served, new, call.storage.revision)
+    document = call.versions.to_store(served, new)
+    served.strategy.foresee(call, document)
+    stores_after(served, call.storage.revision)
+    flat = call.replay is not None  # or it is looked at when there are bytes, if there are many
     if dry_run:
-        return encode(stored, document, record.revision)
+        return encode(stored, document, record.revision, flat=flat)
     key = (served.collection, record.namespace, record.name)
     if gone:
         deleted = call.storage.delete(
-            *key, lambda revision: encode(stored, document, revision), expected=record.revision
+            *key, lambda revision: encode(stored, document, revision, flat=flat), expected=record.revision
         )
         served.strategy.after_delete(call, deleted)
-        return encode(stored, document, record.revision)  # as upstream: only watches see the deletion's revision
-    made = call.storage.put(*key, lambda revision: encode(stored, document, revision), expected=record.revision)
+        return encode(
+            stored, document, record.revision, flat=flat
+        )  # as upstream: only watches see the deletion's revision
+    made = call.storage.put(
+        *key, lambda revision: encode(stored, document, revision, flat=flat), expected=record.revision
+    )
     return served.strategy.after_update(call, made, old).value
 
 

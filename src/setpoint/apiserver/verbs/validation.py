@@ -7,9 +7,11 @@ from typing import Any
 from setpoint.apiserver.errors import ApiStatusError, bad_request, forbidden, invalid, not_found
 from setpoint.apiserver.objects.codec import metadata_of
 from setpoint.apiserver.objects.metadata import metadata_errors, update_errors
+from setpoint.apiserver.replay import Lengthy
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.resources.registry import Served
 from setpoint.apiserver.strategies.rules import has_rules, rule_errors
+from setpoint.cel.errors import TakesLong
 from setpoint.meta import GroupKind, GroupResource
 from setpoint.schema import UNSET, ErrorType, FieldError, validate
 from setpoint.schema.errors import invalid as invalid_field
@@ -28,6 +30,8 @@ _UNCHECKED = (
     "some validation rules were not checked because the object was invalid; correct the existing errors to complete "
     "validation"
 )
+_AT_ONCE = 10_000
+"""What rules may cost before others have their turn: some milliseconds."""
 _GENERIC_GROUPS = frozenset({"apiextensions.k8s.io", "apiregistration.k8s.io"})
 
 
@@ -110,7 +114,11 @@ def _schema_errors(call: Call, served: Served, obj: JsonObject, old: JsonObject 
         return errors
     if any(error.type in _BLOCKING for error in errors):
         return [*errors, invalid_field("", None, _UNCHECKED)]
-    broken, warnings = served.rules.validate(obj, old, update=old is not None)
+    at_once = _AT_ONCE if call.state.at_once else None
+    try:
+        broken, warnings = served.rules.validate(obj, old, update=old is not None, at_once=at_once)
+    except TakesLong:
+        raise Lengthy from None
     for text in warnings:
         call.warn(text)
     return errors + broken

@@ -16,13 +16,14 @@ _UNKNOWN: Final = object()
 class Correlated:
     """A value, what it was before, and their schema. Answers are remembered."""
 
-    __slots__ = ("_definition", "_equal", "_old", "_value")
+    __slots__ = ("_definition", "_equal", "_known", "_old", "_value")
 
     def __init__(self, value: Any, old: Any, definition: Definition) -> None:
         self._value = value
         self._old = old
         self._definition = definition
         self._equal: bool | None = None
+        self._known: dict[tuple[Any, ...] | None, Any] | None = None
 
     @property
     def unchanged(self) -> bool:
@@ -58,7 +59,9 @@ class Correlated:
         items = self._definition.get("items")
         if not isinstance(self._value, list) or not isinstance(items, Mapping):
             return None
-        found = by_keys(self._definition, self._old).get(item_key(self._definition, self._value[position]))
+        if self._known is None:
+            self._known = by_keys(self._definition, self._old)
+        found = self._known.get(item_key(self._definition, self._value[position]))
         return None if found is None else Correlated(self._value[position], found, items)
 
 

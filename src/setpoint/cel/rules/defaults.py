@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping
 from setpoint.cel.rules.validate import RuleValidator
 from setpoint.cel.schema_types import Definition
 from setpoint.schema import FieldError
+from setpoint.slices import spend
 
 __all__ = ["default_errors"]
 
 
 def default_errors(definition: Definition, path: str, *, root: bool = False) -> Iterator[FieldError]:
     """What the rules say about the defaults in a schema. A default is taken for new, and for what was there before."""
+    spend(64)
     default = definition.get("default")
     if default is not None:
         validator = RuleValidator(definition, root=root or bool(definition.get("x-kubernetes-embedded-resource")))

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from setpoint.cel.errors import CostExceeded, EvaluationError
+from setpoint.cel.errors import CostExceeded, EvaluationError, TakesLong
 from setpoint.cel.names import escaped
-from setpoint.cel.program import Program
+from setpoint.cel.program import Program, Result
 from setpoint.cel.rules.compile import CompiledRule, compile_rules
 from setpoint.cel.rules.correlation import Correlated, by_keys, item_key
 from setpoint.cel.schema_types import Declared, Definition, declare, with_object_meta
@@ -18,6 +18,7 @@ from setpoint.cel.state import Lazy
 from setpoint.cel.values import NONE, Optional, Value
 from setpoint.schema import ErrorType, FieldError
 from setpoint.schema.errors import OMITTED, duplicate, forbidden, invalid, required
+from setpoint.slices import pace
 
 __all__ = ["CALL_LIMIT", "REQUEST_LIMIT", "RuleValidator"]
 
@@ -50,14 +51,23 @@ class RuleValidator:
         return self._node is None
 
     def validate(
-        self, value: Any, old: Any = None, *, path: str = "", update: bool = False, limit: int = REQUEST_LIMIT
+        self,
+        value: Any,
+        old: Any = None,
+        *,
+        path: str = "",
+        update: bool = False,
+        limit: int = REQUEST_LIMIT,
+        at_once: int | None = None,
     ) -> tuple[list[FieldError], list[str]]:
         """What is wrong with ``value``, and warnings: what is wrong with parts that an update left as they were.
 
         ``old`` is what it was before, for rules that name ``oldSelf``; with ``update``, what did not change is only
         warned of. Evaluation ends when it has cost more than ``limit``; that is an error, too.
+
+        ``at_once``: what it may cost where nobody else has a turn meanwhile. Raises TakesLong if it costs more.
         """
-        run = _Run(limit)
+        run = _Run(limit, CALL_LIMIT if at_once is None else at_once)
         if self._node is not None:
             current = Correlated(value, old, self._definition) if update else None
             run.node(self._node, path, value, old, _Ratchet(current, None))
@@ -133,10 +143,11 @@ class _Stop(Exception):
 
 
 class _Run:
-    def __init__(self, budget: int) -> None:
+    def __init__(self, budget: int, at_once: int) -> None:
         self.errors: list[FieldError] = []
         self.warnings: list[str] = []
         self._budget = budget
+        self._call_limit = at_once
 
     def node(self, node: _Node, path: str, value: Any, old: Any, ratchet: _Ratchet) -> None:
         try:
@@ -151,7 +162,7 @@ class _Run:
             self._rules(node, path, value, old, ratchet)
         if isinstance(value, dict):
             before = old if isinstance(old, dict) else {}
-            for name, item in value.items():
+            for name, item in pace(value.items()):
                 child = node.properties.get(name)
                 if child is not None:
                     where = f"{path}.{name}" if path else name
@@ -160,7 +171,7 @@ class _Run:
                     self._walk(node.additional, f"{path}[{name}]", item, before.get(name), ratchet.key(name))
         elif isinstance(value, list) and node.items is not None:
             known = by_keys(node.definition, old)
-            for position, item in enumerate(value):
+            for position, item in enumerate(pace(value)):
                 found = known.get(item_key(node.definition, item)) if known else None
                 self._walk(node.items, f"{path}[{position}]", item, found, ratchet.index(position))
 
@@ -188,7 +199,7 @@ class _Run:
         self, rule: CompiledRule, program: Program, variables: Mapping[str, Value], path: str, kind: str
     ) -> bool:
         """Whether nothing more is to be said: it holds, or it could not be evaluated."""
-        result = program.evaluate(variables, CALL_LIMIT)
+        result = self._evaluated(program, variables)
         if result.cost > self._budget:
             self._end(invalid(path, kind, _SPENT))
         self._budget -= result.cost
@@ -232,7 +243,7 @@ class _Run:
         """What messageExpression gives, empty if that is no message."""
         if rule.message_program is None:
             return ""
-        result = rule.message_program.evaluate(variables, CALL_LIMIT)
+        result = self._evaluated(rule.message_program, variables)
         if result.cost > self._budget:
             raise _TooExpensive(
                 "messageExpression evaluation failed due to running out of cost budget, no further validation rules "
@@ -250,6 +261,14 @@ class _Run:
             _log.info("messageExpression gives no message: it is too long or has line breaks")
             return ""
         return text
+
+    def _evaluated(self, program: Program, variables: Mapping[str, Value]) -> Result:
+        result = program.evaluate(variables, self._call_limit)
+        if self._call_limit < CALL_LIMIT:
+            if isinstance(result.error, CostExceeded):
+                raise TakesLong
+            self._call_limit -= result.cost
+        return result
 
     def _end(self, error: FieldError) -> None:
         self.errors.append(error)

@@ -1,0 +1,107 @@
+"""What one request has read, so that it can be told whether others have changed it meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+
+from setpoint.apiserver.storage import Damage, Record, Storage
+from setpoint.apiserver.storage.interface import Encode, Subscription
+
+__all__ = ["Reads"]
+
+
+class Reads:
+    """A storage, and a list of what was read from it. As storage it does what the storage does."""
+
+    __slots__ = ("_begun", "_find", "_got", "_scanned", "_served", "_storage")
+
+    def __init__(self, storage: Storage, find: Callable[[str, str, str], object]) -> None:
+        """``find`` finds what is served under a group, version and plural."""
+        self._storage = storage
+        self._find = find
+        self._got: dict[tuple[str, str, str], Record | None] = {}
+        self._scanned: dict[str, int] = {}
+        self._served: dict[tuple[str, str, str], object] = {}
+        self._begun = 0
+
+    @contextmanager
+    def slice(self) -> Iterator[None]:
+        """Around each slice of the work: what it writes, others see at its end."""
+        with self._storage.transaction():
+            self._begun = self._storage.revision
+            yield
+
+    def may_pause(self) -> bool:
+        """Whether nothing was written since the slice began. What was may not be seen by others before it is all."""
+        return self._storage.revision == self._begun
+
+    def seal(self) -> None:
+        """What follows is not interrupted, until `release`."""
+        self._begun = -1
+
+    def release(self) -> None:
+        """What is written by now stands, whatever comes after it."""
+        self._got.clear()
+        self._scanned.clear()
+        self._begun = self._storage.revision
+
+    def holds(self) -> bool:
+        """Whether a request that begins now would read the same."""
+        return (
+            all(self._storage.get(*key) is record for key, record in self._got.items())
+            and all(self._storage.changed_since(name) == last for name, last in self._scanned.items())
+            and all(self._find(*key) is served for key, served in self._served.items())
+        )
+
+    def note_served(self, group: str, version: str, plural: str, served: object) -> None:
+        """Definitions come and go, too."""
+        self._served[group, version, plural] = served
+
+    # -- a storage ----------------------------------------------------------------------------------------------------
+
+    @property
+    def damage(self) -> Sequence[Damage]:
+        return self._storage.damage
+
+    @property
+    def revision(self) -> int:
+        return self._storage.revision
+
+    def advance(self, revision: int) -> None:
+        self._storage.advance(revision)
+
+    def transaction(self) -> AbstractContextManager[None]:
+        return self._storage.transaction()
+
+    def then(self, work: Callable[[], None]) -> None:
+        self._storage.then(work)
+
+    def get(self, resource: str, namespace: str, name: str) -> Record | None:
+        record = self._storage.get(resource, namespace, name)
+        self._got.setdefault((resource, namespace, name), record)
+        return record
+
+    def put(self, resource: str, namespace: str, name: str, encode: Encode, *, expected: int) -> Record:
+        self.seal()  # while the bytes are made, their revision must stay the next one
+        return self._storage.put(resource, namespace, name, encode, expected=expected)
+
+    def delete(self, resource: str, namespace: str, name: str, encode: Encode, *, expected: int) -> Record:
+        self.seal()
+        return self._storage.delete(resource, namespace, name, encode, expected=expected)
+
+    def scan(self, resource: str, namespace: str | None = None, *, at: int | None = None) -> list[Record]:
+        self._scanned.setdefault(resource, self._storage.changed_since(resource))
+        return self._storage.scan(resource, namespace, at=at)
+
+    def changed_since(self, resource: str) -> int:
+        return self._storage.changed_since(resource)
+
+    def subscribe(self, resource: str, since: int, wake: Callable[[], None]) -> Subscription:
+        return self._storage.subscribe(resource, since, wake)
+
+    def compact(self, revision: int) -> None:
+        self._storage.compact(revision)
+
+    def close(self) -> None:
+        self._storage.close()

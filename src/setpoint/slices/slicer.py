@@ -1,0 +1,174 @@
+"""Long synchronous work, done in slices so that others have their turn between two of them.
+
+Code that walks large values says how far it has come (`pace`, `spend`), wherever it stands and however deep. Outside of
+a `Slicer` that is all it does. Inside of one it is suspended after so many steps, and goes on when its next slice
+comes. Steps are counted, not timed, so that the same work is cut at the same places on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Generator, Iterable
+from threading import get_ident
+from typing import Any, Final, Generic, TypeVar, cast
+
+try:
+    import greenlet as _kit  # pyright: ignore[reportMissingImports]
+except ImportError:  # there is none for this Python, so work is done in one slice
+    _kit = None
+getcurrent: Final[Callable[[], Any]] = object if _kit is None else _kit.getcurrent
+_Greenlet: Any = object if _kit is None else _kit.greenlet
+_Exit: Any = SystemExit if _kit is None else _kit.GreenletExit
+
+__all__ = ["Slicer", "Work", "pace", "spend"]
+
+T = TypeVar("T")
+_SLICE: Final = 4096
+"""Steps of a slice: values looked at, each some microseconds of a slow machine at most."""
+_BYTES: Final = 6
+"""A step is as good as so many bytes (a power of 2) that C code reads or writes."""
+_MANY: Final = 128
+"""Items of a list or map that are counted one part at a time."""
+
+
+def pace(items: Collection[T]) -> Iterable[T]:
+    """The same items to iterate over; counts one step for each, and pauses between them where there are many."""
+    worker = getcurrent()
+    if type(worker) is not _Worker:
+        return items
+    count = len(items)
+    if count > _MANY:
+        return _in_parts(items, worker)
+    worker.left -= count + 1
+    if worker.left < 0:
+        worker.pause()
+    return items
+
+
+def _in_parts(items: Iterable[T], worker: _Worker) -> Generator[T, None, None]:
+    count = 0
+    for item in items:
+        yield item
+        count += 1
+        if count == _MANY:
+            count = 0
+            worker.left -= _MANY
+            if worker.left < 0:
+                worker.pause()
+
+
+def spend(size: int) -> None:
+    """Said before C code reads or writes ``size`` bytes, which can't be interrupted."""
+    worker = getcurrent()
+    if type(worker) is _Worker:
+        worker.left -= size >> _BYTES
+        if worker.left < 0:
+            worker.pause()
+
+
+class _Worker(_Greenlet):  # type: ignore[misc]
+    """Where work runs, one after another: to make a greenlet takes ten times as long as to use one."""
+
+    left = 0
+    may_pause: Callable[[], bool] = staticmethod(bool)
+
+    def run(self) -> None:
+        answer: Any = None
+        while True:
+            work = self.parent.switch(answer)
+            try:
+                answer = (work(), None)
+            except _Exit:
+                raise
+            except BaseException as problem:  # noqa: BLE001 - it is raised where the work was started
+                answer = (None, problem)
+            work = None
+
+    def pause(self) -> None:
+        self.left = _SLICE
+        if self.may_pause():
+            self.parent.switch(_PAUSED)
+
+
+_PAUSED: Final = (None, None, None)
+
+
+class Work(Generic[T]):
+    """Something to be done in slices. ``result`` is what it gave, once `go` has said that it is done."""
+
+    __slots__ = ("_may_pause", "_slicer", "_work", "_worker", "paused", "result")
+
+    def __init__(self, slicer: Slicer, work: Callable[[], T], may_pause: Callable[[], bool]) -> None:
+        self._slicer = slicer
+        self._work: Callable[[], T] | None = work
+        self._may_pause = may_pause
+        self._worker: _Worker | None = None
+        self.paused = False
+        """Whether it was suspended at least once."""
+        self.result: T
+
+    def go(self) -> bool:
+        """Does the next slice. Whether the work is done; raises what it raises."""
+        if _kit is None:
+            self.result = cast("Callable[[], T]", self._work)()
+            return True
+        worker = self._worker
+        here: Any = getcurrent()
+        if worker is None:
+            worker = self._worker = self._slicer._take()
+            worker.may_pause = self._may_pause
+        worker.left = _SLICE
+        if worker.parent is not here:
+            worker.parent = here
+        worker.gr_context = here.gr_context
+        work, self._work = self._work, None
+        answer = worker.switch(work)
+        if answer is _PAUSED:
+            self.paused = True
+            return False
+        self._worker = None
+        self._slicer._give_back(worker)
+        result, problem = answer
+        if problem is not None:
+            raise problem
+        self.result = result
+        return True
+
+    def close(self) -> None:
+        """Ends work that is not done: its ``finally`` blocks run, and nothing else."""
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.parent = getcurrent()
+            worker.may_pause = bool
+            worker.throw()
+
+
+class Slicer:
+    """Does work in slices, of one event loop. What `start` gives is to be gone on with until it is done, or closed."""
+
+    __slots__ = ("_idle", "_thread")
+
+    def __init__(self) -> None:
+        self._idle: list[_Worker] = []
+        self._thread = 0
+
+    def start(self, work: Callable[[], T], may_pause: Callable[[], bool]) -> Work[T]:
+        """``may_pause`` is asked whenever a slice is over; while it says no, the work goes on."""
+        return Work(self, work, may_pause)
+
+    def _take(self) -> _Worker:
+        thread = get_ident()
+        if self._idle and thread == self._thread:
+            return self._idle.pop()
+        if thread != self._thread:  # a greenlet belongs to the thread that made it
+            self._idle.clear()
+            self._thread = thread
+        worker = _Worker()
+        worker.switch()
+        return worker
+
+    def _give_back(self, worker: _Worker) -> None:
+        worker.may_pause = bool
+        if len(self._idle) < 4:
+            self._idle.append(worker)
+        else:
+            worker.throw()
