@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -347,6 +347,7 @@ class Client(Groups):
         dry_run: bool = False,
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
+        before: bytes | None = None,
     ) -> K: ...
 
     @overload
@@ -363,6 +364,7 @@ class Client(Groups):
         dry_run: bool = False,
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
+        before: bytes | None = None,
     ) -> DynamicObject: ...
 
     def patch(
@@ -378,6 +380,7 @@ class Client(Groups):
         dry_run: bool = False,
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
+        before: bytes | None = None,
     ) -> K | DynamicObject:
         """See `setpoint.client.Client.patch`."""
         verb: Any = self._client.patch
@@ -393,6 +396,7 @@ class Client(Groups):
                 dry_run=dry_run,
                 field_manager=field_manager,
                 field_validation=field_validation,
+                before=before,
             )
         )
         return answer
@@ -406,6 +410,7 @@ class Client(Groups):
         subresource: str = "",
         dry_run: bool = False,
         field_validation: FieldValidation | None = None,
+        before: bytes | None = None,
     ) -> K:
         """See `setpoint.client.Client.apply`."""
         return self._portal.run(
@@ -416,6 +421,7 @@ class Client(Groups):
                 subresource=subresource,
                 dry_run=dry_run,
                 field_validation=field_validation,
+                before=before,
             )
         )
 
@@ -513,6 +519,14 @@ class Client(Groups):
                 dry_run=dry_run,
                 timeout=timeout,
             )
+        )
+
+    def take_over(
+        self, obj: K, managers: Collection[str], *, field_manager: str | None = None, subresource: str = ""
+    ) -> K:
+        """See `setpoint.client.Client.take_over`."""
+        return self._portal.run(
+            self._client.take_over(obj, managers, field_manager=field_manager, subresource=subresource)
         )
 
     def get_scale(self, kind: type[Object], name: str, *, namespace: str | None = None) -> Scale:

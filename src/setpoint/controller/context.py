@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from contextvars import ContextVar
 from datetime import datetime
 from typing import Any, TypeVar
@@ -157,8 +158,14 @@ class Context(ContextReads):
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
-    async def apply(self, obj: T, *, controlled: bool = True, force: bool = True) -> T:
+    async def apply(
+        self, obj: T, *, controlled: bool = True, force: bool = True, takes_over: Collection[str] = ()
+    ) -> T:
         """Server-side apply: makes the fields that ``obj`` names what it says, under this controller's name.
+
+        ``takes_over`` names managers that wrote the object with updates before, such as an earlier version of this
+        program or ``kubectl-client-side-apply``: their fields become this controller's, so that those which ``obj`` no
+        longer names are removed (`Client.take_over`). That costs a read for each object and life of this process.
 
         The namespace defaults to that of the reconciled object, which becomes the controller of ``obj`` unless
         ``controlled`` is False. Applying the same again changes nothing.
@@ -177,6 +184,11 @@ class Context(ContextReads):
         env = self._env
         prepared = self._prepared(obj, controlled)
         resource = resource_of(type(obj))
+        place = (resource.gvr, prepared.key)
+        if takes_over and not self._memory.has_taken_over(self.key, place):
+            with suppress(NotFound):
+                await env.client.take_over(prepared, takes_over, field_manager=env.field_manager)
+            self._memory.took_over(self.key, place)
         if controlled:
             read_live = self.live is not None and resource.gvr in self.live
             return await apply_child(env, self._memory, self.object, prepared, read_live=read_live, force=force)

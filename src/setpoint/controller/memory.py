@@ -8,14 +8,14 @@ from setpoint.controller.environment import Environment
 from setpoint.controller.hotloop import HotLoopDetector, HotLoopLimits
 from setpoint.controller.known_children import KnownChildren
 from setpoint.controller.orphans import Orphans
-from setpoint.meta import ObjectKey
+from setpoint.meta import GroupVersionResource, ObjectKey
 
 
 class Memory:
     """The writes that caches have to show, what was applied, who is in doubt, who goes in circles. Nothing of it
     outlives the process, and nothing of it is needed to be right: a new process begins with none."""
 
-    __slots__ = ("applied", "barriers", "children", "echoes", "hot", "orphans")
+    __slots__ = ("_taken_over", "applied", "barriers", "children", "echoes", "hot", "orphans")
 
     def __init__(self, env: Environment, limits: HotLoopLimits | None) -> None:
         self.barriers = Barriers(env.informers)
@@ -26,6 +26,16 @@ class Memory:
         self.echoes: dict[ObjectKey, tuple[str, ...]] = {}
         """The versions that the last reconcile of a key led to and that say nothing new."""
 
+        self._taken_over: dict[ObjectKey, set[tuple[GroupVersionResource, ObjectKey]]] = {}
+
+    def took_over(self, key: ObjectKey, place: tuple[GroupVersionResource, ObjectKey]) -> None:
+        """A reconcile of ``key`` has taken over the fields of the object at ``place``."""
+        self._taken_over.setdefault(key, set()).add(place)
+
+    def has_taken_over(self, key: ObjectKey, place: tuple[GroupVersionResource, ObjectKey]) -> bool:
+        """Whether it has, in this process."""
+        return place in self._taken_over.get(key, ())
+
     def forget(self, key: ObjectKey) -> None:
         """The key's object is gone, or the key is another process's."""
         self.barriers.forget(key)
@@ -33,3 +43,4 @@ class Memory:
         self.orphans.forget(key)
         self.hot.forget(key)
         self.echoes.pop(key, None)
+        self._taken_over.pop(key, None)

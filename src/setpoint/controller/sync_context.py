@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -120,9 +120,10 @@ class SyncContext:
         work = self._context.keep(kind, builtins.list(wanted), selector=selector, adopt=adopt, force=force)
         return self._portal.run(work)
 
-    def apply(self, obj: T, *, controlled: bool = True, force: bool = True) -> T:
+    def apply(self, obj: T, *, controlled: bool = True, force: bool = True, takes_over: Collection[str] = ()) -> T:
         """See `Context.apply`."""
-        return self._portal.run(self._context.apply(obj, controlled=controlled, force=force))
+        work = self._context.apply(obj, controlled=controlled, force=force, takes_over=takes_over)
+        return self._portal.run(work)
 
     def create(self, obj: T, *, controlled: bool = True) -> T:
         """See `Context.create`."""

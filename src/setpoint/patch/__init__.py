@@ -15,6 +15,7 @@ from .apply import ApplyConflict, ApplyResult, Conflict, InvalidApply
 from .fieldset import FieldSet
 from .json_patch import PatchError, TestFailed, TooManyOperations
 from .managed import managers_of_request
+from .migration import migrated, migration_patch
 from .strategic import StrategicPatchError
 from .typed import TypedError
 
@@ -36,6 +37,8 @@ __all__ = [
     "managed",
     "managers_of_request",
     "merge_patch",
+    "migrated",
+    "migration_patch",
     "strategic",
     "typed",
 ]

@@ -1,0 +1,54 @@
+"""Taking over: fields that others own by updates become those that a manager applies."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final, TypeVar
+
+from setpoint.client.errors import Conflict
+from setpoint.client.options import PatchType
+from setpoint.client.reading import Reading
+from setpoint.client.writing import Writing
+from setpoint.meta import Object, plain, raw_of
+from setpoint.patch.migration import migration_patch
+
+__all__ = ["TakingOver"]
+
+K = TypeVar("K", bound=Object)
+TRIES: Final = 5
+
+
+class TakingOver(Reading, Writing):
+    """The migration from client-side to server-side apply; a part of `setpoint.client.Client`."""
+
+    async def take_over(
+        self, obj: K, managers: Collection[str], *, field_manager: str | None = None, subresource: str = ""
+    ) -> K:
+        """Makes the fields that ``managers`` own by updates those that ``field_manager`` (default: the client's)
+        applies; returns the object as it is then.
+
+        Do it once, before the first server-side `apply` of an object that was written with client-side apply (kubectl's
+        manager is ``kubectl-client-side-apply``) or with updates. Without it, fields that an apply leaves out stay for
+        ever: a manager removes only fields that it owns. The object's fields themselves don't change. Where there is
+        nothing to take over, nothing is written.
+
+        Raises:
+            NotFound: there is no such object.
+            Conflict: others changed it again and again meanwhile.
+        """
+        manager = self._manager(field_manager)
+        for attempt in range(TRIES):
+            found = await self.get(type(obj), obj.name, namespace=obj.namespace or None)
+            raw = raw_of(found)
+            assert raw is not None
+            patch = migration_patch(plain(raw), managers, manager, subresource=subresource)
+            if patch is None:
+                return found
+            try:
+                return await self.patch(
+                    type(obj), obj.name, patch, type=PatchType.JSON, namespace=obj.namespace or None, before=raw
+                )
+            except Conflict:
+                if attempt == TRIES - 1:
+                    raise
+        raise AssertionError("unreachable")

@@ -1,0 +1,88 @@
+"""Migration of managed fields: from writers that update to one that applies.
+
+An object that was written with client-side apply has its fields owned by an ``Update`` entry. A manager that begins to
+apply server-side does not own them, so fields that it leaves out are never removed. What this does to the entries is
+what client-go's ``util/csaupgrade`` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
+
+from .fieldset import FieldSet, field
+from .managed import Owner
+
+__all__ = ["migrated", "migration_patch"]
+
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+"""The annotation of client-side apply. The one that applies does not own it, so that its next apply lets it be."""
+_ANNOTATION: Final = FieldSet.of((field("metadata"), field("annotations"), field(LAST_APPLIED)))
+
+
+def migrated(
+    entries: Sequence[Mapping[str, Any]], managers: Collection[str], manager: str, *, subresource: str = ""
+) -> list[dict[str, Any]]:
+    """The entries of ``metadata.managedFields`` after the fields that ``managers`` own by updates have become those
+    that ``manager`` applies.
+
+    The ``Update`` entries of ``managers`` for ``subresource`` (``""``: the object itself) go. Their fields are added to
+    the ``Apply`` entry of ``manager``; without one, the first of them becomes it. Fields in another version of the API
+    than that entry's are given up: nothing owns them until they are applied. Applied once more, this changes nothing.
+
+    Raises:
+        ValueError: an entry is malformed, or ``managers`` is a string.
+    """
+    if isinstance(managers, str):
+        raise ValueError(f"managers is a collection of names, such as ({managers!r},)")
+    owners = [Owner.from_entry(entry, position) for position, entry in enumerate(entries)]
+    for name in dict.fromkeys(managers):
+        owners = _taken_over(owners, name, manager, subresource)
+    return [owner.to_entry() for owner in owners]
+
+
+def migration_patch(
+    document: Mapping[str, Any], managers: Collection[str], manager: str, *, subresource: str = ""
+) -> list[dict[str, Any]] | None:
+    """A JSON patch that does to an object what `migrated` does to its entries; None where there is nothing to do.
+
+    It holds for the version that was read: a server refuses it with a conflict when the object has changed since.
+
+    Raises:
+        ValueError: as `migrated`.
+    """
+    metadata = document.get("metadata") or {}
+    before = metadata.get("managedFields") or []
+    after = migrated(before, managers, manager, subresource=subresource)
+    if after == before:
+        return None
+    return [
+        {"op": "replace", "path": "/metadata/managedFields", "value": after},
+        {"op": "replace", "path": "/metadata/resourceVersion", "value": metadata.get("resourceVersion", "")},
+    ]
+
+
+def _taken_over(owners: list[Owner], name: str, manager: str, subresource: str) -> list[Owner]:
+    def is_update(owner: Owner) -> bool:
+        return owner.manager == name and not owner.applied and owner.subresource == subresource
+
+    updates = [owner for owner in owners if is_update(owner)]
+    if not updates:
+        return owners
+    applied = next(
+        (each for each in owners if each.manager == manager and each.applied and each.subresource == subresource), None
+    )
+    target = applied if applied is not None else updates[0]
+    fields = target.fields
+    for update in updates:
+        if update.api_version == target.api_version:
+            fields = fields | update.fields
+    made = Owner(
+        manager,
+        "Apply",
+        target.api_version,
+        subresource,
+        time=target.time,
+        fields=fields - _ANNOTATION,
+    )
+    return [made if owner is target else owner for owner in owners if owner is target or not is_update(owner)]
