@@ -64,7 +64,7 @@ lint: $(VENV)/.dev ## ruff, the order of the rooms, and no circles of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
-	$(BIN)/lint-imports --config .importlinter-circles
+	$(BIN)/lint-imports --config .importlinter-circles --no-cache
 
 types: $(VENV)/.dev ## mypy --strict and basedpyright
 	$(BIN)/mypy

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 from aiohttp import web
+from wsproto.utilities import generate_accept_token
 
 from setpoint.client import Client, Forbidden, TransportError
+from setpoint.client import http_socket as sockets
 
 from .certificates import make, server_context
 from .test_bad_input import once, saying, talking
-from .test_websocket import ended
+from .test_websocket import ended, pods
 
+Talking = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 LOGIN = b"proxy-authorization: basic bwu6ahvudgvymg=="
 
 
@@ -94,7 +98,7 @@ async def test_a_proxy_that_refuses_is_named() -> None:
     talk = saying(b"HTTP/1.1 407 Who\r\nContent-Length: 0\r\n\r\n")
     async with talking(talk) as url, once("https://192.0.2.1", proxy_url=url) as client:
         problem = await failing(client)
-    assert f"proxy {url} refused: 407 Who" in str(problem)
+    assert f"proxy {url} refused: 407 Proxy Authentication Required" in str(problem)
 
 
 async def test_a_proxy_is_told_who_asks() -> None:
@@ -124,3 +128,147 @@ async def test_a_proxy_of_an_encrypted_connection_is_told_who_asks_and_nobody_el
         await failing(client)
     assert heads[0].startswith(b"CONNECT 192.0.2.1:443 ")
     assert LOGIN in heads[0].lower()
+
+
+def frames(
+    *parts: bytes, protocol: bytes = b"v5.channel.k8s.io", key: bytes | None = None, stays: bool = False
+) -> Talking:
+    """A server that opens the WebSocket, sends these bytes, and hangs up once the client says something, unless it
+    ``stays``; with ``key`` it answers to another request."""
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        asked = re.search(rb"(?i)sec-websocket-key: (\S+)", head)
+        assert asked is not None
+        writer.write(
+            b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            b"Sec-WebSocket-Accept: %s\r\nSec-WebSocket-Protocol: %s\r\n\r\n%s"
+            % (generate_accept_token(key or asked[1]), protocol, b"".join(parts))
+        )
+        await writer.drain()
+        await reader.read(-1 if stays else 1)
+
+    return talk
+
+
+def frame(data: bytes, opcode: int = 2, *, final: bool = True) -> bytes:
+    assert len(data) < 126
+    return bytes((opcode | (0x80 if final else 0), len(data))) + data
+
+
+async def test_what_comes_right_behind_the_handshake_is_read() -> None:
+    async with talking(frames(frame(b"\1early"), frame(ended(0)))) as url, once(url) as client:
+        assert (await client.exec("p", ["true"])).stdout == b"early"
+
+
+async def test_messages_in_pieces_and_in_text_are_put_together() -> None:
+    parts = frame(b"\1one, ", final=False), frame(b"", 9), frame(b"two, ", 0, final=False), frame(b"three", 0)
+    async with talking(frames(*parts, frame(b"\1 and text", 1), frame(ended(0)))) as url, once(url) as client:
+        assert (await client.exec("p", ["true"])).stdout == b"one, two, three and text"
+
+
+async def test_a_message_that_is_too_long_ends_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sockets, "MAX_MESSAGE", 100)
+    parts = frame(b"\1" * 60, final=False), frame(b"\1" * 60, 0)
+    async with talking(frames(*parts)) as url, once(url) as client:
+        assert "a message of more than 100 bytes" in str(await failing(client))
+
+
+@pytest.mark.parametrize("sent", [b"\x83\1a", b"\xff\0", b"\x82\x81mask1", b"\x89\x7e\1\0" + bytes(256)])
+async def test_what_is_not_a_frame_ends_the_connection(sent: bytes) -> None:
+    async with talking(frames(sent)) as url, once(url) as client:
+        assert "what it sent is not a WebSocket" in str(await failing(client))
+
+
+async def test_the_answer_to_another_handshake_is_refused() -> None:
+    async with talking(frames(key=b"another")) as url, once(url) as client:
+        assert "something else than the WebSocket that was asked for" in str(await failing(client))
+    async with talking(frames(protocol=b"chat")) as url, once(url) as client:
+        assert "chose the protocol 'chat', which was not offered" in str(await failing(client))
+
+
+async def test_a_refusal_is_told_in_the_servers_words() -> None:
+    status = b'{"kind":"Status","status":"Failure","code":403,"reason":"Forbidden","message":"pods p is forbidden: no"}'
+    talk = saying(b"HTTP/1.1 403 Forbidden\r\nContent-Length: %d\r\n\r\n%s" % (len(status), status))
+    async with talking(talk) as url, once(url) as client:
+        with pytest.raises(Forbidden, match="pods p is forbidden: no"):
+            await client.exec("p", ["true"])
+
+
+async def test_a_server_that_answers_no_ping_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sockets, "HEARTBEAT", 0.2)
+    monkeypatch.setattr(sockets, "GOODBYE", 0.2)
+    async with talking(frames(stays=True)) as url, once(url) as client:
+        assert "did not answer a ping within 0.1 s" in str(await failing(client))
+
+
+async def test_a_ping_of_the_server_is_answered() -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await frames(frame(b"there?", 9))(Once(reader), writer)  # type: ignore[arg-type]
+        first, size = await reader.readexactly(2)
+        assert (first, size) == (0x8A, 0x80 | 6), "a pong, masked"
+        mask, text = await reader.readexactly(4), await reader.readexactly(6)
+        assert bytes(byte ^ mask[index % 4] for index, byte in enumerate(text)) == b"there?"
+        writer.write(frame(ended(0)))
+        await reader.read(1)
+
+    async with talking(talk) as url, once(url) as client:
+        assert (await client.exec("p", ["true"])).exit_code == 0
+
+
+class Once:
+    """The head of a reader's request; the rest is for others."""
+
+    def __init__(self, reader: asyncio.StreamReader) -> None:
+        self.readuntil = reader.readuntil
+
+    async def read(self, size: int) -> bytes:
+        return b""
+
+
+async def test_a_reader_that_is_slow_makes_the_server_wait() -> None:
+    piece = b"\1" + bytes(1 << 15)
+    waits = asyncio.Event()
+
+    async def talk(request: web.Request, socket: web.WebSocketResponse) -> None:
+        assert request.transport is not None
+        for _ in range(2000):
+            sending = asyncio.ensure_future(socket.send_bytes(piece))
+            done, _waiting = await asyncio.wait((sending,), timeout=0.2)
+            if not done:
+                waits.set()
+            await sending
+        await socket.send_bytes(ended(0))
+
+    async with pods(talk) as client, client.exec_stream("p", ["cat"]) as running:
+        async with asyncio.timeout(30):
+            await waits.wait()  # else 64 MiB are with the client by now
+        assert sum([len(data) async for _, data in running]) == 2000 << 15
+        assert running.exit_code == 0
+
+
+async def test_what_was_written_before_leaving_arrives() -> None:
+    heard = bytearray()
+
+    async def talk(request: web.Request, socket: web.WebSocketResponse) -> None:
+        async for message in socket:
+            await asyncio.sleep(0)
+            heard.extend(message.data[1:])
+
+    async with pods(talk, "v4.channel.k8s.io") as client:
+        async with client.port_forward("p", 80) as port:
+            for _ in range(100):
+                await port.write(bytes(1 << 14))
+        assert len(heard) == 100 << 14
+
+
+async def test_closing_the_client_ends_what_waits_on_its_sockets() -> None:
+    async def talk(request: web.Request, socket: web.WebSocketResponse) -> None:
+        await socket.receive()
+
+    async with pods(talk) as client, client.exec_stream("p", ["cat"]) as running:
+        waiting = asyncio.ensure_future(anext(aiter(running)))
+        await asyncio.sleep(0)
+        await client.close()
+        with pytest.raises(TransportError, match="the transport was closed"):
+            await waiting

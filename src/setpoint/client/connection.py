@@ -65,6 +65,8 @@ class Connection(asyncio.Protocol):
         self._received = 0
         self._surplus = False
         self._big = False
+        self._upgrades = False
+        self._after: bytes | None = None
         self.lost = loop.create_future()
         self.status = 0
         self.headers: dict[str, str] = {}
@@ -93,13 +95,17 @@ class Connection(asyncio.Protocol):
         # An answer that came early: what is left of the body would stand before the next request.
         return self.transport.get_write_buffer_size() == 0
 
-    def send(self, head: bytes, body: bytes | None = None, *, bare_head: bool = False) -> None:
-        """Begins an exchange. ``bare_head`` says that the answer has no body whatever its head says, as for HEAD."""
+    def send(self, head: bytes, body: bytes | None = None, *, bare_head: bool = False, upgrades: bool = False) -> None:
+        """Begins an exchange. ``bare_head`` says that the answer has no body whatever its head says, as for HEAD.
+
+        ``upgrades`` says that another protocol was asked for: an answer of 101 is then the last, see `hand_over`.
+        """
         self.status = 0
         self.headers = {}
         self.heard = self.complete = self._began = False
         self._headless = True
         self._bare_head = bare_head
+        self._upgrades = upgrades
         self._barren = self._lines = self._wanted = 0
         if self._parts:  # of an answer that was not read
             self._take()
@@ -133,6 +139,15 @@ class Connection(asyncio.Protocol):
             await self._wait(deadline, idle)
         return self._take()
 
+    def hand_over(self, protocol: asyncio.Protocol) -> bytes:
+        """Gives the transport, which is paused, to the protocol that the server changed to; returns what came after the
+        head. Nobody's exchange can follow here."""
+        after, self._after = self._after or b"", None
+        transport = self.transport
+        transport.set_protocol(protocol)
+        self.connection_lost(None)
+        return after
+
     def end(self, problem: Exception) -> None:
         """Ends everything here; whoever waits gets ``problem``."""
         if self._problem is None:
@@ -152,11 +167,19 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.heard = True
+        if self._after is not None:
+            self._after += data
+            return
         received = self._received
         try:
             self._parser.feed_data(data)
-        except HttpParserUpgrade:
-            self.end(Broken("it changes to another protocol, which was not asked for", rubbish=True))
+        except HttpParserUpgrade as change:
+            if not self._upgrades or self.status != 101:
+                self.end(Broken("it changes to another protocol, which was not asked for", rubbish=True))
+                return
+            self._after = data[change.args[0] :]
+            self.transport.pause_reading()
+            self._wake()
         except HttpParserError as problem:
             if self.complete:  # the answer is whole: what else it said does not matter, but nothing may follow
                 self.reusable = False
@@ -220,7 +243,7 @@ class Connection(asyncio.Protocol):
         if self.status < 100:
             self.end(Broken(f"the status {self.status:03}", rubbish=True))
             return
-        if 100 <= self.status < 200:
+        if 100 <= self.status < 200 and not (self._upgrades and self.status == 101):
             return
         self._headless = False
         if self._bare_head:

@@ -7,25 +7,28 @@ import logging
 import ssl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from setpoint.client.config import ClientConfig, redacted
 from setpoint.client.connection import Broken, Connection, Late
 from setpoint.client.dial import Dialer, basic_of, line_of
 from setpoint.client.errors import ConfigError, CredentialsError, error_from
-from setpoint.client.exchange import Exchange, late
-from setpoint.client.http_socket import HttpSocket, Rejected, open_socket
+from setpoint.client.exchange import Exchange, HttpResponse, late
 from setpoint.client.pool import Pool
-from setpoint.client.request_head import RequestHead, url_of
+from setpoint.client.request_head import RequestHead
 from setpoint.client.tls import ClientCertificate
 from setpoint.client.transport import Request, Response, Transport, TransportError
 from setpoint.client.waits import Waits
+from setpoint.client.websocket import WebSocket
 from setpoint.concurrency import every
 
 __all__ = ["HttpTransport"]
 
 logger = logging.getLogger("setpoint.client")
 
+MAX_REFUSAL = 1 << 20
+"""Bytes of the answer of a server that opens no WebSocket."""
 RELOAD_PERIOD = 10.0
 """Seconds between two looks at the certificates' files."""
 
@@ -76,9 +79,23 @@ class HttpTransport(Transport):
         return Exchange(self, request)
 
     @asynccontextmanager
-    async def connect(self, request: Request, protocols: Sequence[str]) -> AsyncIterator[HttpSocket]:
+    async def connect(self, request: Request, protocols: Sequence[str]) -> AsyncIterator[WebSocket]:
         """A WebSocket, with this transport's credentials; see `setpoint.client.websocket.WebSocketTransport`."""
-        socket = await self._upgrade(request, protocols)
+        from setpoint.client.http_socket import Handshake, HttpSocket  # most programs open none
+
+        handshake = Handshake(protocols)
+        asked = replace(request, headers={**request.headers, **handshake.headers})
+        _, connection, deadline = await self.open(asked)
+        try:
+            if connection.status != 101:
+                body = await HttpResponse(self, asked, connection, deadline).read(MAX_REFUSAL)
+                said = connection.headers
+                raise error_from(connection.status, body, headers=said, verb="connect", resource=request.path)
+            protocol = handshake.accepted(connection.headers, f"{request.method} {request.path}: {self.shown}")
+        except BaseException:
+            connection.abort()
+            raise
+        socket = HttpSocket(connection, protocol, request, self.shown, self._waits)
         try:
             yield socket
         finally:
@@ -126,7 +143,9 @@ class HttpTransport(Transport):
 
     async def _attempt(self, pool: Pool, request: Request, authorization: str, deadline: float | None) -> Connection:
         head = self._head.bytes_of(request, authorization, pool.dialer)
-        connection = pool.take()
+        # An upgrade is sent once, as a write is: what it begins, such as a command, must not begin twice.
+        upgrades = "upgrade" in request.headers
+        connection = None if upgrades else pool.take()
         while True:
             if connection is None:
                 async with self._waits.until(deadline, late(self.shown, request)):
@@ -134,7 +153,7 @@ class HttpTransport(Transport):
             try:
                 if request.allowed is not None:
                     request.allowed()
-                connection.send(head, request.body, bare_head=request.method == "HEAD")
+                connection.send(head, request.body, bare_head=request.method == "HEAD", upgrades=upgrades)
                 await connection.head(deadline, request.idle_timeout)
             except Broken as problem:
                 if connection.exchanges > 1 and not connection.heard and request.method in ("GET", "HEAD"):
@@ -223,22 +242,3 @@ class HttpTransport(Transport):
 
     def _context(self, certificate: ClientCertificate | None) -> ssl.SSLContext | None:
         return self._config.tls.context(certificate) if self._https else None
-
-    async def _upgrade(self, request: Request, protocols: Sequence[str]) -> HttpSocket:
-        url = self._config.server.rstrip("/") + url_of(request.path, request.query)
-        credentials = self._config.credentials
-        again = True
-        while True:
-            authorization, pool = await self._who()
-            headers = self._head.pairs(request, authorization)
-            try:
-                async with self._waits.until(self._deadline(request), late(self.shown, request)):
-                    return await open_socket(
-                        self._config, pool.dialer.context, url, request, headers, protocols, self._waits
-                    )
-            except Rejected as problem:
-                if problem.status == 401 and again and await credentials.rejected(authorization):
-                    again = False
-                    continue
-                text = str(problem).encode()
-                raise error_from(problem.status, text, verb="connect", resource=request.path) from None

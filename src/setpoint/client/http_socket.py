@@ -1,184 +1,237 @@
-"""WebSockets over HTTP/1.1, with aiohttp underneath. It is imported when the first one is opened."""
+"""WebSockets over HTTP/1.1 (RFC 6455); wsproto reads and writes their frames. Imported when the first one is opened."""
 
 from __future__ import annotations
 
-import ssl
-from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+import asyncio
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Final
 
-from setpoint.client.config import ClientConfig, redacted
-from setpoint.client.dial import basic_of, line_of, os_reason
-from setpoint.client.errors import ConfigError
+from wsproto.connection import CLIENT, ConnectionState
+from wsproto.connection import Connection as Frames
+from wsproto.events import BytesMessage, CloseConnection, Event, Ping, Pong, TextMessage
+from wsproto.frame_protocol import CloseReason
+from wsproto.utilities import generate_accept_token, generate_nonce
+
+from setpoint.client.connection import Connection
+from setpoint.client.dial import line_of
 from setpoint.client.transport import Request, TransportError
 from setpoint.client.waits import Waits
 
-if TYPE_CHECKING:
-    import aiohttp
+__all__ = ["Handshake", "HttpSocket"]
 
-__all__ = ["HttpSocket", "Rejected", "open_socket"]
-
-HEARTBEAT = 30.0
-"""Seconds between pings; one without a pong has the connection closed."""
-MAX_MESSAGE = 16 << 20
+HEARTBEAT: Final = 30.0
+"""Seconds between pings; one without a pong for half of that has the connection closed."""
+MAX_MESSAGE: Final = 16 << 20
 """Bytes of one message; API servers send what a container writes in pieces of 32 KiB."""
+READ_BUFFER: Final = 1 << 18
+"""Bytes of messages that may wait for their reader before the other side is made to wait."""
+GOODBYE: Final = 5.0
+"""Seconds that the other side has to read what was sent, and to answer a close frame."""
 
 
-class Rejected(Exception):
-    """The server answered with an error and no WebSocket."""
+class Handshake:
+    """The opening handshake of a WebSocket (RFC 6455, 4.1): the headers of its request, and the check of the answer."""
 
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
+    def __init__(self, protocols: Sequence[str]) -> None:
+        nonce = generate_nonce()
+        self._protocols = protocols
+        self._accept = generate_accept_token(nonce).decode()
+        self.headers = {
+            "upgrade": "websocket",
+            "connection": "Upgrade",
+            "sec-websocket-key": nonce.decode(),
+            "sec-websocket-version": "13",
+        }
+        if protocols:
+            self.headers["sec-websocket-protocol"] = ", ".join(protocols)
 
+    def accepted(self, headers: Mapping[str, str], what: str) -> str:
+        """The subprotocol that the server chose; ``headers`` are those of its 101.
 
-async def open_socket(
-    config: ClientConfig,
-    context: ssl.SSLContext | None,
-    url: str,
-    request: Request,
-    headers: list[tuple[str, str]],
-    protocols: Sequence[str],
-    waits: Waits,
-) -> HttpSocket:
-    """A WebSocket on a connection of its own.
-
-    Raises:
-        Rejected: the server refused.
-        TransportError: there was no answer.
-    """
-    import aiohttp
-    from yarl import URL
-
-    options: dict[str, Any] = {}
-    if config.tls_server_name:
-        options["server_hostname"] = config.tls_server_name
-    if config.proxy_url:
-        options["proxy"] = URL(config.proxy_url).with_user(None)
-        if basic := basic_of(urlsplit(config.proxy_url)):
-            if urlsplit(url).scheme in ("https", "wss"):
-                options["proxy_headers"] = {"Proxy-Authorization": basic}  # of the CONNECT before it
-            else:
-                headers = [*headers, ("Proxy-Authorization", basic)]
-    stack = AsyncExitStack()
-    try:
-        connector = _connector(request.allowed)(ssl=True if context is None else context)
-        session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
-        await stack.enter_async_context(session)
-        socket = await session.ws_connect(
-            URL(url, encoded=True),
-            protocols=protocols,
-            headers=headers,
-            heartbeat=HEARTBEAT,
-            max_msg_size=MAX_MESSAGE,
-            **options,
-        )
-    except BaseException as problem:
-        await stack.aclose()
-        if isinstance(problem, aiohttp.WSServerHandshakeError):
-            raise Rejected(problem.status, problem.message) from None
-        if isinstance(problem, Exception) and not isinstance(problem, TransportError):
-            raise _explained(problem, request, config) from problem
-        raise
-    stack.push_async_callback(socket.close)
-    return HttpSocket(socket, request, config, waits, stack)
+        Raises:
+            TransportError: the answer is not that of a WebSocket server, or to another request. Its message begins with
+                ``what``.
+        """
+        protocol = headers.get("sec-websocket-protocol", "")
+        if headers.get("upgrade", "").lower() != "websocket" or headers.get("sec-websocket-accept") != self._accept:
+            raise TransportError(f"{what} changed to something else than the WebSocket that was asked for", sent=True)
+        if protocol and protocol not in self._protocols:
+            raise TransportError(f"{what} chose the protocol {protocol!r}, which was not offered", sent=True)
+        return protocol
 
 
-def _connector(allowed: Callable[[], None] | None) -> type[aiohttp.TCPConnector]:
-    """What makes connections; asks ``allowed`` when there is one, before the first byte goes over it."""
-    import aiohttp
+class HttpSocket(asyncio.Protocol):
+    """An open WebSocket; see `setpoint.client.websocket.WebSocket`. Takes the transport of ``connection``."""
 
-    if allowed is None:
-        return aiohttp.TCPConnector
-    asked = allowed
-
-    class Asking(aiohttp.TCPConnector):
-        async def connect(self, *args: Any, **options: Any) -> Any:
-            connection = await super().connect(*args, **options)
-            try:
-                asked()
-            except BaseException:
-                connection.close()
-                raise
-            return connection
-
-    return Asking
-
-
-class HttpSocket:
-    """An open WebSocket; see `setpoint.client.websocket.WebSocket`."""
-
-    __slots__ = ("_config", "_request", "_socket", "_stack", "_waits", "protocol")
-
-    def __init__(
-        self,
-        socket: aiohttp.ClientWebSocketResponse,
-        request: Request,
-        config: ClientConfig,
-        waits: Waits,
-        stack: AsyncExitStack,
-    ) -> None:
-        self._socket = socket
-        self._request = request
-        self._config = config
+    def __init__(self, connection: Connection, protocol: str, request: Request, shown: str, waits: Waits) -> None:
+        self.protocol = protocol
+        self._asked = f"{request.method} {request.path}"
+        self._shown = shown
         self._waits = waits
-        self._stack = stack
-        self.protocol = socket.protocol or ""
+        self._loop = asyncio.get_running_loop()
+        self._frames = Frames(CLIENT)
+        self._messages: deque[bytes] = deque()
+        self._part = bytearray()
+        self._size = 0
+        self._over = False
+        self._closing = False
+        self._problem: TransportError | None = None
+        self._readable: asyncio.Future[None] | None = None
+        self._writable: asyncio.Event = asyncio.Event()
+        self._writable.set()
+        self._ended: asyncio.Future[None] = self._loop.create_future()
+        self._lost: asyncio.Future[None] = self._loop.create_future()
+        self._timer = self._loop.call_later(HEARTBEAT, self._ping)
+        self._transport = connection.transport
+        if after := connection.hand_over(self):
+            self.data_received(after)
+        if self._size <= READ_BUFFER:
+            self._transport.resume_reading()
 
     async def send(self, data: bytes) -> None:
-        try:
-            await self._socket.send_bytes(data)
-        except Exception as problem:
-            raise _explained(problem, self._request, self._config) from problem
+        """Sends a message; waits while the other side does not read.
+
+        Raises:
+            TransportError: the connection broke, or is closed.
+        """
+        async with self._waits.until(None, self._asked):
+            await self._writable.wait()
+        if self._problem is not None:
+            raise self._problem
+        if self._frames.state is not ConnectionState.OPEN or self._transport.is_closing():
+            raise TransportError(f"{self._asked}: the connection to {self._shown} is closed", sent=True, reset=True)
+        self._write(BytesMessage(data))
 
     async def receive(self) -> bytes | None:
-        import aiohttp
+        """The next message, None when the other side has closed.
 
-        asked = f"{self._request.method} {self._request.path}"
-        async with self._waits.until(None, asked):
-            message = await self._socket.receive()
-        match message.type:
-            case aiohttp.WSMsgType.BINARY:
-                data: bytes = message.data
-                return data
-            case aiohttp.WSMsgType.TEXT:
-                return str(message.data).encode()
-            case aiohttp.WSMsgType.ERROR:
-                raise TransportError(f"{asked}: the connection broke: {message.data}", sent=True, reset=True)
-            case _:
-                return None
+        Raises:
+            TransportError: the connection broke.
+        """
+        async with self._waits.until(None, self._asked):
+            while not self._messages:
+                if self._problem is not None:
+                    raise self._problem
+                if self._over:
+                    return None
+                self._readable = self._loop.create_future()
+                try:
+                    await self._readable
+                finally:
+                    self._readable = None
+        message = self._messages.popleft()
+        self._size -= len(message)
+        if self._size <= READ_BUFFER and not self._transport.is_closing():
+            self._transport.resume_reading()
+        return message
 
     async def close(self) -> None:
-        await self._stack.aclose()
+        """Sends a close frame, waits a little for that of the other side, and closes the connection."""
+        self._timer.cancel()
+        self._closing = True
+        self._messages.clear()
+        try:
+            if not self._over and self._problem is None:
+                self._transport.resume_reading()
+                self._write(CloseConnection(CloseReason.NORMAL_CLOSURE))
+                async with asyncio.timeout(GOODBYE):
+                    await self._ended
+        except TimeoutError:
+            pass  # it does not read, or does not answer
+        finally:
+            self._transport.abort()
+        await self._lost
 
+    # -- for the transport ------------------------------------------------------------------------------------------
 
-def _explained(problem: Exception, request: Request, config: ClientConfig) -> Exception:
-    """``problem`` in this package's words."""
-    import aiohttp
+    def data_received(self, data: bytes) -> None:
+        if self._over or self._problem is not None:
+            return
+        self._frames.receive_data(data)
+        for event in self._frames.events():
+            self._take(event)
+            if self._over or self._problem is not None:
+                break
+        if self._size > READ_BUFFER and not self._closing:
+            self._transport.pause_reading()
 
-    server = redacted(config.server)
-    asked = f"{request.method} {request.path}"
-    match problem:
-        case TransportError() | ConfigError():
-            return problem
-        case aiohttp.ClientConnectorCertificateError():
-            reason = str(getattr(problem, "certificate_error", problem))
-            return TransportError(f"{server}: the server's certificate is not trusted: {reason}", sent=False)
-        case aiohttp.ClientProxyConnectionError():
-            why = os_reason(getattr(problem, "os_error", problem))
-            return TransportError(f"proxy {redacted(config.proxy_url)} can't be reached: {why}", sent=False)
-        case aiohttp.ClientHttpProxyError():
-            text = f"proxy {redacted(config.proxy_url)} refused: {problem.status} {problem.message}"
-            return TransportError(text, sent=False)
-        case aiohttp.ClientConnectorError():
-            why = os_reason(getattr(problem, "os_error", problem))
-            return TransportError(f"{server} can't be reached: {why}", sent=False)
-        case aiohttp.ServerDisconnectedError() | aiohttp.ClientOSError() | ConnectionError():
-            return TransportError(
-                f"{asked}: the connection to {server} broke: {line_of(problem)}", sent=True, reset=True
-            )
-        case aiohttp.ClientError() | OSError():
-            return TransportError(f"{asked}: {server}: {line_of(problem)}", sent=True)
-        case _:
-            return problem
+    def eof_received(self) -> None:
+        self._end()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if exc is not None and not self._over and self._problem is None and not self._closing:
+            why = f"the connection to {self._shown} broke: {line_of(exc)}"
+            self._problem = TransportError(f"{self._asked}: {why}", sent=True, reset=True)
+        self._end()
+        if not self._lost.done():
+            self._lost.set_result(None)
+
+    def pause_writing(self) -> None:
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        self._writable.set()
+
+    # -- within -----------------------------------------------------------------------------------------------------
+
+    def _take(self, event: Event) -> None:
+        match event:
+            case BytesMessage() | TextMessage():
+                self._part += event.data.encode() if isinstance(event.data, str) else event.data
+                if len(self._part) > MAX_MESSAGE:
+                    self._refuse(CloseReason.MESSAGE_TOO_BIG, f"a message of more than {MAX_MESSAGE} bytes")
+                elif event.message_finished:
+                    message, self._part = bytes(self._part), bytearray()
+                    if not self._closing:
+                        self._messages.append(message)
+                        self._size += len(message)
+                        self._wake()
+            case Ping():
+                self._write(event.response())
+            case Pong():
+                self._timer.cancel()
+                self._timer = self._loop.call_later(HEARTBEAT, self._ping)
+            case CloseConnection():
+                if self._frames.state is ConnectionState.OPEN:  # the other side did not close, its frames are wrong
+                    self._refuse(event.code, f"what it sent is not a WebSocket: {line_of(event.reason or '')}")
+                    return
+                if self._frames.state is ConnectionState.REMOTE_CLOSING:
+                    self._write(event.response())
+                self._end()
+            case _:
+                raise AssertionError(event)
+
+    def _write(self, event: Event) -> None:
+        if not self._transport.is_closing():
+            self._transport.write(self._frames.send(event))
+
+    def _refuse(self, code: int, why: str) -> None:
+        self._write(CloseConnection(code))
+        text = f"{self._asked}: the connection to {self._shown} broke: {why}"
+        self._problem = TransportError(text, sent=True, reset=True)
+        self._end()
+
+    def _ping(self) -> None:
+        if self._frames.state is ConnectionState.OPEN:
+            self._write(Ping())
+            self._timer = self._loop.call_later(HEARTBEAT / 2, self._silent)
+
+    def _silent(self) -> None:
+        text = f"{self._asked}: {self._shown} did not answer a ping within {HEARTBEAT / 2:g} s"
+        self._problem = TransportError(text, sent=True, timed_out=True)
+        self._transport.abort()
+        self._end()
+
+    def _end(self) -> None:
+        """Nothing more will come."""
+        self._over = True
+        self._timer.cancel()
+        self._writable.set()
+        if not self._ended.done():
+            self._ended.set_result(None)
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._readable is not None and not self._readable.done():
+            self._readable.set_result(None)
