@@ -10,7 +10,6 @@ from setpoint.client.options import PatchType
 from setpoint.client.reading import Reading
 from setpoint.client.writing import Writing
 from setpoint.meta import Object, plain, raw_of
-from setpoint.patch.migration import migration_patch
 
 __all__ = ["TakingOver"]
 
@@ -36,6 +35,8 @@ class TakingOver(Reading, Writing):
             NotFound: there is no such object.
             Conflict: others changed it again and again meanwhile.
         """
+        from setpoint.patch.migration import migration_patch  # clients that don't migrate need not pay for it
+
         manager = self._manager(field_manager)
         for attempt in range(TRIES):
             found = await self.get(type(obj), obj.name, namespace=obj.namespace or None)
