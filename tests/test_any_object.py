@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
 from random import Random
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import pytest
 from hypothesis import HealthCheck, event, example, given, settings
@@ -58,14 +59,14 @@ class Stored(NamedTuple):
         fields = b',"managedFields":[{"manager":"m","fieldsType":"FieldsV1","fieldsV1":%b}]' % self.content
         return (
             b'{"apiVersion":"example.com/v1","content":%b,"kind":"Thing","metadata":{%b"name":%b,"namespace":%b,'
-            b'"resourceVersion":"%d","uid":"uid-%b"}}'
+            b'"resourceVersion":"%d","uid":%b}}'
         ) % (
             self.content,
             (fields[1:] + b",") if managed else b"",
             json.dumps(self.name).encode(),
             json.dumps(self.namespace).encode(),
             version,
-            self.name.encode(),
+            json.dumps(f"uid-{self.name}").encode(),
         )
 
 
@@ -139,7 +140,7 @@ class Shelf:
 
 def _key(path: str) -> str:
     found = re.search(r"/namespaces/([^/]*)/[^/]*/([^/]*)", path)
-    return f"{found[1]}/{found[2]}" if found else ""
+    return f"{unquote(found[1])}/{unquote(found[2])}" if found else ""
 
 
 def _refused(code: int, reason: str) -> Answer:
@@ -164,7 +165,11 @@ def nested(levels: int, opening: bytes = b'{"a":', closing: bytes = b"}", core: 
 
 LABEL = r"[a-z0-9]([-a-z0-9]{0,20}[a-z0-9])?"
 namespaces = st.from_regex(LABEL, fullmatch=True)
-names = st.from_regex(rf"{LABEL}(\.{LABEL}){{0,4}}", fullmatch=True) | st.just("a" * 253)
+segments = st.sampled_from(
+    ["system:node:a", "名前", "é b", "a?b#c", "a,b=c", '"', "\\", "\u2028", "👩‍👩‍👧‍👦", "...", "a+b&c"]
+)
+"""Names of roles and their like: whatever can be one segment of a path."""
+names = st.from_regex(rf"{LABEL}(\.{LABEL}){{0,4}}", fullmatch=True) | st.just("a" * 253) | segments
 texts = st.text(max_size=30) | st.sampled_from(
     [
         "\0",
@@ -213,6 +218,7 @@ STRANGE = [
     Stored("default", "surrogate", rb'"\ud800"'),
     Stored("default", "bytes", b'"\xff"'),
     Stored("default", "plain", b'{"a":1}'),
+    Stored("default", "a?b#名前 👩‍👩‍👧‍👦", b'{"a":1}'),
 ]
 examples = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
