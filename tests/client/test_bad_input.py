@@ -34,7 +34,7 @@ from setpoint.client import (
     TransportError,
 )
 from setpoint.client.requester import MAX_ERROR
-from setpoint.models.core_v1 import ConfigMap, Namespace
+from setpoint.models.core_v1 import ConfigMap, Namespace, Secret
 from setpoint.testing import virtual_time
 
 from .certificates import make, server_context
@@ -573,3 +573,29 @@ asyncio.run(main())
 """
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
     assert (ended.returncode, "can't be reached" in ended.stdout) == (0, True)
+
+
+async def test_half_a_character_in_an_object_is_named_with_its_object_and_place() -> None:
+    async with ApiServer() as server, Client(InProcessTransport(server.handle)) as client:
+        wrong = ConfigMap.named("web", namespace="default", data={"a": "fine", "b": "\ud800"})
+        with pytest.raises(
+            ValueError, match=r"ConfigMap web: data\.b: the text '\\ud800' holds half of a surrogate pair"
+        ):
+            await client.create(wrong)
+        stored = await client.create(ConfigMap.named("web", namespace="default", data={"a": "fine"}))
+        stored.data["\udfff"] = "x"
+        with pytest.raises(ValueError, match=r"ConfigMap .*web: data: the text '\\udfff' holds half"):
+            await client.update(stored)
+        secret = Secret.named("web", namespace="default", string_data={"a": "\udc80"})
+        with pytest.raises(ValueError, match=r"Secret default/web: stringData\.a: the text '\\udc80' holds half"):
+            await client.apply(secret)
+
+
+@pytest.mark.parametrize("verb", ["create", "update", "replace", "apply"])
+async def test_what_is_no_object_is_said_to_be_none_with_what_to_pass_instead(verb: str) -> None:
+    async with ApiServer() as server, Client(InProcessTransport(server.handle)) as client:
+        document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}}
+        with pytest.raises(TypeError, match=rf"client\.{verb}: obj must be an object .* not of dict; .*from_wire"):
+            await getattr(client, verb)(document)
+        with pytest.raises(TypeError, match=rf"client\.{verb}: obj must be an object, not the class ConfigMap itself"):
+            await getattr(client, verb)(ConfigMap)

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from setpoint.cli.crd import crd_app
+from setpoint.cli.definitions import from_files
 from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.crd import Versions, crd_for
 from setpoint.webhook import Webhooks
@@ -60,6 +61,19 @@ def test_a_break_is_named_and_ends_with_1(old: Path, tmp_path: Path, capsys: pyt
     assert "[stored objects and writers break]" in out
     assert run(str(old), str(app), "-o", "json") == 1
     assert {"version-removed", "field-removed"} <= {change["what"] for change in json.loads(capsys.readouterr().out)}
+
+
+def test_files_are_read_as_kubectl_reads_them(tmp_path: Path) -> None:
+    definition = crd_for(Mykind)
+    schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    schema["properties"]["spec"]["properties"]["since"] = {"type": "string", "default": "2026-11-22"}
+    text = yaml.safe_dump(definition)
+    assert "'2026-11-22'" in text
+    (tmp_path / "texts.yaml").write_text(text)
+    (tmp_path / "plain.yaml").write_text("---\n" + text.replace("'2026-11-22'", "2026-11-22") + "---\n# nothing\n")
+    found = [from_files(str(tmp_path / name)) for name in ("texts.yaml", "plain.yaml")]
+    assert found == [[definition], [definition]]
+    assert run(*(str(tmp_path / name) for name in ("texts.yaml", "plain.yaml"))) == 0
 
 
 def test_what_may_break_counts_only_if_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

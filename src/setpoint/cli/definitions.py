@@ -9,8 +9,8 @@ from types import ModuleType
 from typing import Any
 
 import msgspec
-import yaml
 
+from setpoint.apiserver.requests.yaml_body import parse_yaml_documents
 from setpoint.cli.declared import declared_by
 from setpoint.cli.loading import SourceError, loaded
 from setpoint.cli.manifests import ANYWHERE, definitions_of
@@ -51,13 +51,14 @@ def from_files(source: str) -> list[Document]:
 
 
 def _parsed(text: str, where: str, *, needed: bool = True) -> list[Document]:
-    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        documents = [document for document in yaml.load_all(text, Loader=loader) if isinstance(document, dict)]
-    except yaml.YAMLError as problem:
-        raise SourceError(f"{where}: not YAML: {problem}") from None
+        documents = parse_yaml_documents(text.encode())
+    except ValueError as problem:
+        raise SourceError(f"{where}: not YAML: {str(problem).removeprefix('yaml: ')}") from None
     found: list[Document] = []
     for document in documents:
+        if not isinstance(document, dict):
+            continue
         items = document.get("items") if str(document.get("kind")).endswith("List") else [document]
         found += [item for item in items or () if isinstance(item, dict) and item.get("kind") == _KIND]
     if needed and not found:

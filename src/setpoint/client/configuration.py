@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from typing import Any, Final
 
-from setpoint.meta import Object, to_wire
+from setpoint.meta import Object, json_of, to_wire
 
 __all__ = ["configuration_of"]
 
@@ -32,6 +32,7 @@ def configuration_of(obj: Object, namespace: str, subresource: str) -> dict[str,
         document.pop("status", None)
     if "stringData" in document and (document.get("apiVersion"), document.get("kind")) == ("v1", "Secret"):
         # Write-only: a server that is sent it makes it ``data``, and another change of the object at every apply.
+        json_of(document, type(obj).__name__, str(obj.key))  # raises for what is not Unicode, and says where
         texts = {name: b64encode(text.encode()).decode() for name, text in document.pop("stringData").items()}
         document["data"] = {**document.get("data", {}), **texts}
     return document

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from setpoint.client.options import PatchType
-from setpoint.meta import Object, TooDeep, decode, plain, raw_of, to_wire
+from setpoint.meta import Object, TooDeep, decode, json_of, plain, raw_of, to_wire
 
 __all__ = ["changes", "edited", "patch_between"]
 
@@ -24,7 +24,7 @@ def changes(obj: Object) -> tuple[PatchType, bytes] | None:
     stay as they are, also those within items of lists.
 
     Raises:
-        ValueError: ``obj`` was made by hand, so nothing says what it was before.
+        ValueError: ``obj`` was made by hand, so nothing says what it was before; or a text in it is not Unicode.
         TooDeep: it is nested too deeply to be compared.
     """
     raw = raw_of(obj)
@@ -37,6 +37,9 @@ def changes(obj: Object) -> tuple[PatchType, bytes] | None:
         return _changes(obj, raw)
     except RecursionError:
         raise TooDeep(f"{type(obj).__name__} {obj.key}: nested too deeply for its changes to be found") from None
+    except UnicodeEncodeError:
+        json_of(to_wire(obj), type(obj).__name__, str(obj.key))  # which says where
+        raise
 
 
 def _changes(obj: Object, raw: bytes) -> tuple[PatchType, bytes] | None:

@@ -43,6 +43,18 @@ def _says_status(body: bytes) -> bool:
         return False  # whatever it is
 
 
+def _check(obj: Any, verb: str) -> None:
+    """Raises TypeError for what is no object, such as a manifest's dict."""
+    if isinstance(obj, Object):
+        return
+    if isinstance(obj, type):
+        raise TypeError(f"client.{verb}: obj must be an object, not the class {obj.__name__} itself")
+    raise TypeError(
+        f"client.{verb}: obj must be an object of a kind such as setpoint.models.core_v1.ConfigMap, not of "
+        f"{type(obj).__name__}; setpoint.meta.from_wire(ConfigMap, document) makes one of plain JSON values"
+    )
+
+
 class Writing(ClientBase):
     """The verbs that write; a part of `setpoint.client.Client`."""
 
@@ -60,6 +72,7 @@ class Writing(ClientBase):
             AlreadyExists: the name is taken.
             Invalid: see its causes.
         """
+        _check(obj, "create")
         resource = resource_of(type(obj))
         namespace = self._namespace_of(resource, obj.namespace)
         document = to_wire(obj)
@@ -94,6 +107,7 @@ class Writing(ClientBase):
             Conflict: it was changed by somebody else since: read it again (`setpoint.client.retry_on_conflict`).
             ValueError: ``obj`` was made by hand; use `apply`, `create` or `replace`.
         """
+        _check(obj, "update")
         change = changes(obj)
         if change is None:
             return obj
@@ -131,6 +145,7 @@ class Writing(ClientBase):
         Raises:
             Conflict: it was changed since it was read.
         """
+        _check(obj, "replace")
         resource = resource_of(type(obj))
         key = self._key(resource, obj.namespace, obj.name)
         document = to_wire(obj)
@@ -247,6 +262,7 @@ class Writing(ClientBase):
         Raises:
             Conflict: without ``force``, when another manager owns a field with another value; its causes name them.
         """
+        _check(obj, "apply")
         resource = resource_of(type(obj))
         key = self._key(resource, obj.namespace, obj.name)
         query = write_query(dry_run, self._manager(field_manager), field_validation)

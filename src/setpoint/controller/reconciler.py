@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from contextvars import copy_context
+from contextvars import Token, copy_context
 from threading import current_thread, get_ident
 from typing import Any, Generic, TypeVar, cast
 
@@ -118,7 +118,7 @@ class Reconciler(Generic[K]):
             settled=settled,
         )
         told.running[key] = context
-        token = current.set(context)
+        token: Token[Context | None] | None = current.set(context)
         span = _UNTRACED if self._tracer is None else reconcile_span(self._tracer, self._controller.name, context)
         try:
             with span:
@@ -134,8 +134,12 @@ class Reconciler(Generic[K]):
                 ):
                     obj = await self._add_finalizer(obj, context)
                 return await self._attempt(self._reconcile, obj, context)
+        except GeneratorExit:
+            token = None  # its loop has ended: what destroys the task now runs in another context
+            raise
         finally:
-            current.reset(token)
+            if token is not None:
+                current.reset(token)
 
     def close(self) -> None:
         """Ends the pool of threads, if there is one; a function that is running in it goes on to its end."""

@@ -124,12 +124,43 @@ def json_of(value: Any, *what: str) -> bytes:
 
     Raises:
         TooDeep: they are nested too deeply.
-        ValueError: a text in them is not Unicode (half of a surrogate pair).
+        ValueError: a text in them is not Unicode (half of a surrogate pair); the message says which.
     """
     try:
         return msgspec.json.encode(value)
     except RecursionError:
         raise TooDeep(f"{' '.join(what)}: nested too deeply to be encoded") from None
+    except UnicodeEncodeError:
+        path, text = _half_a_character(value)
+        told = f"the text {text!r} holds half of a surrogate pair, which no JSON can hold"
+        raise ValueError(": ".join(part for part in (" ".join(what), path, told) if part)) from None
+
+
+def _half_a_character(value: Any) -> tuple[str, str]:
+    """Where the first text is that is not Unicode, and that text; it is a value, or a key of the map at that place."""
+    left: list[tuple[str, Any]] = [("", value)]
+    while left:
+        path, found = left.pop()
+        if isinstance(found, str):
+            if not _is_unicode(found):
+                return path, found
+        elif isinstance(found, Mapping):
+            for key in found:
+                if isinstance(key, str) and not _is_unicode(key):
+                    return path, key
+            inner = [(f"{path}.{key}" if path else str(key), item) for key, item in found.items()]
+            left.extend(reversed(inner))
+        elif isinstance(found, (list, tuple)):
+            left.extend(reversed([(f"{path}[{index}]", item) for index, item in enumerate(found)]))
+    return "", ""
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _struct_to_wire(value: Any) -> dict[str, Any]:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
 
 import yaml
 
 from setpoint.slices import pace, spend
 
-__all__ = ["parse_yaml"]
+__all__ = ["parse_yaml", "parse_yaml_documents"]
+
+T = TypeVar("T")
 
 _MAX_DEPTH: Final = 500
 """The parser looks at every open bracket for every token."""
@@ -42,6 +45,15 @@ def parse_yaml(body: bytes) -> tuple[Any, list[str]]:
     Raises:
         ValueError: malformed, or too large, too deep, too often aliased; the message says where.
     """
+    return _read(body, _Reader.document)
+
+
+def parse_yaml_documents(body: bytes) -> list[Any]:
+    """The values of all documents in ``body``, each read as `parse_yaml` reads one. Raises ValueError."""
+    return _read(body, _Reader.documents)[0]
+
+
+def _read(body: bytes, read: Callable[[_Reader], T]) -> tuple[T, list[str]]:
     try:
         text = body.decode("utf-8")
         if text.count("\n%", 0, text.find("\n---")) >= _MAX_DIRECTIVES:
@@ -49,7 +61,7 @@ def parse_yaml(body: bytes) -> tuple[Any, list[str]]:
         loader = _Loader(text)
         try:
             reader = _Reader(loader)
-            return reader.document(), reader.duplicates
+            return read(reader), reader.duplicates
         finally:
             loader.dispose()
     except UnicodeDecodeError as problem:
@@ -105,6 +117,18 @@ class _Reader:
         if not loader.check_event(yaml.StreamEndEvent):
             raise _problem(loader.get_event(), "expected a single document in the stream, but found another one")
         return value
+
+    def documents(self) -> list[Any]:
+        loader = self.loader
+        loader.get_event()  # the stream's start
+        found = []
+        while not loader.check_event(yaml.StreamEndEvent):
+            loader.get_event()  # the document's start
+            self.anchors.clear()
+            self.nodes = self.copies = 0
+            found.append(self.value())
+            loader.get_event()
+        return found
 
     def value(self) -> Any:
         """The next node and all that is in it."""
