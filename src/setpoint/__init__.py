@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from setpoint.controller import Caches as Caches
     from setpoint.controller import Context as Context
     from setpoint.controller import Controller as Controller
+    from setpoint.controller import Journal as Journal
     from setpoint.controller import Outcome as Outcome
     from setpoint.controller import SyncContext as SyncContext
     from setpoint.controller import TerminalError as TerminalError
@@ -71,6 +72,7 @@ _HOMES = {
     "Fleet": "manager",
     "Head": "cache",
     "InformerFactory": "cache",
+    "Journal": "controller",
     "LeaderElection": "manager",
     "Manager": "manager",
     "Model": "meta",
@@ -115,6 +117,7 @@ __all__ = [
     "Fleet",
     "Head",
     "InformerFactory",
+    "Journal",
     "LeaderElection",
     "Manager",
     "Model",

@@ -6,8 +6,9 @@ from setpoint.controller.cause import Cause
 from setpoint.controller.context import Context
 from setpoint.controller.controller import Controller
 from setpoint.controller.declaration import Declaration, watched_kinds
-from setpoint.controller.failures import Outdated, ReconcileTimeout
+from setpoint.controller.failures import Outdated, ReconcileTimeout, Unsettled
 from setpoint.controller.hotloop import HotLoopLimits
+from setpoint.controller.journal import Journal
 from setpoint.controller.log import BoundLogger
 from setpoint.controller.metrics import ControllerMetrics, LoopMetrics
 from setpoint.controller.outcome import After, Done, Outcome, Retry, TerminalError, after, done, retry
@@ -41,6 +42,7 @@ __all__ = [
     "Done",
     "End",
     "HotLoopLimits",
+    "Journal",
     "LoopMetrics",
     "Outcome",
     "Outdated",
@@ -55,6 +57,7 @@ __all__ = [
     "Timeline",
     "UndeclaredRead",
     "UnderWay",
+    "Unsettled",
     "WorkLoop",
     "Write",
     "after",

@@ -31,6 +31,14 @@ class Outdated(Exception):
     """A write was made for a state of the object that is no more. Handled as a conflict."""
 
 
+class Unsettled(Outdated):
+    """Whether something was done in an external system is not known yet; it will be after ``seconds``."""
+
+    def __init__(self, message: str, seconds: float) -> None:
+        super().__init__(message)
+        self.seconds = seconds
+
+
 class StatusNotServed(Exception):
     """The object is there, and the server does not know the subresource in which its status belongs: the definition
     that is installed is not the one that belongs to the class."""
@@ -67,6 +75,8 @@ def classify(problem: Exception) -> Failure:
         return max(map(classify, problem.exceptions), key=_weight)
     if isinstance(problem, TerminalError):
         return _TERMINAL
+    if isinstance(problem, Unsettled):
+        return Failure("requeue", True, problem.seconds, logging.DEBUG, False)
     if isinstance(problem, Outdated):
         return _CONFLICT
     if isinstance(problem, ApiError):

@@ -1,0 +1,175 @@
+"""Journal: what a controller has begun and done in an external system, kept on the object that it is for.
+
+A create in an external system may be carried out although its answer is lost, or although the process dies before it
+can keep the answer. Whoever then creates again has two. The journal writes the intent before and the result after, as
+an annotation of the object, so that a later process knows that there may be something to be found.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from setpoint.controller.context import Context
+from setpoint.controller.failures import Unsettled
+from setpoint.meta import Object, format_time, parse_time
+from setpoint.meta.names import qualified_name
+
+Create: TypeAlias = Callable[[str], Awaitable[str]]
+Find: TypeAlias = Callable[[str], Awaitable[str | None]]
+Delete: TypeAlias = Callable[[str], Awaitable[None]]
+SETTLE: Final = 30.0
+
+
+class Entry(NamedTuple):
+    """What is known: the ``id`` in the external system, or since when a create may be under way."""
+
+    id: str = ""
+    begun: datetime | None = None
+
+
+class Journal:
+    """One thing in an external system for each object.
+
+    ```python
+    buckets = sp.Journal("cloud.example.com/bucket")
+
+    async def reconcile(app: App, ctx: sp.Context) -> None:
+        cloud = ctx.state(Cloud)
+        bucket = await buckets.ensure(ctx, create=lambda token: cloud.create(tag=token), find=cloud.find_by_tag)
+
+    async def clean_up(app: App, ctx: sp.Context) -> None:
+        cloud = ctx.state(Cloud)
+        await buckets.remove(ctx, find=cloud.find_by_tag, delete=cloud.delete)
+
+    controller = sp.Controller(App, reconcile).finalize(clean_up)
+    ```
+
+    ``token`` is the same for every attempt for one object, and for no other: ``create`` stores it with what it makes (a
+    tag, a label, an idempotency key), ``find`` returns the id of what has it, or None. ``delete`` of what is gone is
+    not an error.
+
+    *Guarantees*, whenever a process dies, an answer is lost or two processes meet
+
+    - Nothing is created before the intent is on the server, under the version of the object that was read: of two
+      processes one goes on.
+    - Before anything is created again, it is looked for, until ``settle`` seconds after the intent. So there is one, as
+      long as a create is visible to ``find`` at the latest ``settle`` seconds after it was begun.
+    - No object is stuck: after that time `ensure` creates once more, with the same token, and `remove` takes it that
+      there is nothing.
+    - `remove` deletes what an interrupted create left behind.
+
+    *Caveats*: ``settle`` is measured with the clocks of the processes, so it has to be longer than their difference. A
+    system that can neither store a token nor find by it can't be used safely by anybody. The annotation is of one
+    object: a copy of the object under another uid begins with an empty journal.
+
+    Args:
+        name: of the annotation, such as ``cloud.example.com/bucket``.
+        settle: seconds that a create may take to become visible.
+
+    Raises:
+        ValueError: the name is not a qualified name, or ``settle`` is negative.
+    """
+
+    def __init__(self, name: str, *, settle: float = SETTLE) -> None:
+        if problems := qualified_name(name):
+            raise ValueError(f"Journal({name!r}): {problems[0]}")
+        if settle < 0:
+            raise ValueError(f"Journal({name!r}): settle must not be negative, not {settle}")
+        self.name = name
+        self.settle = settle
+
+    def id(self, obj: Object) -> str:
+        """The id that the object's journal holds; ``""`` if it holds none."""
+        entry = self._entry(obj)
+        return entry.id if entry is not None else ""
+
+    def token(self, obj: Object) -> str:
+        """What marks this object's thing in the external system."""
+        return f"{self.name.rpartition('/')[2]}-{obj.uid}"
+
+    async def ensure(self, ctx: Context, *, create: Create, find: Find) -> str:
+        """The id of the thing, which is created if it was not.
+
+        Whatever ``create`` raises goes on to the reconcile; the next one looks for what may have been made.
+
+        Raises:
+            Unsettled: it is not known yet whether there is one; the reconcile is tried again when it is.
+            Conflict: the object has changed since it was read; the reconcile is tried again.
+            RuntimeError: the controller has no clean-up, or the object is being deleted.
+        """
+        obj = ctx.object
+        entry = self._entry(obj)
+        if entry is not None and entry.id:
+            return entry.id
+        if not obj.metadata.finalizers:
+            raise RuntimeError(
+                f"a journal needs a clean-up, or what it creates is left behind: declare controller {ctx.controller!r} "
+                f"with .finalize(...), which calls Journal({self.name!r}).remove"
+            )
+        if obj.is_deleting:
+            raise RuntimeError(f"{obj.kind} {obj.key} is being deleted: nothing is created for it any more")
+        token = self.token(obj)
+        found = await find(token) if entry is not None else None
+        if found is None:
+            if entry is not None:
+                self._wait(ctx, entry)
+            await self._write(ctx, Entry(begun=ctx.now()), is_guarded=True)
+            found = await create(token)
+        await self._write(ctx, Entry(id=found))
+        return found
+
+    async def remove(self, ctx: Context, *, find: Find, delete: Delete) -> None:
+        """Deletes the thing if there is one, and what an interrupted create may have left; for clean-ups.
+
+        Raises:
+            Unsettled: it is not known yet whether there is one; the clean-up is tried again when it is.
+        """
+        entry = self._entry(ctx.object)
+        if entry is None:
+            return
+        found: str | None = entry.id
+        if not found:
+            found = await find(self.token(ctx.object))
+            if found is None:
+                self._wait(ctx, entry)
+        if found:
+            await delete(found)
+        await self._write(ctx, None)
+
+    def _wait(self, ctx: Context, entry: Entry) -> None:
+        """Raises `Unsettled` while a create may still become visible."""
+        if entry.begun is None:
+            return
+        left = (entry.begun + timedelta(seconds=self.settle) - ctx.now()).total_seconds()
+        if left > 0:
+            what = f"{ctx.object.kind} {ctx.object.key}"
+            raise Unsettled(f"whether {self.name} of {what} was created is known in {left:.0f} s", left)
+
+    def _entry(self, obj: Object) -> Entry | None:
+        text = (obj.metadata.annotations or {}).get(self.name)
+        if text is None:
+            return None
+        try:
+            said = json.loads(text)
+            if said["uid"] != obj.uid:
+                return None  # of the object that this one was copied from
+            begun = said.get("begun")
+            return Entry(str(said.get("id") or ""), parse_time(begun) if begun else None)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return Entry()  # somebody has written over it: there may be something to be found
+
+    async def _write(self, ctx: Context, entry: Entry | None, *, is_guarded: bool = False) -> None:
+        obj = ctx.object
+        text = None
+        if entry is not None:
+            said = {"uid": obj.uid, "id": entry.id, "begun": format_time(entry.begun) if entry.begun else ""}
+            text = json.dumps({name: value for name, value in said.items() if value})
+        metadata: dict[str, Any] = {"annotations": {self.name: text}}
+        if is_guarded:
+            metadata["resourceVersion"] = obj.metadata.resource_version
+        answer = await ctx.patch(obj, {"metadata": metadata})
+        obj.metadata.annotations = answer.metadata.annotations
+        obj.metadata.resource_version = answer.metadata.resource_version

@@ -1,0 +1,182 @@
+"""The journal of external systems: one thing for each object, wherever an answer is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+import setpoint as sp
+from setpoint.controller import Unsettled
+from setpoint.testing import advance, cluster, virtual_time
+
+from .world import Widget, widget
+
+NAME = "cloud.example.com/bucket"
+
+
+class Cloud:
+    """Things by id, each with its token. What is made shows after ``lag`` seconds; ``lose`` answers are lost."""
+
+    def __init__(self) -> None:
+        self.things: dict[str, tuple[str, float]] = {}
+        self.made = 0
+        self.lose = 0
+        self.lag = 0.0
+        self.refuse = 0
+        self.finds = 0
+
+    async def create(self, token: str) -> str:
+        if self.refuse:
+            self.refuse -= 1
+            raise PermissionError("quota")
+        self.made += 1
+        self.things[f"b-{self.made}"] = (token, asyncio.get_running_loop().time() + self.lag)
+        if self.lose:
+            self.lose -= 1
+            raise ConnectionError("no answer")
+        return f"b-{self.made}"
+
+    async def find(self, token: str) -> str | None:
+        self.finds += 1
+        now = asyncio.get_running_loop().time()
+        return next((id for id, (each, since) in self.things.items() if each == token and since <= now), None)
+
+    async def delete(self, id: str) -> None:
+        self.things.pop(id, None)
+
+
+def controlled(cloud: Cloud, *, settle: float = 30.0) -> sp.Controller[Widget]:
+    journal = sp.Journal(NAME, settle=settle)
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        await journal.ensure(ctx, create=cloud.create, find=cloud.find)
+        ctx.status.ready = 1
+
+    async def clean_up(obj: Widget, ctx: sp.Context) -> None:
+        await journal.remove(ctx, find=cloud.find, delete=cloud.delete)
+
+    return sp.Controller(Widget, reconcile).finalize(clean_up)
+
+
+def bare(*controllers: sp.Controller[Any], **options: Any) -> Any:
+    return cluster(*controllers, control_plane=False, **options)
+
+
+@virtual_time
+async def test_one_thing_is_created_kept_by_its_id_and_deleted_with_the_object() -> None:
+    cloud = Cloud()
+    async with bare(controlled(cloud)) as world:
+        await world.create(widget())
+        await world.settle()
+        found = await world.get(Widget, "a")
+        assert sp.Journal(NAME).id(found) == "b-1"
+        assert (found.status.ready, cloud.finds) == (1, 0), "what nobody has begun is not looked for"
+        found.spec.size = 5
+        await world.update(found)
+        await world.settle()
+        assert cloud.made == 1
+        await world.delete(found)
+        await world.settle()
+        assert not cloud.things
+        assert await world.find(Widget, "a") is None
+
+
+@virtual_time
+async def test_a_thing_whose_answer_was_lost_is_found_again() -> None:
+    cloud = Cloud()
+    cloud.lose = 1
+    async with bare(controlled(cloud)) as world:
+        await world.create(widget())
+        await world.settle()
+        assert list(cloud.things) == ["b-1"]
+        assert sp.Journal(NAME).id(await world.get(Widget, "a")) == "b-1"
+
+
+@virtual_time
+async def test_a_thing_that_shows_late_is_waited_for_and_not_made_twice() -> None:
+    cloud = Cloud()
+    cloud.lose, cloud.lag = 1, 20.0
+    async with bare(controlled(cloud)) as world:
+        await world.create(widget())
+        await world.settle(120)
+        assert cloud.made == 1
+        found = await world.get(Widget, "a")
+        assert sp.Journal(NAME).id(found) == "b-1"
+        assert not [each for each in found.status.conditions if each.status == "False"], "waiting is not a failure"
+        assert world.running("widget").metrics.errors == 1, "the lost answer"
+
+
+@virtual_time
+async def test_no_object_is_stuck_when_nothing_was_made() -> None:
+    cloud = Cloud()
+    cloud.refuse = 1
+    async with bare(controlled(cloud)) as world:
+        await world.create(widget())
+        await world.settle(120)
+        assert cloud.made == 1
+        assert asyncio.get_running_loop().time() >= 29
+        assert (await world.get(Widget, "a")).status.ready == 1
+
+
+@pytest.mark.parametrize("made", [False, True])
+@virtual_time
+async def test_an_interrupted_create_is_cleaned_up_and_the_object_goes(made: bool) -> None:
+    cloud = Cloud()
+    cloud.lag = 10.0
+    if made:
+        cloud.lose = 1
+    else:
+        cloud.refuse = 1
+    async with bare(controlled(cloud)) as world:
+        await world.create(widget())
+        await advance(1)
+        await world.delete(await world.get(Widget, "a"))
+        await world.settle(120)
+        assert not cloud.things
+        assert cloud.made == int(made)
+        assert await world.find(Widget, "a") is None
+
+
+@virtual_time
+async def test_a_journal_that_was_copied_or_written_over_is_looked_up_and_not_trusted() -> None:
+    cloud = Cloud()
+    async with bare(controlled(cloud, settle=5.0)) as world:
+        copied = widget("copy")
+        copied.metadata.annotations = {NAME: json.dumps({"uid": "another", "id": "b-77"})}
+        garbage = widget("garbage")
+        garbage.metadata.annotations = {NAME: "{"}
+        for each in (copied, garbage):
+            await world.create(each)
+        await world.settle(60)
+        ids = {sp.Journal(NAME).id(each) for each in await world.list(Widget)}
+        assert ids == {"b-1", "b-2"}
+        assert cloud.finds == 1
+
+
+@virtual_time
+async def test_a_journal_needs_a_clean_up() -> None:
+    cloud = Cloud()
+    journal = sp.Journal(NAME)
+    problems: list[str] = []
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        with pytest.raises(RuntimeError) as caught:
+            await journal.ensure(ctx, create=cloud.create, find=cloud.find)
+        problems.append(str(caught.value))
+
+    async with bare(sp.Controller(Widget, reconcile)) as world:
+        await world.create(widget())
+        await world.settle()
+    assert "declare controller 'widget' with .finalize(...)" in problems[0]
+    assert cloud.made == 0
+
+
+def test_a_name_or_a_time_that_can_not_be_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"Journal\('not a name'\)"):
+        sp.Journal("not a name")
+    with pytest.raises(ValueError, match="settle must not be negative"):
+        sp.Journal(NAME, settle=-1)
+    assert issubclass(Unsettled, Exception)
