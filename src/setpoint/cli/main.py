@@ -82,6 +82,51 @@ def explain(
 
 
 @app.command
+def record(
+    *kinds: str,
+    out: Path,
+    kubeconfig: Annotated[Path | None, Parameter(name=["--kubeconfig", "-k"])] = None,
+    context: str | None = None,
+    namespace: Annotated[str | None, Parameter(name=["--namespace", "-n"])] = None,
+    redact: Annotated[list[str] | None, Parameter(negative_iterable="")] = None,
+    max_size: Annotated[int, Parameter(validator=Number(gte=1))] = 100,
+) -> None:
+    """Write down what changes in a live cluster, to be played by simulate --from; until Ctrl-C.
+
+    Values of Secrets are replaced by stand-ins, the same by the same. A recording is gone on with if the file is there.
+    It takes the rights to list and to watch the kinds.
+
+    Parameters
+    ----------
+    kinds
+        What to record, as for kubectl get: pods, deployments.apps, mykinds.example.com.
+    out
+        The file. Beside it is FILE.key, which is needed to go on and is nobody else's business.
+    kubeconfig
+        The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
+    context
+        The kubeconfig's context to use.
+    namespace
+        Only what is in it.
+    redact
+        More to replace, such as "configmaps data.password" or "* spec.token". May be repeated.
+    max_size
+        Megabytes after which the recording ends.
+    """
+    from setpoint.cli.record import record as run
+
+    run(
+        kinds,
+        out=out,
+        kubeconfig=kubeconfig,
+        context=context,
+        namespace=namespace,
+        redact=redact or [],
+        most=max_size * 1_000_000,
+    )
+
+
+@app.command
 def torture(
     *command: Annotated[str, Parameter(allow_leading_hyphen=True)],
     scenario: str,

@@ -325,6 +325,8 @@ def program(
         faults: str | None = None,
         replay: str | None = None,
         debug: Annotated[bool, Parameter(negative="")] = False,
+        recording: Annotated[Path | None, Parameter(name="--from")] = None,
+        mine: Annotated[list[str] | None, Parameter(negative_iterable="")] = None,
         seed: int = 0,
         every: Annotated[bool, Parameter(name="--all", negative="")] = False,
         directory: Path = Path("counterexamples"),
@@ -341,6 +343,10 @@ def program(
             Only these, separated by commas (docs/simulation.md lists them); default: all.
         replay
             A token or a counter-example's file: run only that.
+        recording
+            Instead of a scenario: a file of setpoint record; what others did then is played at its times.
+        mine
+            With --from: a field manager whose writes are those of these controllers. May be repeated.
         debug
             With --replay: stop in a debugger where a fault strikes, and where a promise is broken.
         seed
@@ -354,6 +360,7 @@ def program(
 
         status = run_simulation(
             controllers, admissions, scenario=scenario, budget=budget, faults=faults, replay=replay, debug=debug,
+            recording=recording, mine=mine or [],
             seed=seed, every=every, directory=directory, lifespan=bound(lifespan, options, None),
         )  # fmt: skip
         raise SystemExit(status)

@@ -13,7 +13,7 @@ from setpoint.apps.failures import UsageError
 from setpoint.cli.loading import Loaded, loaded
 from setpoint.controller import Controller
 from setpoint.manager import Lifespan
-from setpoint.simulation import Budget, Counterexample, PlanError, Search, Setup, SetupFailed
+from setpoint.simulation import Budget, Counterexample, PlanError, Recording, RecordingError, Search, Setup, SetupFailed
 from setpoint.simulation.check import read_plan, write
 from setpoint.simulation.code import digest_of
 from setpoint.simulation.faults import SWITCHES
@@ -34,6 +34,8 @@ def simulate(
     faults: str | None,
     replay: str | None,
     debug: bool,
+    recording: Path | None,
+    mine: Sequence[str],
     seed: int,
     every: bool,
     directory: Path,
@@ -50,7 +52,9 @@ def simulate(
         if replay is not None:
             plan, code, _ = read_plan(replay)
         with ExitStack() as stack:
-            if scenario is None:
+            if recording is not None:
+                what = Recording(recording).scenario(list(controllers), mine=mine)
+            elif scenario is None:
                 what = scenario_for(list(controllers))
             else:
                 what = _scenario(stack.enter_context(loaded(scenario)))
@@ -74,7 +78,7 @@ def simulate(
                     tell([each], directory)
                     if not every:
                         break
-    except (PlanError, NoScenario, SetupFailed) as problem:
+    except (PlanError, RecordingError, NoScenario, SetupFailed) as problem:
         raise UsageError(str(problem)) from None
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[K")

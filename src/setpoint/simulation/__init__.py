@@ -8,6 +8,7 @@ from setpoint.simulation.externals import External, ExternalError, call
 from setpoint.simulation.faults import ORACLES, SWITCHES
 from setpoint.simulation.plan import Fault, Plan, PlanError
 from setpoint.simulation.predicates import Objects, Predicate, always, eventually, never
+from setpoint.simulation.recording import Recording, RecordingError
 from setpoint.simulation.report import Report
 from setpoint.simulation.result import Finding
 from setpoint.simulation.search import Budget, Search
@@ -27,6 +28,8 @@ __all__ = [
     "Plan",
     "PlanError",
     "Predicate",
+    "Recording",
+    "RecordingError",
     "Report",
     "Search",
     "Setup",

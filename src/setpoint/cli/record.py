@@ -1,0 +1,60 @@
+"""``setpoint record``: what changes in a live cluster, in a file that simulations play."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from setpoint.apps.failures import UsageError
+from setpoint.apps.running import run
+from setpoint.client import Client, NoMatchError
+from setpoint.meta import resource_of
+from setpoint.simulation import RecordingError
+from setpoint.simulation.recorder import Full, Recorder
+
+
+def record(
+    kinds: Sequence[str],
+    *,
+    out: Path,
+    kubeconfig: Path | None,
+    context: str | None,
+    namespace: str | None,
+    redact: Sequence[str],
+    most: int,
+) -> None:
+    """Records until a signal comes, or the file is full.
+
+    Raises:
+        UsageError: what was asked for can't be.
+    """
+    if not kinds:
+        raise UsageError("name the kinds to record, as for kubectl get: setpoint record --out FILE pods mykinds")
+
+    async def work() -> None:
+        try:
+            recorder = Recorder(out, redact=redact, most=most, told=_say)
+        except (RecordingError, ValueError) as problem:
+            raise UsageError(str(problem)) from None
+        try:
+            async with Client.from_environment(kubeconfig, context=context) as client:
+                found = [await client.kind(name) for name in kinds]
+                names = ", ".join(str(resource_of(kind).group_resource) for kind in found)
+                _say(f"recording {names} to {out}; Ctrl-C ends it")
+                try:
+                    await recorder.record(client, found, namespace)
+                except* Full:
+                    _say(f"{out} has {most // 1_000_000} MB and is full")
+        except NoMatchError as problem:
+            raise UsageError(str(problem)) from None
+        finally:
+            recorder.close()
+            _say(f"{recorder.events} changes in {out}")
+
+    run("setpoint", work())
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()

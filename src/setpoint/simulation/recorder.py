@@ -1,0 +1,187 @@
+"""Recorder: writes down what changes in a live cluster, to be played in a simulation."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import UTC, datetime
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from setpoint.client import ApiError, Client, DynamicObject, Forbidden, TransportError
+from setpoint.meta import resource_of, to_wire
+from setpoint.simulation.recording import FORMAT, RecordingError, read_lines
+from setpoint.simulation.stand_ins import StandIns
+
+_WAITS: Final = (1.0, 30.0)
+"""Seconds between two attempts to reach a server that does not answer, first and at most."""
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Full(Exception):
+    """The recording is as large as it may become."""
+
+
+class Recorder:
+    """Appends to ``path``, a line of JSON for each change; what is there already is gone on with.
+
+    A line is written in one go, and one that a crash has cut off is dropped by the next recorder, so that a recording
+    is whole at any moment. Beside it is ``path`` with ``.key`` at its end, which only its owner can read: the key of
+    the stand-ins. It is needed to go on, and for nothing else: don't hand it out with the recording.
+
+    Needs to ``list`` and to ``watch`` the kinds, and no other right.
+
+    Raises:
+        RecordingError: the file is something else, or its key is not there.
+        OSError: it can't be written.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        redact: Sequence[str] = (),
+        most: int,
+        told: Callable[[str], None],
+        now: Callable[[], datetime] = _utc_now,
+    ) -> None:
+        self._path = path
+        self._most = most
+        self._told = told
+        self._now = now
+        self._known: dict[str, dict[str, bytes]] = {}
+        """Of every object in the recording, by collection and key, a digest."""
+        self.events = 0
+        there = path.exists() and path.stat().st_size > 0
+        key = path.with_name(f"{path.name}.key")
+        if there:
+            self._size = self._read()
+            os.truncate(path, self._size)
+            if not key.is_file():
+                raise RecordingError(f"{key} is missing: without it the same values would get other stand-ins")
+        elif not key.exists():
+            with open(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(secrets.token_bytes(32))
+        self._stand_ins = StandIns(key.read_bytes(), redact)
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        if not there or self._size == 0:
+            self._size = 0
+            self._append({"format": FORMAT, "began": now()})
+
+    def _read(self) -> int:
+        """Learns what is recorded; returns how much of the file is whole."""
+        whole = 0
+        for line, end in read_lines(self._path):
+            if line is not None:
+                self._note(line.collection, line.key, None if line.type == "DELETED" else line.object)
+                self.events += 1
+            whole = end
+        return whole
+
+    def close(self) -> None:
+        os.close(self._file)
+
+    async def record(self, client: Client, kinds: Sequence[type[DynamicObject]], namespace: str | None) -> None:
+        """Until it is cancelled, or (`Full`) the recording is as large as it may become.
+
+        Raises:
+            ApiError: a kind can't be listed or watched, from the beginning.
+            ExceptionGroup: with those in it.
+        """
+        async with asyncio.TaskGroup() as group:
+            for kind in kinds:
+                group.create_task(self._follow(client, kind, namespace), name=f"record {resource_of(kind)}")
+
+    async def _follow(self, client: Client, kind: type[DynamicObject], namespace: str | None) -> None:
+        wait, version = _WAITS[0], ""
+        followed = False
+        while True:
+            try:
+                if not version:
+                    version = await self._list(client, kind, namespace)
+                followed = True
+                async for event_version in self._watch(client, kind, namespace, version):
+                    version, wait = event_version, _WAITS[0]
+                continue
+            except (ApiError, TransportError) as problem:
+                if not followed or isinstance(problem, Forbidden):
+                    raise
+                if isinstance(problem, ApiError):
+                    version = ""  # what was missed is seen by a list
+                self._told(f"{resource_of(kind).plural}: {problem}; tried again in {wait:g} s")
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, _WAITS[1])
+
+    async def _list(self, client: Client, kind: type[DynamicObject], namespace: str | None) -> str:
+        """Writes down what is not as it was recorded; returns the version to go on from."""
+        found = await client.list(kind, namespace=namespace)
+        collection = str(resource_of(kind).group_resource)
+        gone = set(self._known.get(collection, ()))
+        for obj in found:
+            document = to_wire(obj)
+            gone.discard(_key(document))
+            self._write("ADDED", collection, document)
+        for key in sorted(gone):
+            space, _, name = key.rpartition("/")
+            self._write("DELETED", collection, {"metadata": {"namespace": space, "name": name}})
+        return found.metadata.resource_version
+
+    async def _watch(
+        self, client: Client, kind: type[DynamicObject], namespace: str | None, version: str
+    ) -> AsyncIterator[str]:
+        collection = str(resource_of(kind).group_resource)
+        async with client.watch(kind, namespace=namespace, resource_version=version) as events:
+            async for event in events:
+                if (problem := event.error) is not None:
+                    raise problem
+                if event.type in ("ADDED", "MODIFIED", "DELETED"):
+                    self._write(event.type, collection, msgspec.json.decode(event.raw))
+                yield event.resource_version
+
+    def _write(self, type_: str, collection: str, document: dict[str, Any]) -> None:
+        redacted = self._stand_ins.redacted(collection, document)
+        key = _key(redacted)
+        known = self._known.setdefault(collection, {})
+        if type_ == "DELETED":
+            if key not in known:
+                return
+        elif known.get(key) == _digest(redacted):
+            return  # seen before: a list says so again
+        else:
+            type_ = "MODIFIED" if key in known else "ADDED"
+        self._append({"at": self._now(), "type": type_, "collection": collection, "key": key, "object": redacted})
+        self._note(collection, key, None if type_ == "DELETED" else redacted)
+        self.events += 1
+
+    def _note(self, collection: str, key: str, document: dict[str, Any] | None) -> None:
+        known = self._known.setdefault(collection, {})
+        if document is None:
+            known.pop(key, None)
+        else:
+            known[key] = _digest(document)
+
+    def _append(self, line: dict[str, Any]) -> None:
+        raw = msgspec.json.encode(line) + b"\n"
+        if self._size + len(raw) > self._most:
+            raise Full
+        view = memoryview(raw)
+        while view:
+            view = view[os.write(self._file, view) :]
+        self._size += len(raw)
+
+
+def _key(document: dict[str, Any]) -> str:
+    meta = document["metadata"]
+    return f"{meta['namespace']}/{meta['name']}" if meta.get("namespace") else meta["name"]
+
+
+def _digest(document: dict[str, Any]) -> bytes:
+    return blake2b(msgspec.json.encode(document, order="sorted"), digest_size=16).digest()

@@ -1,0 +1,269 @@
+"""Recording: what others did in a cluster, as a scenario: would this version of the controllers have survived that?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from setpoint.client import ApiError
+from setpoint.controller import Controller
+from setpoint.meta import Resource
+from setpoint.simulation.setup import Scenario
+from setpoint.testing.clusters import Cluster
+
+FORMAT: Final = "setpoint-recording/1"
+STEPS: Final = 30
+"""Steps of a scenario at most: the longest pauses of the recording become waits for rest."""
+_TOGETHER: Final = 1.0
+"""Seconds within which changes belong to one step."""
+_CLUSTERS_OWN: Final = frozenset({"kube-controller-manager", "kube-scheduler", "kubelet", "kube-apiserver"})
+_EVERYWHERE: Final = frozenset({("configmaps", "kube-root-ca.crt"), ("serviceaccounts", "default")})
+"""What every cluster makes in every namespace."""
+_WORKLOADS: Final = ("apps/", "batch/")
+_GIVEN: Final = frozenset(
+    {"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink", "deletionTimestamp",
+     "deletionGracePeriodSeconds"}
+)  # fmt: skip
+
+
+class RecordingError(Exception):
+    """A file is no recording, or can't be used; the message says why."""
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """One change."""
+
+    at: datetime
+    type: str
+    collection: str
+    key: str
+    object: dict[str, Any]
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.object["metadata"]
+        return found
+
+    @property
+    def author(self) -> tuple[str, str]:
+        """Who wrote it last, as a field manager, and which subresource."""
+        entries = self.metadata.get("managedFields") or ()
+        newest: Mapping[str, Any] = max(entries, key=lambda entry: str(entry.get("time", "")), default={})
+        return str(newest.get("manager", "")), str(newest.get("subresource", ""))
+
+    @property
+    def maker(self) -> str:
+        """Who made it, as a field manager, as far as that can be told."""
+        entries = [each for each in self.metadata.get("managedFields") or () if not each.get("subresource")]
+        oldest: Mapping[str, Any] = min(entries, key=lambda entry: str(entry.get("time", "")), default={})
+        return str(oldest.get("manager", ""))
+
+
+_line = msgspec.json.Decoder(Recorded).decode
+
+
+def read_lines(path: Path) -> Iterator[tuple[Recorded | None, int]]:
+    """The changes, each with where its line ends; None for the head. A last line that was cut off is left out.
+
+    Raises:
+        RecordingError: it is no recording.
+        OSError: it can't be read.
+    """
+    end = 0
+    with path.open("rb") as file:
+        for number, raw in enumerate(file, 1):
+            if not raw.endswith(b"\n"):
+                return
+            end += len(raw)
+            try:
+                if number == 1:
+                    if msgspec.json.decode(raw).get("format") != FORMAT:
+                        raise ValueError
+                    yield None, end
+                else:
+                    yield _line(raw), end
+            except (msgspec.MsgspecError, ValueError, AttributeError):
+                raise RecordingError(f"{path}: line {number} is not one that setpoint record has written") from None
+
+
+class Recording:
+    """What `setpoint record` has written.
+
+    ```python
+    recording = sp.simulation.Recording("tuesday.jsonl")
+    sp.simulation.check(recording.scenario([make_controller()]), lambda: [make_controller()])
+    ```
+
+    Raises:
+        RecordingError: the file is no recording.
+        OSError: it can't be read.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.changes = [line for line, _ in read_lines(self.path) if line is not None]
+
+    def scenario(self, controllers: Sequence[Controller[Any]], *, mine: Collection[str] = ()) -> Scenario:
+        """What others did, at its times, as a scenario.
+
+        Left out is what ``controllers`` did: objects that kinds of theirs own, their statuses, and what managers wrote
+        that are named in ``mine`` (field managers; the names of the controllers always are). So is what every cluster's
+        own programs do (pods of workloads, statuses of kubelets), since the embedded cluster has such, too.
+        """
+        owners = {(each.resource.group, each.resource.kind) for each in controllers}
+        played = _Played(owners, {*mine, *(each.name for each in controllers)})
+        changes = [each for each in self.changes if played.wants(each)]
+        if not changes:
+            raise RecordingError(f"{self.path}: it holds nothing that others did")
+        rests = _rests(changes)
+
+        async def recorded(cluster: Cluster) -> None:
+            player = _Player(cluster, owners)
+            before = changes[0].at
+            for number, change in enumerate(changes):
+                if number in rests:
+                    await cluster.settle()
+                pause = (change.at - before).total_seconds()
+                if pause > 0:
+                    await asyncio.sleep(pause)
+                before = max(before, change.at)
+                await player.play(change)
+            await cluster.settle()
+
+        recorded.__qualname__ = f"recorded in {self.path.name}"
+        return recorded
+
+
+class _Played:
+    """Which changes are others'."""
+
+    def __init__(self, owners: set[tuple[str, str]], mine: set[str]) -> None:
+        self._owners = owners
+        self._mine = mine
+        self._seen: dict[tuple[str, str], Any] = {}
+
+    def wants(self, change: Recorded) -> bool:
+        place = change.collection, change.key
+        if (change.collection, change.key.rpartition("/")[2]) in _EVERYWHERE:
+            return False
+        if change.type == "DELETED":
+            return self._seen.pop(place, None) is not None
+        if self._is_made(change.metadata.get("ownerReferences") or ()):
+            return False
+        manager, subresource = change.author
+        wish = _wish(change.object, with_status=not self._is_own(change))
+        if place in self._seen:
+            before, self._seen[place] = self._seen[place], wish
+            theirs = manager in self._mine or (subresource == "status" and manager in _CLUSTERS_OWN)
+            return wish != before and not theirs
+        if change.maker in self._mine | _CLUSTERS_OWN and not self._is_own(change):
+            return False
+        self._seen[place] = wish
+        return True
+
+    def _is_own(self, change: Recorded) -> bool:
+        """Whether it is an object that the controllers are for: its status is theirs."""
+        return (change.object.get("apiVersion", "").rpartition("/")[0], change.object.get("kind")) in self._owners
+
+    def _is_made(self, references: Iterable[Mapping[str, Any]]) -> bool:
+        return any(
+            (str(each.get("apiVersion", "")).rpartition("/")[0], each.get("kind")) in self._owners
+            or (each.get("controller") and str(each.get("apiVersion", "")).startswith(_WORKLOADS))
+            for each in references
+        )
+
+
+class _Player:
+    """Does in a cluster what was recorded."""
+
+    def __init__(self, cluster: Cluster, owners: set[tuple[str, str]]) -> None:
+        self._client = cluster.client
+        self._owners = owners
+        self._uids: dict[str, str] = {}
+        self._served: dict[str, Resource] = {}
+        self._spaces = {"default", "kube-system", "kube-public", "kube-node-lease"}
+
+    async def play(self, change: Recorded) -> None:
+        document = change.object
+        space, _, name = change.key.rpartition("/")
+        if change.type == "DELETED":
+            path = await self._path(change, space)
+            if path is not None:
+                await self._quietly("DELETE", f"{path}/{name}", None)
+            return
+        path = await self._path(change, space)
+        if path is None:
+            return
+        if space and space not in self._spaces:
+            self._spaces.add(space)
+            body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}}
+            await self._quietly("POST", "/api/v1/namespaces", body)
+        own = (document["apiVersion"].rpartition("/")[0], document["kind"]) in self._owners
+        wish = _wish(document, with_status=not own)
+        wish["metadata"] |= {"name": name, **({"namespace": space} if space else {})}
+        if references := self._references(document):
+            wish["metadata"]["ownerReferences"] = references
+        status = wish.pop("status", None)
+        made = None if change.type == "MODIFIED" else await self._quietly("POST", path, wish)
+        if made is None:
+            found = await self._quietly("GET", f"{path}/{name}", None)
+            if found is None:
+                return
+            finalizers = found["metadata"].get("finalizers")
+            kept = {"finalizers": finalizers} if own and finalizers else {}
+            wish["metadata"] |= {"resourceVersion": found["metadata"]["resourceVersion"], **kept}
+            made = await self._quietly("PUT", f"{path}/{name}", {**found, **wish}) or found
+        self._uids[document["metadata"].get("uid", "")] = made["metadata"]["uid"]
+        if status and made.get("status") != status:
+            await self._quietly("PATCH", f"{path}/{name}/status", {"status": status})
+
+    async def _path(self, change: Recorded, space: str) -> str | None:
+        """Where the collection is; None if the cluster serves no such kind."""
+        if change.collection not in self._served:
+            known = await self._client.rest_mapper.refresh()
+            self._served = {str(each.group_resource): each for each in known.resources}
+        resource = self._served.get(change.collection)
+        return resource.path(namespace=space) if resource is not None else None
+
+    def _references(self, document: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Those whose owners are there, under the uids that they have here."""
+        return [
+            {**each, "uid": self._uids[each["uid"]]}
+            for each in document["metadata"].get("ownerReferences") or ()
+            if each.get("uid") in self._uids
+        ]
+
+    async def _quietly(self, method: str, path: str, body: Any) -> Any:
+        """What the server says; None where what was recorded is not possible here (any more)."""
+        raw = None if body is None else msgspec.json.encode(body)
+        kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
+        try:
+            return msgspec.json.decode(await self._client.request(method, path, body=raw, content_type=kind))
+        except ApiError:
+            return None
+
+
+def _wish(document: Mapping[str, Any], *, with_status: bool) -> dict[str, Any]:
+    """What somebody asked for, without what the server gives."""
+    meta = {name: value for name, value in document["metadata"].items() if name not in _GIVEN}
+    meta.pop("ownerReferences", None)
+    if not with_status:
+        meta.pop("finalizers", None)
+    wish = {name: value for name, value in document.items() if with_status or name != "status"}
+    return {**wish, "metadata": meta}
+
+
+def _rests(changes: Sequence[Recorded]) -> frozenset[int]:
+    """The changes before which everything comes to rest: those after the longest pauses."""
+    pauses = [
+        ((later.at - earlier.at).total_seconds(), number)
+        for number, (earlier, later) in enumerate(pairwise(changes), 1)
+    ]
+    longest = sorted((pause for pause in pauses if pause[0] >= _TOGETHER), reverse=True)[: STEPS - 1]
+    return frozenset(number for _, number in longest)

@@ -1,0 +1,81 @@
+"""Stand-ins: what is kept of values that nobody may see: which are the same, and nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from typing import Any, Final
+
+_SECRETS: Final = ("data.*", "stringData.*")
+_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+class StandIns:
+    """Replaces values: equal ones by equal stand-ins, of one length whatever theirs was.
+
+    Args:
+        key: without it nobody can find a value by trying candidates; a recording is gone on with under the same one.
+        fields: ``"configmaps data.password"`` or ``"* spec.token"``, collection and path; ``*`` in a path stands for
+            every name, and for every place in a list. Values of Secrets are always replaced.
+
+    Raises:
+        ValueError: a field is not of that form.
+    """
+
+    def __init__(self, key: bytes, fields: Iterable[str] = ()) -> None:
+        self._key = key
+        self._fields: list[tuple[str, Sequence[str]]] = [("secrets", path.split(".")) for path in _SECRETS]
+        for each in fields:
+            collection, _, path = each.strip().partition(" ")
+            if not collection or not path.strip():
+                raise ValueError(
+                    f"{each!r}: say collection and path, as in 'configmaps data.password' or '* spec.token'"
+                )
+            self._fields.append((collection, path.strip().split(".")))
+
+    def redacted(self, collection: str, document: dict[str, Any]) -> dict[str, Any]:
+        """The object without what nobody may see, without what was applied to it last (which says the same), and of its
+        managed fields only whose they are."""
+        meta = {name: value for name, value in document.get("metadata", {}).items() if name != "managedFields"}
+        if managers := [
+            {name: entry[name] for name in ("manager", "operation", "subresource", "time") if name in entry}
+            for entry in document.get("metadata", {}).get("managedFields") or ()
+        ]:
+            meta["managedFields"] = managers
+        if _APPLIED in (meta.get("annotations") or {}):
+            meta["annotations"] = {name: value for name, value in meta["annotations"].items() if name != _APPLIED}
+        found: Any = {**document, "metadata": meta}
+        for wanted, path in self._fields:
+            if wanted in ("*", collection):
+                found = self._at(found, path, encoded=collection == "secrets" and path[0] == "data")
+        result: dict[str, Any] = found
+        return result
+
+    def _at(self, value: Any, path: Sequence[str], *, encoded: bool) -> Any:
+        if not path:
+            return self._replaced(value, encoded=encoded)
+        name, *rest = path
+        if isinstance(value, list):
+            return [self._at(each, rest if name == "*" else path, encoded=encoded) for each in value]
+        if not isinstance(value, dict):
+            return value
+        return {
+            key: self._at(each, rest, encoded=encoded) if name in ("*", key) else each for key, each in value.items()
+        }
+
+    def _replaced(self, value: Any, *, encoded: bool) -> Any:
+        if isinstance(value, dict):
+            return {key: self._replaced(each, encoded=encoded) for key, each in value.items()}
+        if isinstance(value, list):
+            return [self._replaced(each, encoded=encoded) for each in value]
+        if value is None:
+            return None
+        digest = hmac.new(self._key, f"{type(value).__name__} {value}".encode(), sha256)
+        if isinstance(value, bool):
+            return False
+        if isinstance(value, int | float):
+            return int.from_bytes(digest.digest()[:4]) % 1_000_000
+        text = f"stand-in-{digest.hexdigest()[:16]}"
+        return base64.b64encode(text.encode()).decode() if encoded else text
