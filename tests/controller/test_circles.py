@@ -53,6 +53,43 @@ async def test_settling_over_a_hot_loop_ends_and_names_it() -> None:
 
 
 @virtual_time
+async def test_a_reconcile_that_asks_for_itself_at_once_for_ever_is_slowed_down_and_named() -> None:
+    calls = 0
+
+    async def spinning(obj: Widget, ctx: sp.Context) -> sp.Outcome:
+        nonlocal calls
+        calls += 1
+        return sp.after(0)
+
+    async with bare(sp.Controller(Widget, spinning)) as world:
+        await world.create(widget())
+        with pytest.raises(sp.testing.NotSettled, match=r"default/a goes in circles: .* at once, with after\(0\)"):
+            await world.settle()
+        assert calls < 1100
+        assert world.running("widget").metrics.hot_loops == 1
+
+
+@virtual_time
+async def test_work_in_parts_that_changes_something_each_time_is_no_loop() -> None:
+    left = 3000
+
+    async def in_parts(obj: Widget, ctx: sp.Context) -> sp.Outcome:
+        nonlocal left
+        if not left:
+            return sp.done()
+        left -= 1
+        if left % 500 == 0:
+            await ctx.patch(obj, {"metadata": {"annotations": {"left": str(left)}}})
+        return sp.after(0) if left else sp.done()
+
+    async with bare(sp.Controller(Widget, in_parts)) as world:
+        await world.create(widget())
+        await world.settle()
+        assert left == 0
+        assert world.running("widget").metrics.hot_loops == 0
+
+
+@virtual_time
 async def test_two_controllers_that_fight_over_a_spec_are_both_slowed_down() -> None:
     def wants(size: int) -> sp.Controller[Any]:
         async def reconcile(obj: Widget, ctx: sp.Context) -> None:

@@ -52,7 +52,7 @@ def facts_of(run: RunningController[Any], key: ObjectKey) -> Facts:
         failures=run.queue.num_requeues(key),
         running_since=since,
         settling=since is not None and context is None and run.memory.barriers.pending(key),
-        slowed=f"it changes {slow.resource.kind} {slow.written} again and again" if slow is not None else "",
+        slowed=slow.why if slow is not None else "",
         causes=context.causes if context is not None else run.told.causes.peek(key, asyncio.get_running_loop().time()),
         pending=run.told.causes.peek(key),
         attempts=tuple(run.timeline.of(key)),

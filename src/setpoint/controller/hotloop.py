@@ -5,7 +5,9 @@ in a status: each looks like honest work, write by write. Two things give them a
 reconciled object stays the same: the rate of *changing* writes to one object, however different they are; and, at any
 pace, the *same* write of an object again and again, each time because that very object was changed. Where a controller
 writes what its own object asks for (its spec), each write makes a new generation, so there the generation counts for
-nothing. Such a key is slowed down, not stopped, and the log says which fields went to and fro and who manages them.
+nothing. A reconcile that asks to be called again at once (``after(0)``), a thousand times without changing anything, is
+such a loop, too. Such a key is slowed down, not stopped, and the log says which fields went to and fro and who manages
+them.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ FIRST_DELAY: Final = 1.0
 MAX_DELAY: Final = 60.0
 MAX_KEYS: Final = 4096
 MAX_OBJECTS: Final = 4096
+MAX_SPINS: Final = 1000
+"""Reconciles in `HotLoopLimits.seconds` that change nothing and are to be followed by the next at once."""
 _REMEMBERED: Final = 4
 _LOOKS: Final = 8
 _ANY: Final = -1
@@ -94,7 +98,10 @@ class _Count:
 class _Slow:
     """A key that is slowed down."""
 
-    __slots__ = ("before", "delay", "ends_after", "generation", "looks", "resource", "sent", "told", "until", "written")
+    __slots__ = (
+        *("before", "delay", "ends_after", "generation", "looks", "resource", "sent", "spins", "told", "until"),
+        "written",
+    )
 
     def __init__(
         self,
@@ -118,6 +125,14 @@ class _Slow:
         """How often it may be found as it was written before something else is tried."""
         self.before: dict[str, Any] | None = None
         self.told = False
+        self.spins = False
+        """Whether it changes nothing, but asks to be called again at once."""
+
+    @property
+    def why(self) -> str:
+        if self.spins:
+            return "it asks to be called again at once, with after(0), and changes nothing"
+        return f"it changes {self.resource.kind} {self.written} again and again"
 
 
 class HotLoopDetector:
@@ -136,6 +151,7 @@ class HotLoopDetector:
         self._read = read
         self._limits = limits
         self._counts: dict[ObjectKey, dict[tuple[str, ObjectKey], _Count]] = {}
+        self._spins: dict[ObjectKey, tuple[float, int]] = {}
 
     def wrote(
         self, key: ObjectKey, generation: int, record: WriteRecord, *, is_answer: bool = False, is_own: bool = False
@@ -165,6 +181,7 @@ class HotLoopDetector:
         counts[place] = count
         if count.version == version:
             return False  # a write that changed nothing
+        self._spins.pop(key, None)
         count.version, count.last = version, now
         _expire(counts, now - max(limits.seconds, limits.within))
         if now - count.since > limits.seconds:
@@ -194,6 +211,33 @@ class HotLoopDetector:
             return True
         return False
 
+    def spun(self, key: ObjectKey, generation: int, resource: Resource) -> bool:
+        """Counts a reconcile that is to be followed by the next at once; True if that made the key hot."""
+        limits = self._limits
+        if limits is None:
+            return False
+        now = asyncio.get_running_loop().time()
+        slow = self.slowed.get(key)
+        if slow is not None:
+            slow.until = now + slow.delay
+            slow.delay = min(slow.delay * 2, MAX_DELAY)
+            return False
+        since, count = self._spins.pop(key, (now, 0))
+        if now - since > limits.seconds:
+            since, count = now, 0
+        if count < MAX_SPINS:
+            self._spins[key] = (since, count + 1)
+            if len(self._spins) > MAX_KEYS:
+                del self._spins[next(iter(self._spins))]
+            return False
+        slow = self.slowed[key] = _Slow(resource, key, generation, now + FIRST_DELAY, limits.seconds, None)
+        slow.spins = slow.told = True
+        self._log.warning(
+            "hot loop: the reconcile asks to be called again at once, and changes nothing; slowing down",
+            extra={"key": key, "times": count + 1, "seconds": limits.seconds},
+        )
+        return True
+
     async def hold(self, key: ObjectKey, generation: int | None = None) -> float:
         """For how many seconds the key must not be reconciled; 0.0 if it may."""
         slow = self.slowed.get(key)
@@ -214,6 +258,7 @@ class HotLoopDetector:
     def forget(self, key: ObjectKey) -> None:
         self.slowed.pop(key, None)
         self._counts.pop(key, None)
+        self._spins.pop(key, None)
 
     async def _investigate(self, key: ObjectKey, slow: _Slow) -> None:
         """Compares the object with what is always written to it. Where that tells nothing: looks at it after one round

@@ -126,20 +126,28 @@ class Reconciler(Generic[K]):
                     told.metrics.stale_reads += 1
                     await self._prefetch(context, behind)
                 if cleaning:
-                    return await self._clean_up(obj, context)
-                if (
-                    not deleting
-                    and self._finalize is not None
-                    and self._controller.finalizer not in metadata.finalizers
-                ):
-                    obj = await self._add_finalizer(obj, context)
-                return await self._attempt(self._reconcile, obj, context)
+                    outcome = await self._clean_up(obj, context)
+                else:
+                    if (
+                        not deleting
+                        and self._finalize is not None
+                        and self._controller.finalizer not in metadata.finalizers
+                    ):
+                        obj = await self._add_finalizer(obj, context)
+                    outcome = await self._attempt(self._reconcile, obj, context)
+                if isinstance(outcome, After) and outcome.seconds <= 0 and self._spun(obj):
+                    told.metrics.hot_loops += 1
+                return outcome
         except GeneratorExit:
             token = None  # its loop has ended: what destroys the task now runs in another context
             raise
         finally:
             if token is not None:
                 current.reset(token)
+
+    def _spun(self, obj: K) -> bool:
+        """Whether the key became hot by asking for its next reconcile at once."""
+        return self._memory.hot.spun(obj.key, obj.metadata.generation, self._controller.resource)
 
     def close(self) -> None:
         """Ends the pool of threads, if there is one; a function that is running in it goes on to its end."""

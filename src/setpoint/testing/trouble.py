@@ -21,7 +21,12 @@ def restless_keys(running: RunningController[Any]) -> Iterator[str]:
     """The keys that fail again and again, or go in circles, each with why."""
     for key in sorted(running.queue.states()):
         slow = running.memory.hot.slowed.get(key)
-        if slow is not None:
+        if slow is not None and slow.spins:
+            yield (
+                f"{running.name}: {key} goes in circles: its reconciles ask to be called again at once, with after(0), "
+                "and change nothing"
+            )
+        elif slow is not None:
             yield (
                 f"{running.name}: {key} goes in circles: each of its reconciles changes {slow.resource.kind} "
                 f"{slow.written} once more"
