@@ -38,7 +38,11 @@ MODULES = {
     "store": Module(["src/setpoint/cache/store.py"], ["tests/cache/test_store.py", "tests/cache/test_core.py"]),
     "children": Module(
         ["src/setpoint/controller/children.py"],
-        ["tests/controller/test_children.py", "tests/controller/test_children_in_trouble.py"],
+        [
+            "tests/controller/test_children.py",
+            "tests/controller/test_children_in_trouble.py",
+            "tests/controller/test_children_of_old_caches.py",
+        ],
     ),
     "apply": Module(["src/setpoint/patch/apply.py"], ["tests/patch/test_apply.py"]),
     "leader_election": Module(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,12 +16,12 @@ from setpoint.client import Forbidden, Request, Response, Transport, TransportEr
 from setpoint.client.errors import error_from_status
 from setpoint.controller import AdoptionError
 from setpoint.controller.applied import MAX_SELECTORS
-from setpoint.controller.children import _is_its_own
+from setpoint.controller.children import Children, _age, _is_its_own
 from setpoint.meta import ObjectKey
 from setpoint.meta.status import Status
 from setpoint.models.batch_v1 import Job, JobSpec
 from setpoint.models.core_v1 import ConfigMap, Container, Namespace, Pod, PodSpec, PodTemplateSpec
-from setpoint.testing import advance, cluster, virtual_time
+from setpoint.testing import EPOCH, advance, cluster, virtual_time
 
 from .world import Widget, Wires, config, lost_answer, widget
 
@@ -349,3 +351,23 @@ def test_a_refusal_is_a_childs_own_and_trouble_of_the_server_is_everybodys(code:
     assert _is_its_own(problem) is own
     assert _is_its_own(AdoptionError("theirs"))
     assert not _is_its_own(TransportError("no answer", sent=True))
+
+
+def test_of_children_that_are_alike_the_older_is_the_first_and_then_the_first_by_name() -> None:
+    older, younger, unknown = config("z"), config("b"), config("a")
+    older.metadata.creation_timestamp = EPOCH
+    younger.metadata.creation_timestamp = EPOCH + timedelta(seconds=1)
+    same = config("c")
+    same.metadata.creation_timestamp = younger.metadata.creation_timestamp
+    assert sorted([same, younger, older, unknown], key=_age) == [unknown, older, younger, same]
+
+
+def test_a_name_that_is_there_is_drawn_again() -> None:
+    letters = iter("aaaaabbbbbccccc")
+    made: Any = object.__new__(Children)
+    made._env = SimpleNamespace(random=SimpleNamespace(choice=lambda _: next(letters)))
+    made._drawn = set()
+    made._cached = {ObjectKey.of("default", "g-aaaaa"): config("g-aaaaa")}.get
+    taken = {ObjectKey.of("default", "g-bbbbb")}
+    assert made._new_name("g-", "default", taken) == "g-ccccc"
+    assert ObjectKey.of("default", "g-ccccc") in taken
