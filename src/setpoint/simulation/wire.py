@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from random import Random
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
@@ -16,6 +16,7 @@ from setpoint.client.transport import Request, Response, TransportError
 from setpoint.simulation.asked import Asked
 from setpoint.simulation.plan import Fault, fault
 from setpoint.simulation.stream import Gate, Stream, uids_in
+from setpoint.testing.answers import Answer, refusal
 
 if TYPE_CHECKING:
     from setpoint.simulation.process import Process
@@ -28,22 +29,6 @@ LATENCIES: Final = (1, 2, 3, 5, 8, 13, 21)
 _FOREVER: Final = str(10**9)
 ASIDE: Final = frozenset({"events", "events.events.k8s.io", "leases.coordination.k8s.io"})
 """Requests about these are the framework's own: reports and elections."""
-
-
-class Answer(Response):
-    """A whole answer."""
-
-    def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        self.status = status
-        self.headers = headers
-        self._body = body
-
-    async def read(self, limit: int = 1 << 30) -> bytes:
-        return self._body
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        if self._body:
-            yield self._body
 
 
 class Wire:
@@ -130,9 +115,9 @@ class Wire:
             await process.die(before["crash-before"])
         if "slow-request" in before:
             await self._linger(before["slow-request"])
-        if (refusal := _refusal(faults)) is not None:
-            world.traffic.told(process, point, f"{refusal.status} injected")
-            return refusal
+        if (refused := _refusal(faults)) is not None:
+            world.traffic.told(process, point, f"{refused.status} injected")
+            return refused
         if "lost-request" in before:
             raise TransportError("connection reset by peer before the request got through", sent=True, reset=False)
         if "late-write" in before:
@@ -160,7 +145,7 @@ class Wire:
         target = None if reading else world.traffic.target(asked)
         revision = world.history.revision
         answer = await self._plain(request)
-        raw = answer._body
+        raw = answer.body
         if reading:
             self.saw(raw)
         else:
@@ -184,7 +169,7 @@ class Wire:
         gate = self.gate(asked.collection)
         streaming = any(name == "sendInitialEvents" for name, _ in request.query)
         if streaming and not self.streams_lists:
-            return _status(
+            return refusal(
                 422, "Invalid", "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the "
                 "WatchList feature gate is enabled",
             )  # fmt: skip
@@ -214,12 +199,12 @@ class Wire:
 
     def _reordered(self, answer: Answer) -> Answer:
         if (self.reverses or self.rolls is not None) and answer.status == 200:
-            document = msgspec.json.decode(answer._body, type=dict[str, msgspec.Raw])
+            document = msgspec.json.decode(answer.body, type=dict[str, msgspec.Raw])
             if "items" in document:
                 items = msgspec.json.decode(document["items"], type=list[msgspec.Raw])
                 body = msgspec.json.encode({**document, "items": self._order(items)})
                 answer = Answer(answer.status, answer.headers, body)
-        self.saw(answer._body)
+        self.saw(answer.body)
         return answer
 
 
@@ -255,24 +240,7 @@ def _refusal(faults: Iterable[Fault]) -> Answer | None:
     for each in faults:
         if each.kind == "error-429":
             seconds = str(each.get("seconds", 1))
-            return _status(429, "TooManyRequests", "too many requests, please try again later", seconds)
+            return refusal(429, "TooManyRequests", "too many requests, please try again later", seconds)
         if each.kind == "error-500":
-            return _status(500, "InternalError", "Internal error occurred: etcdserver: leader changed")
+            return refusal(500, "InternalError", "Internal error occurred: etcdserver: leader changed")
     return None
-
-
-def _status(code: int, reason: str, message: str, retry_after: str = "") -> Answer:
-    body: dict[str, Any] = {
-        "kind": "Status",
-        "apiVersion": "v1",
-        "metadata": {},
-        "status": "Failure",
-        "message": message,
-        "reason": reason,
-        "code": code,
-    }
-    headers = {"content-type": "application/json"}
-    if retry_after:
-        headers["retry-after"] = retry_after
-        body["details"] = {"retryAfterSeconds": int(retry_after)}
-    return Answer(code, headers, msgspec.json.encode(body))

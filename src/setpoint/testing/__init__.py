@@ -24,6 +24,7 @@ from .clock import (
 if TYPE_CHECKING:
     from .clusters import Cluster, cluster
     from .conversions import check_conversions
+    from .faults import Faults
     from .objects import objects_of
     from .trouble import NotSettled
 
@@ -31,6 +32,7 @@ __all__ = [
     "EPOCH",
     "Cluster",
     "Deadlock",
+    "Faults",
     "LeakedTasks",
     "Livelock",
     "NotSettled",
@@ -50,6 +52,7 @@ __all__ = [
 
 _HOMES = {
     "Cluster": "clusters",
+    "Faults": "faults",
     "NotSettled": "trouble",
     "check_conversions": "conversions",
     "cluster": "clusters",

@@ -33,6 +33,7 @@ from setpoint.manager import LeaderElection, Lifespan, Manager
 from setpoint.meta import LabelSelector, Object, Selector, resource_of
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.testing.clock import EPOCH, VirtualTimeLoop, settle
+from setpoint.testing.faults import Faults
 from setpoint.testing.trouble import NotSettled, described, errors_of, restless_keys
 from setpoint.webhook import Admission, Converter, Webhooks
 
@@ -51,6 +52,7 @@ class Cluster:
 
     client: Client
     manager: Manager
+    faults: Faults
     control_plane: ControlPlane | None
 
     def __init__(
@@ -94,11 +96,8 @@ class Cluster:
                 Client(InProcessTransport(self.server.handle), namespace=self._namespace, random=self.random)
             )
             # The controllers' own connection: whatever a test puts in its way does not touch the rest.
-            client = await stack.enter_async_context(
-                Client(
-                    self._wrap(InProcessTransport(self.server.handle)), namespace=self._namespace, random=self.random
-                )
-            )
+            self.faults = Faults(self._wrap(InProcessTransport(self.server.handle)))
+            client = await stack.enter_async_context(Client(self.faults, namespace=self._namespace, random=self.random))
             self.manager = Manager(
                 client,
                 controllers=self._controllers,
