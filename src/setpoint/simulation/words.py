@@ -30,7 +30,7 @@ _SENTENCES: Final = {
     "pause": "The {who} stood still during {at}.",
     "clock": "The clock of the controller's process was wrong by {seconds} s from {at} on.",
     "reverse-lists": "Lists came in the reverse order.",
-    "shuffle": "Lists came in an order of chance.",
+    "shuffle": "What was ready at the same time was worked on in an order of chance.",
     "hash-seed": "The process had another hash seed (PYTHONHASHSEED={seed}), so that sets came in another order.",
     "resync": "The controller looked at every object once more at the end of {at}.",
     "external-fails": "The external system could not be reached at “{at}”.",
