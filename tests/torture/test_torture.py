@@ -46,7 +46,7 @@ async def test_a_program_that_forgets_after_a_crash_is_found_and_replayed(tmp_pa
 
 async def test_a_program_without_that_mistake_passes(tmp_path: Path) -> None:
     faults = "crash,lost,conflict,lag,squash,watch,down,user,error,throttle,late,pause,restart,slow"
-    async with torture(tmp_path, "--faults", faults, "--budget", "9runs", "--", *PAIRS) as running:
+    async with torture(tmp_path, "--faults", faults, "--budget", "6runs", "--", *PAIRS) as running:
         assert await running.ended() == 0, running.printed()
     assert "nothing was found" in running.out
     assert any(line.startswith("without faults:") and "configmaps, secrets" in line for line in running.err)
