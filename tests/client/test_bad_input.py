@@ -288,6 +288,33 @@ async def test_a_server_that_cant_be_trusted_is_one_clear_error_and_leaves_nothi
             await client.request("GET", "/x", timeout=deadline_of(said))
 
 
+@pytest.mark.parametrize("ended", [True, False])
+async def test_over_tls_a_body_without_length_ends_with_tls_and_not_with_the_connection(
+    tmp_path: Path, ended: bool
+) -> None:
+    ca = make("ca")
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(HEAD + b"Content-Type: application/json\r\nConnection: close\r\n\r\n" + b'{"kind": "Thing"}')
+        await writer.drain()
+        if ended:
+            return  # closes the connection as TLS wants it
+        writer.get_extra_info("socket").shutdown(socket.SHUT_WR)
+        await asyncio.Event().wait()
+
+    async with (
+        talking(talk, server_context(make("server", ca), tmp_path)) as url,
+        once(url, ca_data=ca.cert_pem) as client,
+    ):
+        request = client.request("GET", "/x", timeout=PATIENCE)
+        if ended:
+            assert await request == b'{"kind": "Thing"}'
+        else:
+            with pytest.raises(TransportError, match="close_notify"):
+                await request
+
+
 async def plain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     await reader.read(1)
     writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\nClient sent TLS to an HTTP server")

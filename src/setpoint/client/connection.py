@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Callable
 from typing import cast
 
@@ -202,10 +203,23 @@ class Connection(asyncio.Protocol):
                 self._wake()
 
     def eof_received(self) -> None:
-        self._over("the other side closed it", properly=True)
+        if self._cut_off():
+            self._over("the other side ended it without TLS's close_notify")
+        else:
+            self._over("the other side closed it", properly=True)
+
+    def _cut_off(self) -> bool:
+        """Whether TLS was not ended by the other side: anybody on the way may have ended the connection then."""
+        tls = self._transport.get_extra_info("ssl_object") if self._transport is not None else None
+        if tls is None:
+            return False
+        try:
+            return bool(tls.read(1))  # after a close_notify there is nothing, now and ever
+        except ssl.SSLError:
+            return True
 
     def connection_lost(self, exc: Exception | None) -> None:
-        # After a reset there was no eof_received. (asyncio calls that, too, where TLS ends without its good-bye.)
+        # After a reset there was no eof_received.
         self._over(str(exc) or type(exc).__name__ if exc is not None else "the other side broke it off")
         self.reusable = False
         if self._timer is not None:
