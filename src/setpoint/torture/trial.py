@@ -108,6 +108,7 @@ class Trial:
         self._gave_up = ""
         self._failed = ""
         self._warm_at = 0
+        self._told: int | None = None
         self._plane: list[Callable[[], bool]] = []
         self._outcome = Outcome(Result())
 
@@ -230,6 +231,7 @@ class Trial:
         result.explained = tail(self.log)
         if self._differs(self._expected.end):
             return
+        self._told = len(self.tape.lines)
         self.judge.quiet_since = "while nothing happened any more"
         await asyncio.sleep(max(self._stay, 2 * self._expected.silence))
         self.judge.quiet_since = "after a restart"
@@ -248,7 +250,10 @@ class Trial:
         result.wrongly = dict(judge.wrongly)
         result.writes, result.steps = judge.writes, self.steps.number
         result.struck = len(self._struck)
-        result.trace = self.tape.lines
+        # The restart to see that nothing is written any more is no part of the story, unless something is.
+        told = len(self.tape.lines) if self._told is None else self._told
+        after = [line for line in self.tape.lines[told:] if line.what in ("writes", "finding")]
+        result.trace = [*self.tape.lines[:told], *after]
         self._outcome.longest = self.edge.longest
 
     def give_up(self, why: str) -> None:
