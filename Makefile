@@ -60,11 +60,12 @@ SECONDS ?= 3600
 fuzz: $(VENV)/.dev ## hostile requests for an hour (SECONDS=...): fails on a 500, on growth, on 100 ms of a held loop
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
-lint: $(VENV)/.dev ## ruff, the order of the rooms, and no circles of imports
+lint: $(VENV)/.dev ## ruff, the order of the rooms, no circles of imports, and the words
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/lint-imports --config .importlinter-circles --no-cache
+	$(BIN)/python tools/words.py
 
 types: $(VENV)/.dev ## mypy --strict and basedpyright
 	$(BIN)/mypy

@@ -45,13 +45,13 @@ K = TypeVar("K", bound=Object)
 
 
 class Client(Groups):
-    """An API server, as one user, for scripts and notebooks: `setpoint.client.Client` without ``await``.
+    """A client of one API server, for scripts and notebooks: `setpoint.client.Client` without ``await``.
 
         with Client.from_kubeconfig() as client:
             pod = client.get(Pod, "web-0")
 
-    The asynchronous client runs in a thread of its own; each method waits for it. Use one from several threads as you
-    like. ``client`` must not have been used before.
+    The asynchronous client runs in a thread of its own; each method waits for it. Several threads may use one
+    client. ``client`` must not have been used before.
 
     With ``portal`` it runs in the event loop of that, where it may be used already. Closing this does not close it.
     """
@@ -91,7 +91,7 @@ class Client(Groups):
         self.close()
 
     def close(self) -> None:
-        """Ends every connection and the thread. Closing twice does no harm."""
+        """Ends every connection and the thread. It may be called twice."""
         if self._own and self._portal.is_open:
             try:
                 self._portal.run(self._client.close())
@@ -104,7 +104,7 @@ class Client(Groups):
 
 '''
 
-DISCOVERY = '''"""What a server serves, for code that can't await."""
+DISCOVERY = '''"""Discovery of a server's resources, for code that can't await."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def method(function: ast.FunctionDef | ast.AsyncFunctionDef, owner: str) -> str:
     if "overload" in marks:
         return f"    @overload\n{head} ...\n"
     if "type[K] | str" in head and "Iterator" not in returned:
-        # No type checker can tell which overload this is.
+        # Type checkers can't tell which overload this is.
         verb = f"self._client.{function.name}"
         call = call.replace(verb, "verb")
         steps = [f"verb: Any = {verb}", f"answer: {returned} = self._portal.run({call})", "return answer"]
@@ -224,7 +224,7 @@ def discovery() -> str:
 
 
 def without_await(source: str) -> str:
-    """A module that calls nothing but a client's verbs is the same for either client, but for these words."""
+    """A module that calls nothing but a client's verbs is the same for either client, except for these words."""
     text = (ROOT / "client" / f"{source}.py").read_text("utf-8")
     if not text.startswith("# Generated"):
         text = MARK + text

@@ -75,7 +75,7 @@ def generate() -> str:
         title = "".join(part.capitalize() for part in name.split("_"))
         methods = "\n".join(method(resource, imports) for resource in listed)
         shown = f"{group}/{version}" if group else version
-        groups.append(f'class {title}(Group):\n    """{shown}"""\n\n    __slots__ = ()\n\n{methods}')
+        groups.append(f'class {title}(Group):\n    """The resources of {shown}."""\n\n    __slots__ = ()\n\n{methods}')
         properties.append(
             f'    @property\n    def {name}(self) -> {title}:\n        return {title}(cast("Client", self))\n'
         )

@@ -1,4 +1,4 @@
-"""``python tools/test_strange.py``: the tests on another day, in another place, for somebody else.
+"""``python tools/test_strange.py``: the tests on another day, in another zone, for another user.
 
 The clock is moved ahead in all processes (``tests/ahead``), the zone is Asia/Kathmandu (5:45 from UTC), hash seed and
 order are random (both are printed and can be given), and where root starts it, the tests are run by the user ``nobody``
@@ -33,7 +33,7 @@ LEFT_OUT = shutil.ignore_patterns(".*_cache", ".git", ".hypothesis", ".mutation"
 
 
 def somebody_else(environment: dict[str, str]) -> list[str]:
-    """What to put before a command that somebody else is to run; nothing, with the reason printed, if that can't be."""
+    """The prefix of a command that runs it as another user; empty, with the reason printed, if that is impossible."""
     if os.geteuid() != 0:
         print(f"not root, so run by {pwd.getpwuid(os.geteuid()).pw_name}")
         return []

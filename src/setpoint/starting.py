@@ -1,6 +1,6 @@
-"""Where the console scripts begin: Ctrl-C while the program is still being imported ends it without a traceback.
+"""The entry points of the console scripts: Ctrl-C during the import of the program ends it without a traceback.
 
-This imports nothing itself, so that there is hardly a moment before it.
+It imports nothing at first, so that it takes effect at once.
 """
 
 from __future__ import annotations

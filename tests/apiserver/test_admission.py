@@ -320,7 +320,6 @@ async def test_deletions_are_asked_about_with_the_old_object() -> None:
 
 async def test_an_object_that_changes_meanwhile_is_asked_about_again() -> None:
     """Neither change is lost, and the webhook has seen what is stored."""
-
     async with hooked() as (api, webhooks):
         (await api.post(MAPS, config_map(data={"a": "0"}))).ok()
 

@@ -214,7 +214,7 @@ def test_what_fails_in_the_users_module_has_the_users_traceback_and_no_other(tex
             "import setpoint as sp\n\nsp.main()\n",
             "app.py:3: sp.main() is called while app.py is imported; put it under if",
         ),
-        ("import sys\nsys.exit(3)\n", "app.py:2: it ends the program while it is imported; put that under if"),
+        ("import sys\nsys.exit(3)\n", "app.py:2: it ends the program during the import; put that under if"),
         (
             "import setpoint as sp\n\n\nclass A(sp.CustomResource, group='a.b'):\n    pass\n",
             "app.py:4: class A: version= is missing",

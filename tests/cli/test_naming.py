@@ -48,7 +48,7 @@ def test_two_operators_of_the_same_kind_in_two_groups_share_no_name() -> None:
 
 def test_what_belongs_to_nobody_is_not_made_up() -> None:
     with pytest.raises(
-        UsageError, match=r"others have a controller of configmaps, too: say what it is called, with --n"
+        UsageError, match=r"other programs may also have a controller of configmaps: give the program a name with --n"
     ):
         program_name([sp.Controller(ConfigMap, reconcile)])
     with pytest.raises(UsageError, match="named after the API group, and all of these kinds are built in"):
@@ -104,7 +104,9 @@ def test_the_program_s_own_name_is_its_objects_name(
     assert role["metadata"]["name"] == "mine.example.com"
     with pytest.raises(SystemExit):
         main(sp.Controller(ConfigMap, reconcile), argv=["manifests"])
-    assert capsys.readouterr().err.startswith("operator: others have a controller of configmaps, too: say what it is")
+    assert capsys.readouterr().err.startswith(
+        "operator: other programs may also have a controller of configmaps: give the program"
+    )
 
 
 @pytest.mark.parametrize("elects", ["--leader-elect", "--shards"])
@@ -112,7 +114,7 @@ def test_a_lease_that_others_could_have_is_not_taken(elects: str, capsys: pytest
     with pytest.raises(SystemExit) as ended:
         main(sp.Controller(ConfigMap, reconcile), argv=["run", elects])
     assert ended.value.code == 1
-    assert "others have a controller of configmaps, too" in capsys.readouterr().err
+    assert "other programs may also have a controller of configmaps" in capsys.readouterr().err
 
 
 def test_what_is_no_part_of_a_program_is_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -124,4 +126,4 @@ def test_what_is_no_part_of_a_program_is_named(capsys: pytest.CaptureFixture[str
     )
     with pytest.raises(SystemExit):
         main(sp.Admission(Backup).defaults(check), argv=["run"])
-    assert "there is no controller to run; what serves admissions alone is setpoint webhook" in capsys.readouterr().err
+    assert "there is no controller to run; to serve only admissions, use setpoint webhook" in capsys.readouterr().err

@@ -128,5 +128,7 @@ async def test_a_second_ctrl_c_ends_a_program_that_waits_for_a_thread(tmp_path: 
         await running.until(lambda p: any(line.startswith("began ") for line in p.out), "a reconcile")
         running.process.send_signal(signal.SIGINT)
         await running.until(lambda p: "leaving" in p.out, "the end of its grace")
-        assert any("hangs " in line and "the rest was cancelled" in line for line in running.err), running.printed()
+        assert any("hangs " in line and "did not end in time and were cancelled" in line for line in running.err), (
+            running.printed()
+        )
         assert await running.signalled(signal.SIGINT) == 1, running.printed()

@@ -50,7 +50,7 @@ async def test_an_embedded_server_calls_the_webhooks_of_its_program(tmp_path: Pa
 
 def test_manifests_never_say_nothing_about_a_conversion_that_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
     app = controller_program("mykinds.py", [controller], [admission])
-    with pytest.raises(SystemExit, match=rf"mykinds\.py: a webhook converts {NAME}: say which Service is before it"):
+    with pytest.raises(SystemExit, match=rf"mykinds\.py: a webhook converts {NAME}: name its Service"):
         app(["manifests"])
     with pytest.raises(SystemExit) as ended:
         app(["manifests", *SERVICE])
@@ -113,7 +113,7 @@ async def test_install_says_what_the_server_answered(tmp_path: Path) -> None:
             assert await ended.ended() == 1
             (line,) = ended.err
             assert line.startswith(
-                "setpoint webhook: the API server does not call the webhook that is to mutate Mykind"
+                "setpoint webhook: the API server does not call the webhook that should mutate Mykind"
             )
             assert "connection refused" in line
         async with program("-m", "setpoint", "webhook", "install", APP, home=tmp_path) as ended:

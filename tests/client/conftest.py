@@ -121,7 +121,7 @@ Connect = Callable[..., Any]
 
 @pytest.fixture(params=["in-process", "http"])
 def connect(request: pytest.FixtureRequest) -> Connect:
-    """``async with connect(behave) as (client, server)``, over each transport."""
+    """A function that makes a client and its server, over each transport."""
 
     @asynccontextmanager
     async def run(behave: Behaviour, **options: Any) -> AsyncIterator[tuple[Client, Server]]:

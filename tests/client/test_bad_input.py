@@ -144,10 +144,10 @@ ANSWERS: dict[str, tuple[Talk, type[Exception], str]] = {
     "closed at once": (saying(), TransportError, "connection to .* broke"),
     "reset at once": (saying(reset=True), TransportError, "connection to .* broke"),
     "half closed at once": (saying(half_close=True), TransportError, "connection to .* broke"),
-    "no http": (saying(b"SSH-2.0-OpenSSH_9\r\n\r\n"), TransportError, "is no HTTP"),
-    "no status line": (saying(b"\x16\x03\x01\x02\x00\x01"), TransportError, "is no HTTP|connection to .* broke"),
-    "header without end": (endless(HEAD + b"X: ", b"y" * 4096), TransportError, "is no HTTP"),
-    "headers without end": (endless(HEAD, b"X: y\r\n" * 99), TransportError, "is no HTTP|within 0.3 s"),
+    "no http": (saying(b"SSH-2.0-OpenSSH_9\r\n\r\n"), TransportError, "is not HTTP"),
+    "no status line": (saying(b"\x16\x03\x01\x02\x00\x01"), TransportError, "is not HTTP|connection to .* broke"),
+    "header without end": (endless(HEAD + b"X: ", b"y" * 4096), TransportError, "is not HTTP"),
+    "headers without end": (endless(HEAD, b"X: y\r\n" * 99), TransportError, "is not HTTP|within 0.3 s"),
     "silent": (saying(hold=True), TransportError, "no complete answer .* within 0.3 s"),
     "silent within the head": (saying(HEAD, hold=True), TransportError, "within 0.3 s"),
     "silent within the body": (saying(HEAD + b"Content-Length: 9\r\n\r\n{", hold=True), TransportError, "within 0.3 s"),
@@ -168,7 +168,7 @@ ANSWERS: dict[str, tuple[Talk, type[Exception], str]] = {
     "a status that is none": (
         saying(b"HTTP/1.1 000 OK\r\nContent-Length: 12\r\n\r\n" + b'{"items":[]}'),
         TransportError,
-        "is no HTTP: the status 000",
+        "is not HTTP: the status 000",
     ),
     "a status beyond all": (
         saying(b"HTTP/1.1 999 OK\r\nContent-Length: 12\r\n\r\n" + b'{"items":[]}'),
@@ -178,30 +178,30 @@ ANSWERS: dict[str, tuple[Talk, type[Exception], str]] = {
     "interim answers without end": (
         endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 99),
         TransportError,
-        "is no HTTP: headers of more",
+        "is not HTTP: headers of more",
     ),
     "trailers without end": (endless(CHUNKED + b"0\r\n", b"x: y\r\n" * 999), TransportError, "trailers"),
     "a chunk's extension without end": (
         endless(CHUNKED + b"1;", b"x" * 4096),
         TransportError,
-        "what is said of chunks",
+        "chunk extensions",
     ),
     "depth before the items": (
         saying(HEAD + b'Content-Length: 200022\r\n\r\n{"metadata":%b%b,"items":[]}' % (b"[" * 99999, b"]" * 99999)),
         TransportError,
-        "the answer is no list|broke off",
+        "the answer is not a list|broke off",
     ),
     "nothing but depth": (
         saying(HEAD + b"Content-Length: 99999\r\n\r\n" + b"[" * 99999),
         TransportError,
-        "the answer is no list",
+        "the answer is not a list",
     ),
     "an error that is nothing but depth": (
         saying(b"HTTP/1.1 500 No\r\nContent-Length: 99999\r\n\r\n" + b"[" * 99999),
         ApiError,
-        r"\(500\): the answer is no Status",
+        r"\(500\): the answer is not a Status",
     ),
-    "chunks that are none": (saying(CHUNKED + b"zz\r\nabc"), TransportError, "broke off|is no HTTP"),
+    "chunks that are none": (saying(CHUNKED + b"zz\r\nabc"), TransportError, "broke off|is not HTTP"),
     "chunks without end": (endless(CHUNKED, b"1000\r\n" + b" " * 4096 + b"\r\n"), TransportError, "longer than|within"),
     "a body without end": (endless(HEAD + b"\r\n", b" " * 65536), TransportError, "longer than|within"),
     "compressed rubbish": (
@@ -217,13 +217,13 @@ ANSWERS: dict[str, tuple[Talk, type[Exception], str]] = {
     "a page for success": (
         saying(HEAD + b"Content-Length: 29\r\n\r\n" + PAGE),
         TransportError,
-        "the answer is no list: .*<html><h1>Sign in",
+        "the answer is not a list: .*<html><h1>Sign in",
     ),
-    "nothing for success": (saying(HEAD + b"Content-Length: 0\r\n\r\n"), TransportError, "the answer is no list"),
+    "nothing for success": (saying(HEAD + b"Content-Length: 0\r\n\r\n"), TransportError, "the answer is not a list"),
     "a page for an error": (
         saying(b"HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\nContent-Length: 29\r\n\r\n" + PAGE),
         ApiError,
-        r"\(502\): the answer is no Status .*\(text/html\): <html><h1>Sign in",
+        r"\(502\): the answer is not a Status .*\(text/html\): <html><h1>Sign in",
     ),
     "an error without end": (
         endless(b"HTTP/1.1 500 No\r\n\r\n", b"x" * 65536),
@@ -345,7 +345,7 @@ async def test_an_expired_client_certificate_is_one_clear_error_and_leaves_nothi
         ("half closes", saying(half_close=True), "proxy|broke"),
         ("is silent", saying(hold=True), "within 0.3 s"),
         ("wants a login", saying(b"HTTP/1.1 407 Who\r\nContent-Length: 0\r\n\r\n"), "proxy http://…@.* refused: 407"),
-        ("is no proxy", saying(b"hello\r\n\r\n"), "no HTTP"),
+        ("is no proxy", saying(b"hello\r\n\r\n"), "not HTTP"),
         (
             "answers for the server",
             saying(b"HTTP/1.1 200 OK\r\n\r\nhello, I am no TLS"),

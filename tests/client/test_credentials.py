@@ -169,12 +169,12 @@ async def test_a_plugins_client_certificate_is_used(tmp_path: Path) -> None:
         ("sys.stderr.write('no ticket'); sys.exit(3)", "ended with exit code 3; it says: no ticket\nget it at x"),
         ("print('<html>')", "printed no ExecCredential: JSON is malformed"),
         ("print()", "printed no ExecCredential"),
-        ("say(version='v0', token='t')", "printed v0 ExecCredential; .* was asked for"),
-        ("say(kind='Pod')", "Pod; .* was asked for"),
+        ("say(version='v0', token='t')", "printed v0 ExecCredential; .* was expected"),
+        ("say(kind='Pod')", "Pod; .* was expected"),
         ("say()", "printed neither a token nor a client certificate"),
         ("say(clientKeyData='k')", "a key without its certificate"),
         ("say(token='a\\nb')", "bad token"),
-        ("sys.stdout.write('x' * 3_000_000)", "prints without end"),
+        ("sys.stdout.write('x' * 3_000_000)", "printed more than"),
     ],
 )
 async def test_what_is_wrong_with_a_plugin_is_said(tmp_path: Path, body: str, said: str) -> None:

@@ -296,7 +296,9 @@ async def test_kinds_and_categories() -> None:
         assert (await mapper.for_kind(GroupKind("apps", "Deployment"))).version == "v2"
         assert (await mapper.for_kind(GroupVersionKind("apps", "v1", "Deployment"))).version == "v1"
         assert [entry.plural for entry in await mapper.category("all")] == ["pods", "deployments"]
-        with pytest.raises(NoMatchError, match=r"no resource 'gone'; these could not be asked: metrics.k8s.io/v1beta1"):
+        with pytest.raises(
+            NoMatchError, match=r"no resource 'gone'; the discovery of these groups failed: metrics.k8s.io/v1beta1"
+        ):
             await mapper.resource("gone")
 
 

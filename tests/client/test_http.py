@@ -211,7 +211,7 @@ async def test_certificates_that_cant_be_used_are_named(tmp_path: Path) -> None:
             ClientConfig(server="https://127.0.0.1:1", ca_file=tmp_path / "rubbish", source="S"),
             r"rubbish .*no usable PEM.*\(S\)",
         ),
-        (ClientConfig(server="https://127.0.0.1:1", ca_data=b"x"), "certificate-authority-data holds no usable PEM"),
+        (ClientConfig(server="https://127.0.0.1:1", ca_data=b"x"), "certificate-authority-data contains no usable PEM"),
         (ClientConfig(server="https://127.0.0.1:1", ca_file=tmp_path / "gone"), "gone can't be read: No such file"),
         (
             ClientConfig(
@@ -277,7 +277,7 @@ async def test_what_is_wrong_with_a_proxy_is_said() -> None:
     for proxy_url, said in (
         ("socks5://h", "socks5 proxies are not supported"),
         ("h:3128", "without a scheme is not supported, only http"),
-        ("http://h:99999", "is no URL with a host"),
+        ("http://h:99999", "is not a URL with a host"),
     ):
         with pytest.raises(ConfigError, match=said):
             ClientConfig(server="https://h", proxy_url=proxy_url)
@@ -298,7 +298,7 @@ async def test_a_server_that_is_not_there_was_sent_nothing() -> None:
         (b"", "connection to .* broke"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{", "broke off"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc", "broke off"),
-        (b"SSH-2.0-OpenSSH_9\r\n\r\n", "no HTTP"),
+        (b"SSH-2.0-OpenSSH_9\r\n\r\n", "not HTTP"),
     ],
 )
 async def test_an_answer_that_breaks_off_is_one_clear_error(text: bytes, said: str) -> None:
@@ -349,7 +349,7 @@ async def test_a_load_balancers_page_is_an_error_that_shows_it() -> None:
         listening(Server(lambda request: page)) as url,
         connected(url) as client,
     ):
-        with pytest.raises(ServiceUnavailable, match=r"no Status .*\(text/html\): <html><h1>Bad Gateway"):
+        with pytest.raises(ServiceUnavailable, match=r"not a Status .*\(text/html\): <html><h1>Bad Gateway"):
             await client.get(Thing, "a")
 
 
@@ -371,7 +371,7 @@ async def test_a_good_answer_that_is_no_json_is_an_error() -> None:
     ):
         with pytest.raises(ValueError, match="not a Thing but malformed JSON"):
             await client.get(Thing, "a")
-        with pytest.raises(TransportError, match="the answer is no list"):
+        with pytest.raises(TransportError, match="the answer is not a list"):
             await client.list(Thing)
 
 

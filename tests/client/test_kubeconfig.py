@@ -174,12 +174,12 @@ def test_impersonation_becomes_headers(file: Path) -> None:
     [
         ("", "is empty"),
         ("# nothing\n", "is empty"),
-        ("a: [", "is no YAML: line 2"),
-        ("\0", "is no YAML"),
-        ("- a", "is no kubeconfig: it holds a list"),
+        ("a: [", "is not YAML: line 2"),
+        ("\0", "is not YAML"),
+        ("- a", "is not a kubeconfig: it holds a list"),
         ("clusters: &a [*a]", r"clusters\[0\] must be a mapping with a name"),
         ("&a {clusters: [{name: k, cluster: *a}], contexts: 3}", "contexts must be a list"),
-        ("apiVersion: v9\nkind: Config", "known version: it says apiVersion 'v9'"),
+        ("apiVersion: v9\nkind: Config", "known version: it has apiVersion 'v9'"),
         ("kind: Pod", "kind 'Pod'"),
         ("current-context: 3", "current-context must be a string, not a number"),
         ("clusters: {}\n", "clusters must be a list, not a mapping"),
@@ -204,14 +204,14 @@ PLUGIN = {"apiVersion": "client.authentication.k8s.io/v1", "command": "x", "inte
     ("cluster", "user", "said"),
     [
         ({}, {}, "cluster 'k' in .* has no server"),
-        ({"server": "ftp://x"}, {}, "no http.s. URL"),
+        ({"server": "ftp://x"}, {}, "not an http.s. URL"),
         ({"server": 3}, {}, "server must be a string, not a number"),
         (
             {"server": "https://h", "certificate-authority": "gone"},
             {},
             "-authority .*gone can't be read: No such",
         ),
-        ({"server": "https://h", "certificate-authority-data": "%%"}, {}, "certificate-authority-data is no base64"),
+        ({"server": "https://h", "certificate-authority-data": "%%"}, {}, "certificate-authority-data is not base64"),
         ({"server": "https://h", "insecure-skip-tls-verify": "yes"}, {}, "must be true or false, not a string"),
         (
             {"server": "https://h", "insecure-skip-tls-verify": True, "certificate-authority-data": "YQ=="},
@@ -222,7 +222,7 @@ PLUGIN = {"apiVersion": "client.authentication.k8s.io/v1", "command": "x", "inte
         (None, {"client-certificate-data": "YQ=="}, r"user 'u' in .* has a client certificate but no client-key"),
         (None, {"client-key-data": "YQ=="}, r"has a client key but no client-certificate"),
         (None, {"token": "a", "username": "b"}, r"several ways to authenticate \(token, username\)"),
-        (None, {"token": "a\nb"}, "user 'u' in .*: token holds characters"),
+        (None, {"token": "a\nb"}, "user 'u' in .*: token contains characters"),
         (None, {"as-groups": ["a"]}, "user 'u' in .*without impersonating a user"),
         (None, {"exec": {**PLUGIN, "command": None}}, "names no command"),
         (
@@ -230,7 +230,7 @@ PLUGIN = {"apiVersion": "client.authentication.k8s.io/v1", "command": "x", "inte
             {"exec": {**PLUGIN, "apiVersion": "client.authentication.k8s.io/v1alpha1"}},
             "v1alpha1' is not supported",
         ),
-        (None, {"exec": {**PLUGIN, "interactiveMode": None}}, "interactiveMode must be said"),
+        (None, {"exec": {**PLUGIN, "interactiveMode": None}}, "interactiveMode must be given"),
         (None, {"exec": {**PLUGIN, "interactiveMode": "Always"}}, "no terminal"),
         (None, {"auth-provider": {"name": "gcp"}}, "auth-provider 'gcp' is not supported"),
         (None, {"auth-provider": {"name": "oidc"}}, "needs idp-issuer-url and client-id"),
@@ -316,7 +316,7 @@ def test_a_secret_that_others_can_read_is_warned_of_once(
 def test_a_broken_file_of_the_list_is_never_ignored(tmp_path: Path) -> None:
     good = write(tmp_path / "good")
     (tmp_path / "bad").write_text("{")
-    with pytest.raises(ConfigError, match="bad is no YAML"):
+    with pytest.raises(ConfigError, match="bad is not YAML"):
         load_config(environ={"KUBECONFIG": f"{good}{os.pathsep}{tmp_path / 'bad'}"})
 
 
@@ -344,5 +344,5 @@ def test_proxies_of_the_environment_count_as_in_go(server: str, no_proxy: str, p
 
 
 def test_a_config_by_hand_is_checked_too() -> None:
-    with pytest.raises(ConfigError, match="no http"):
+    with pytest.raises(ConfigError, match="not an http"):
         ClientConfig(server="h:6443")

@@ -33,7 +33,7 @@ async def test_closing_in_the_turn_in_which_a_deadline_passes_ends_all_waits(fir
     assert loop.time() == 5.0
     for task in tasks:
         assert isinstance(task.exception(), TransportError)
-    with pytest.raises(TransportError, match="was closed"):
+    with pytest.raises(TransportError, match="is closed"):
         await wait(None)
 
 

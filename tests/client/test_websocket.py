@@ -117,7 +117,7 @@ async def test_an_old_server_says_that_it_cant_end_standard_input() -> None:
         await socket.receive()
 
     async with pods(talk, "v4.channel.k8s.io") as client:
-        with pytest.raises(TransportError, match=r"it takes Kubernetes 1\.30"):
+        with pytest.raises(TransportError, match=r"that needs Kubernetes 1\.30"):
             await client.exec("p", ["cat"], stdin=b"hello")
 
 
@@ -137,7 +137,7 @@ async def test_what_goes_wrong_with_a_command_is_said() -> None:
             await client.exec("p", ["true"])
         with pytest.raises(NotFound):
             await client.exec("gone", ["true"])
-        with pytest.raises(ValueError, match="list of words"):
+        with pytest.raises(ValueError, match="list of arguments"):
             await client.exec("p", "true")
     async with pods(refused) as client:
         with pytest.raises(Forbidden, match=r"exec pods default/p: .*no shell here"):

@@ -146,7 +146,7 @@ async def test_what_still_runs_ends_with_the_block() -> None:
     assert task.cancelled()
     assert task.get_name() == "beside"
     assert clock() == 3.0
-    with pytest.raises(RuntimeError, match="ending"):
+    with pytest.raises(RuntimeError, match="closing"):
         scope.start(cleans_up(1.0))
 
 

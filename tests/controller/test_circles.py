@@ -48,7 +48,7 @@ async def test_a_loop_that_changes_what_its_own_object_asks_for_is_slowed_down(
 async def test_settling_over_a_hot_loop_ends_and_names_it() -> None:
     async with bare(sp.Controller(Widget, growing)) as world:
         await world.create(widget())
-        with pytest.raises(sp.testing.NotSettled, match=r"default/a goes in circles: .* changes Widget default/a"):
+        with pytest.raises(sp.testing.NotSettled, match=r"default/a is in a hot loop: .* changes Widget default/a"):
             await world.settle()
 
 

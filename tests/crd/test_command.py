@@ -57,7 +57,7 @@ def test_a_break_is_named_and_ends_with_1(old: Path, tmp_path: Path, capsys: pyt
     app.write_text(APP)
     assert run(str(old), f"{app}:Mykind") == 1
     out = capsys.readouterr().out
-    assert "BREAKS    mykinds.grp.example.com v1alpha2 spec.replicas: must be there now" in out
+    assert "BREAKS    mykinds.grp.example.com v1alpha2 spec.replicas: is required now" in out
     assert "[stored objects and writers break]" in out
     assert run(str(old), str(app), "-o", "json") == 1
     assert {"version-removed", "field-removed"} <= {change["what"] for change in json.loads(capsys.readouterr().out)}

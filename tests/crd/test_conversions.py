@@ -378,11 +378,11 @@ def define(conversion: Conversion) -> Any:
         (PORT.drop("spec.numpods"), r"spec\.replicas of v2 has no counterpart in v1: .*\.add\('spec\.replicas'\)"),
         (
             Conversion(V1).rename("spec.numpods", "spec.replicas"),
-            r"spec\.port is an integer in v1 and a string in v2: say how its values change with \.change\('spec\.port'",
+            r"spec\.port is an integer in v1 and a string in v2: declare the change of its values with \.change\('spec",
         ),
         (RIGHT.drop("spec.numpod"), r"v1 has no field spec\.numpod; did you mean 'numpods'\?"),
         (RIGHT.drop("spec.many.number"), r"spec\.many is a list, write spec\.many\[\]"),
-        (RIGHT.drop("spec.numpods"), r"spec\.numpods of v1 is spoken of twice"),
+        (RIGHT.drop("spec.numpods"), r"spec\.numpods of v1 is declared twice"),
         (RIGHT.rename("spec.many[]", "spec.many[]"), r"name the list or map itself"),
     ],
 )
@@ -394,9 +394,9 @@ def test_a_conversion_that_forgets_a_field_is_an_error_where_the_class_is_define
 
 
 def test_metadata_is_not_for_conversions() -> None:
-    with pytest.raises(ValueError, match="metadata is not for conversions to change"):
+    with pytest.raises(ValueError, match="metadata can't be changed by conversions"):
         Conversion(V1).rename("metadata.labels", "spec.labels")
-    with pytest.raises(ValueError, match="in different numbers of lists"):
+    with pytest.raises(ValueError, match="inside different numbers of lists"):
         Conversion(V1).rename("spec.many[].number", "spec.replicas")
 
 
@@ -439,7 +439,7 @@ def test_a_result_that_is_not_valid_is_found() -> None:
         "V2", (CustomResource,), {"__annotations__": {"spec": Strict}}, group="example.com", version="v2", kind="Small",
         conversions=[RIGHT],
     )  # fmt: skip
-    with pytest.raises(ConversionError, match=r"v1 to v2: what comes out is not valid there: spec\.replicas: Invalid"):
+    with pytest.raises(ConversionError, match=r"v1 to v2: the result is not valid: spec\.replicas: Invalid"):
         verify(Versions.of(kind))
 
 

@@ -182,7 +182,7 @@ def test_whole_definitions_come_and_go() -> None:
 
 
 def test_what_is_no_definition_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"want a CustomResourceDefinition .*, not v1 Pod"):
+    with pytest.raises(ValueError, match=r"expected a CustomResourceDefinition .*, not v1 Pod"):
         compare({"apiVersion": "v1", "kind": "Pod"}, crd())
 
 

@@ -159,7 +159,7 @@ def test_several_versions_are_one_definition() -> None:
     assert versions[1]["deprecationWarning"] == "use v1"
     with pytest.raises(DefinitionError, match="exactly one version must have storage=True"):
         crd_for(Old)
-    with pytest.raises(DefinitionError, match="is there twice"):
+    with pytest.raises(DefinitionError, match="is declared twice"):
         crd_for(Gadget, Gadget2)
 
 

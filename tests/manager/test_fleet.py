@@ -433,5 +433,5 @@ async def test_mistakes_are_named() -> None:
         with pytest.raises(ValueError, match="declares ConfigMap twice"):
             fleet.reads(ConfigMap, namespace="x")
         manager(made, fleet)
-        with pytest.raises(RuntimeError, match="before its manager is made"):
+        with pytest.raises(RuntimeError, match="before its manager is created"):
             fleet.reads(Namespace)

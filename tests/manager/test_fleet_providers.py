@@ -65,7 +65,7 @@ async def test_every_file_of_a_folder_is_a_cluster(tmp_path: Path, caplog: pytes
             await advance(11)
             problems = [record.fields for record in caplog.records if record.message == "a cluster can't be used"]  # type: ignore[attr-defined]
             assert [problem["cluster"] for problem in problems] == ["Three_3", "one"]
-            assert "is no YAML" in problems[1]["error"]
+            assert "is not YAML" in problems[1]["error"]
             assert "cluster name 'Three_3'" in problems[0]["error"]
             await made.mark("east", "a", "2")
             await advance(1)
@@ -104,7 +104,7 @@ async def test_certificates_that_can_not_be_used_leave_the_last_ones_in_place_un
             assert await made.marked("east") == "2"
             problems = [record for record in caplog.records if record.message == "a cluster can't be used"]
             assert len(problems) == 1
-            assert "ca.pem holds no usable PEM certificate" in str(vars(problems[0])["fields"])
+            assert "ca.pem contains no usable PEM certificate" in str(vars(problems[0])["fields"])
             ca.write_bytes(make("ca").cert_pem)
             await advance(61)
             assert fleet["one"] is not first
@@ -134,8 +134,8 @@ async def test_every_labelled_secret_at_home_is_a_cluster(caplog: pytest.LogCapt
             (problem,) = [record.fields for record in caplog.records if record.message == "a cluster can't be used"]  # type: ignore[attr-defined]
             assert problem["cluster"] == "two"
             assert problem["error"] == (
-                "user 'it' in kubeconfig of Secret default/kubeconfig-two: exec is not allowed there, "
-                "it must carry its credentials itself"
+                "user 'it' in kubeconfig of Secret default/kubeconfig-two: exec is not allowed in this kubeconfig, "
+                "it must contain its credentials"
             )
             await secret("two", kubeconfig("west"))
             await advance(1)

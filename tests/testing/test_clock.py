@@ -228,7 +228,7 @@ def test_a_hot_loop_is_reported() -> None:
         while True:  # noqa: ASYNC110 -- a hot loop is the point
             await asyncio.sleep(0)
 
-    with pytest.raises(Livelock, match="turned 1000 times"):
+    with pytest.raises(Livelock, match="iterated 1000 times"):
         run(main(), loop_factory=lambda limit: VirtualTimeLoop(limit=limit, max_turns=1000))
 
 

@@ -23,5 +23,5 @@ def test_texts_are_made_for_patterns_of_re2(pattern: str) -> None:
 
 
 def test_what_python_can_not_say_is_named() -> None:
-    with pytest.raises(ValueError, match=r"no texts can be made for the pattern"):
+    with pytest.raises(ValueError, match=r"no strings can be generated for the pattern"):
         python_form("x(?i)y")

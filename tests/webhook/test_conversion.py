@@ -73,14 +73,14 @@ async def test_every_object_is_converted_in_order() -> None:
 @pytest.mark.parametrize(
     ("bad", "version", "says"),
     [
-        (mykind("m", fail="oops"), "v1alpha2", "Mykind default/m: its conversion from grp.example.com/v1alpha1 to grp.example.com/v1alpha2 failed; the webhook's log says why"),  # noqa: E501
+        (mykind("m", fail="oops"), "v1alpha2", "Mykind default/m: its conversion from grp.example.com/v1alpha1 to grp.example.com/v1alpha2 failed; the webhook's log has the reason"),  # noqa: E501
         (mykind("m", "v9"), "v1alpha2", "Mykind default/m: there is no version v9 of Mykind.grp.example.com, only v1alpha1, v1alpha2"),  # noqa: E501
         (mykind("m"), "v9", "Mykind default/m: there is no version v9 of Mykind.grp.example.com"),
-        ({**mykind("m"), "kind": "Other"}, "v1alpha2", "Other default/m: no conversion for Other of grp.example.com/v1alpha1 is served here, only Mykind.grp.example.com"),  # noqa: E501
+        ({**mykind("m"), "kind": "Other"}, "v1alpha2", "Other default/m: no conversion for Other of grp.example.com/v1alpha1 is served, only Mykind.grp.example.com"),  # noqa: E501
         ({**mykind("m"), "apiVersion": "x.example.com/v1alpha1"}, "v1alpha2", "no conversion for Mykind of x.example.com"),  # noqa: E501
         (mykind("m", metadata={"name": "n"}), "v1alpha2", "Mykind default/m: its conversion to grp.example.com/v1alpha2 changed metadata.name; only labels"),  # noqa: E501
         (mykind("m", metadata={"finalizers": ["x"]}), "v1alpha2", "changed metadata.finalizers"),
-        (mykind("m", gives="v1"), "v1alpha2", "its conversion gave 'grp.example.com/v1' where 'grp.example.com/v1alpha2' was asked for"),  # noqa: E501
+        (mykind("m", gives="v1"), "v1alpha2", "its conversion returned 'grp.example.com/v1' instead of 'grp.example.com/v1alpha2'"),  # noqa: E501
         ("text", "v1alpha2", "object 1 of the request is not an object but str"),
         ({"kind": "Mykind"}, "v1alpha2", "object 1 of the request lacks apiVersion, kind or metadata"),
     ],
@@ -118,7 +118,7 @@ async def test_what_a_conversion_raises_is_for_the_log_alone(
     webhooks = Webhooks(Secretive())
     reply = await webhooks.handle_review("/convert?timeout=30s", asking([mykind("m", **spec)]))
     assert b"hunter2" not in reply.body
-    assert b"log says why" in reply.body
+    assert b"log has the reason" in reply.body
     (record,) = caplog.records
     assert record.exc_info
     assert reply.status == (500 if spec.get("raises") == "SystemExit" else 200)

@@ -95,12 +95,12 @@ async def test_what_is_no_review_is_refused_by_its_reason(tmp_path: Path) -> Non
             (VALIDATE, good, {"content-type": "text/plain"}, 415, "want application/json"),
             (VALIDATE, good, {"content-encoding": "gzip"}, 415, "want none"),
             (VALIDATE, good[:-40], {}, 400, "truncated"),
-            (VALIDATE, b"", {}, 400, "the body is no AdmissionReview"),
-            (VALIDATE, b"\x00" * 1000, {}, 400, "the body is no AdmissionReview"),
+            (VALIDATE, b"", {}, 400, "the body is not a valid AdmissionReview"),
+            (VALIDATE, b"\x00" * 1000, {}, 400, "the body is not a valid AdmissionReview"),
             (VALIDATE, b" " * (7 * 1024 * 1024 + 1), {}, 413, "the body is larger than"),
-            (VALIDATE, beta, {}, 400, "v1 only: admissionReviewVersions must be [v1]"),
-            (CONVERT, old, {}, 400, "v1 only: conversionReviewVersions must be [v1]"),
-            (CONVERT, good, {}, 400, "takes ConversionReview of apiextensions.k8s.io/v1 only"),
+            (VALIDATE, beta, {}, 400, "v1: admissionReviewVersions must be [v1]"),
+            (CONVERT, old, {}, 400, "v1: conversionReviewVersions must be [v1]"),
+            (CONVERT, good, {}, 400, "takes only ConversionReview of apiextensions.k8s.io/v1"),
             ("/nowhere", good, {}, 404, "there is no webhook at /nowhere"),
         ):
             try:
@@ -126,7 +126,7 @@ async def test_what_is_no_review_is_refused_by_its_reason(tmp_path: Path) -> Non
                 await served.still_answers()
         for changes, says in (
             ({"desiredAPIVersion": "grp.example.com/v9"}, "there is no version v9"),
-            ({"desiredAPIVersion": "other.example.com/v1"}, "these are two groups"),
+            ({"desiredAPIVersion": "other.example.com/v1"}, "the groups differ"),
             ({"objects": [document(), 7]}, "object 1 of the request is not an object but int"),
             ({"objects": [{**document(), "kind": "Other"}]}, "no conversion for Other"),
         ):

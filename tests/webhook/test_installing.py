@@ -97,7 +97,7 @@ async def test_install_returns_when_the_webhooks_are_in_force_and_not_before() -
 async def test_who_is_not_trusted_is_not_in_force() -> None:
     async with api() as client, serving(MemoryCertificates()) as server:
         target, others = UrlTarget(f"https://{HOST}:{server.port}"), MemoryCertificates().bundle
-        with pytest.raises(NotInForce, match=r"to mutate Mykind on create; .* tls: failed to verify certificate"):
+        with pytest.raises(NotInForce, match=r"should mutate Mykind on create; .* tls: failed to verify certificate"):
             await install(
                 client, SERVED, "mykind", target, bundle=others, samples=[SAMPLE], definitions=True, timeout=2.0
             )

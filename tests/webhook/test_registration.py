@@ -221,7 +221,7 @@ async def test_install_says_which_webhook_is_not_called() -> None:
     sample = Mykind(metadata=ObjectMeta(name="sample", namespace="system"))
     deaf = Webhooks(mykind_admission(name="deaf", object_selector={"never": "set"}))
     async with api() as client:
-        with pytest.raises(NotInForce, match=r"does not call the webhook that is to mutate Mykind on create"):
+        with pytest.raises(NotInForce, match=r"does not call the webhook that should mutate Mykind on create"):
             await install(client, deaf, "mykind", SERVICE, samples=[sample], timeout=20)
         assert 20 <= loop.time() < 21
 

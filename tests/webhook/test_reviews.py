@@ -295,17 +295,17 @@ ADMISSION = "AdmissionReview of admission.k8s.io/v1"
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        (b"", "the body is no AdmissionReview"),
+        (b"", "the body is not a valid AdmissionReview"),
         (b"hello", "malformed"),
         (b"[]", "Expected `object`, got `array`"),
-        (b"\xff\xfe{}", "the body is no AdmissionReview"),
+        (b"\xff\xfe{}", "the body is not a valid AdmissionReview"),
         (b'{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"', "truncated"),
         (b'{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}', "has no request"),
         (b'{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{}}', "missing required field"),
-        (b'{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v9","request":{"x":1}}', f"takes {ADMISSION} only"),
-        (b'{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","request":{}}', f"takes {ADMISSION} only"),
-        (b'{"request":' + b'{"a":' * 100_000, "the body is no AdmissionReview: "),
-        (b"[" * 1_000_000, "the body is no AdmissionReview: "),
+        (b'{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v9","request":{"x":1}}', f"takes only {ADMISSION}"),
+        (b'{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","request":{}}', f"takes only {ADMISSION}"),
+        (b'{"request":' + b'{"a":' * 100_000, "the body is not a valid AdmissionReview: "),
+        (b"[" * 1_000_000, "the body is not a valid AdmissionReview: "),
     ],
 )
 async def test_garbage_is_a_bad_request(body: bytes, says: str) -> None:
@@ -361,7 +361,7 @@ async def test_a_defect_is_no_verdict_and_takes_nothing_down(caplog: pytest.LogC
     webhooks = Webhooks(Admission(Mykind).validates(broken).defaults(fill), metrics=metrics)
     reply = await webhooks.handle_review(VALIDATE, encoded(review(document())))
     assert reply.status == 500
-    assert json.loads(reply.body)["message"] == "the webhook failed; its log says why"
+    assert json.loads(reply.body)["message"] == "the webhook failed; its log has the reason"
     assert metrics.panics == 1
     assert "oops" in caplog.text
     assert (await answer(webhooks, MUTATE, review(document())))["allowed"] is True
@@ -433,7 +433,7 @@ async def test_a_function_that_takes_too_long_is_answered_before_the_caller_give
         start = loop.time()
         reply = await webhooks.handle_review(VALIDATE + query, encoded(review(document())))
         assert reply.status == 504
-        assert json.loads(reply.body)["message"] == f"the webhook found no answer within {seconds} s"
+        assert json.loads(reply.body)["message"] == f"the webhook had no answer within {seconds} s"
         assert 0.9 * seconds < loop.time() - start < seconds
 
 

@@ -229,7 +229,7 @@ async def test_a_secret_of_somebody_else_is_left_alone() -> None:
     async with api() as client:
         data = {"tls.crt": b"theirs", "tls.key": b"theirs"}
         await client.create(Secret.named("mykind-tls", "system", type="kubernetes.io/tls", data=data))
-        with pytest.raises(CertificateError, match=r"system/mykind-tls holds a certificate that somebody else made"):
+        with pytest.raises(CertificateError, match=r"system/mykind-tls holds a certificate that another program made"):
             await replica(client).check()
 
 

@@ -54,8 +54,8 @@ async def chunks(body: bytes) -> Any:
     [
         ("POST", "/nothing-here", JSON, 404, "there is no webhook at /nothing-here"),
         ("GET", "/nothing-here", JSON, 404, "there is no webhook at /nothing-here"),
-        ("GET", VALIDATE, JSON, 405, "GET is not allowed here, POST is"),
-        ("DELETE", "/readyz", JSON, 405, "DELETE is not allowed here, GET is"),
+        ("GET", VALIDATE, JSON, 405, "GET is not allowed, use POST"),
+        ("DELETE", "/readyz", JSON, 405, "DELETE is not allowed, use GET"),
         ("POST", VALIDATE, {"content-type": "text/yaml"}, 415, "content-type is 'text/yaml', want application/json"),
         ("POST", VALIDATE, {"content-type": ""}, 415, "content-type is '', want application/json"),
         ("POST", VALIDATE, {**JSON, "content-encoding": "gzip"}, 415, "content-encoding is 'gzip', want none"),

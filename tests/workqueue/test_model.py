@@ -80,7 +80,6 @@ class Queue(RuleBasedStateMachine):
 
     def hand_out(self) -> None:
         """What waiting workers have got, in the order they came."""
-
         self.runner.run(settle())
         while self.workers and self.ready:
             assert self.workers.pop(0).result() == self.model_get()

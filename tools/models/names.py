@@ -1,4 +1,4 @@
-"""What ``kubectl api-resources`` shows and no schema says: short names and categories, by group and plural.
+"""Names for ``kubectl api-resources`` that no schema has: short names and categories, by group and plural.
 
 The singular of every built-in resource is its kind in lower case, so it is not listed. Keep this table complete: the
 generator fails for a line that names no resource.

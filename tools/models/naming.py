@@ -12,11 +12,11 @@ _PLURAL_ACRONYM = re.compile(r"([A-Z]{2,})s(?=[A-Z]|$)")
 _BEFORE_WORD = re.compile(r"([A-Z]+)([A-Z][a-z])")
 _HUMP = re.compile(r"([a-z0-9])([A-Z])")
 
-# What generated annotations are made of: a field of that name would hide the type from the fields beside it.
+# Names in generated annotations: a field of such a name would hide the type from the fields beside it.
 _TYPES = frozenset({"bool", "bytes", "datetime", "dict", "float", "int", "list", "msgspec", "str"})
 assert frozenset({"bool", "bytes", "dict", "float", "int", "list", "str"}) <= set(dir(builtins))
 
-# What an Object already is or has. ``metadata`` is the one of these that is a field.
+# Attributes of every Object. ``metadata`` is the only field among them.
 _OBJECT = frozenset(name for name in (*dir(Object), "resource") if not name.startswith("__")) - {"metadata"}
 
 

@@ -18,7 +18,7 @@ def render_table(types: Types, served: list[Served], header: str) -> str:
     resources = [line for line in served if not line.action]
     unknown = EXTRAS.keys() - {(line.group, line.plural) for line in resources}
     if unknown:
-        raise SystemExit(f"tools/models/names.py lists what is no resource: {sorted(unknown)}")
+        raise SystemExit(f"tools/models/names.py lists unknown resources: {sorted(unknown)}")
     lists = {made.gvk for made in kinds(types, Role.LIST)}
     lines = [
         header,

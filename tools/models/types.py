@@ -14,7 +14,7 @@ _EXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 OBJECT_META = _META + "ObjectMeta"
 LIST_META = _META + "ListMeta"
 
-# Definitions that are no classes but plain types.
+# Definitions that become plain types, not classes.
 _PLAIN = {
     _META + "Time": "datetime",
     _META + "MicroTime": "MicroTime",
@@ -58,7 +58,7 @@ _ZEROS = {
 
 
 class Role(Enum):
-    """What a class is for."""
+    """The purpose of a class."""
 
     OBJECT = "has metadata and an address of its own or as a subresource"
     LIST = "a page of objects"

@@ -1,4 +1,4 @@
-"""Running a program's coroutine: until it ends, or until somebody asks it to stop."""
+"""Running a program's coroutine until it ends or a signal stops it."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from setpoint.concurrency import end, stack_of_thread, told_of
 from setpoint.manager import stopping_on_signals
 
 LEFT: Final = 5.0
-"""Seconds that tasks and threads which nobody waits for any more have for their end."""
+"""Seconds for abandoned tasks and threads to end."""
 
 
 def run(program: str, work: Coroutine[Any, Any, None], *, waits_for: Callable[[], Sequence[str]] | None = None) -> None:
-    """Runs ``work`` to its end; failures that a user can mend become one line (`setpoint.apps.failures`).
+    """Runs ``work`` to its end; failures that a user can fix become one line (`setpoint.apps.failures`).
 
-    The first SIGINT or SIGTERM cancels ``work``, which then cleans up and ends the process with status 0; where that
-    may take a while, it says what it ``waits_for``. The second ends it at once with status 1. Tasks and threads that
-    ``work`` has left behind and that don't end are named, and end with the process, whose status is 1 then.
+    The first SIGINT or SIGTERM cancels ``work``, which then cleans up and ends the process with status 0; if that
+    may take a while, a message names what it ``waits_for``. The second ends it at once with status 1. Tasks and threads
+    that ``work`` has left behind and that don't end are named, and end with the process, whose status is 1 then.
     """
     with asyncio.Runner() as runner:
         try:
@@ -53,8 +53,8 @@ async def _until_signalled(work: Coroutine[Any, Any, None], waits_for: Callable[
 
 
 def _leave(program: str, runner: asyncio.Runner) -> None:
-    """Ends the process where Python would wait for ever: for tasks that swallow every cancellation, and for threads,
-    which can't be cancelled at all."""
+    """Ends the process if tasks swallow every cancellation, or threads, which can't be cancelled, still run: Python
+    would wait for ever."""
     before = signal.signal(signal.SIGINT, lambda *_: os._exit(1))  # a second Ctrl-C may as well come now
     loop = runner.get_loop()
     deadline = loop.time() + LEFT

@@ -1,8 +1,9 @@
 """Rewriting stored objects to their kind's storage version.
 
-When a CustomResourceDefinition changes its storage version, objects stay stored as they are until somebody writes them,
-and the old version has to stay in the definition for as long: ``status.storedVersions`` says so. A migration writes
-each object once without changing it (a patch of nothing), and then takes the old versions off that list.
+When a CustomResourceDefinition changes its storage version, objects stay stored in the old version until a client
+writes them, and until then the old version has to stay in the definition: ``status.storedVersions`` lists it. A
+migration writes each object once without changing it (an empty patch), and then removes the old versions from that
+list.
 
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#upgrade-existing-objects-to-a-new-stored-version
 """
@@ -26,7 +27,7 @@ _ATTEMPTS = 5
 
 
 class Progress(Struct, frozen=True):
-    """How far a migration came. It holds for one state of one definition: another one starts anew."""
+    """The progress of a migration. It holds for one state of one definition; a changed definition starts anew."""
 
     uid: str = ""
     generation: int = 0
@@ -36,7 +37,7 @@ class Progress(Struct, frozen=True):
 
 
 class MigrationError(Exception):
-    """The migration can't be done, or not to its end; the message says why and what to do."""
+    """The migration failed, or could not be completed; the message has the reason and the remedy."""
 
 
 @dataclass
@@ -45,17 +46,19 @@ class StorageMigration:
 
     *Guarantees*
 
-    * Crash: ``on_progress`` gets what to give as ``progress`` the next time. Without it, everything is written again,
+    * Crash: pass the first argument of ``on_progress`` as ``progress`` the next time. Without it, everything is written
+      again,
       which does no harm.
-    * Conflict: an object that somebody writes meanwhile is fine as it is, for any write stores it in the storage
-      version; so is one that is deleted. Nothing is ever overwritten.
+    * Conflict: an object written by another client meanwhile needs no further write, for any write stores it in the
+      storage
+      version; nor does a deleted one. Nothing is ever overwritten.
     * ``storedVersions`` is cleaned only if every object was written, and the definition is still the one that the
       migration began with.
 
     Args:
         name: the definition's name, ``mykinds.grp.example.com``.
-        workers: requests under way at a time.
-        on_progress: called after each page with what is done, how many objects that is, and how many are still to come.
+        workers: requests in flight.
+        on_progress: called after each page with the progress, the number of objects written, and the number remaining.
     """
 
     client: Client
@@ -66,11 +69,11 @@ class StorageMigration:
     on_progress: Callable[[Progress, int, int], None] | None = None
 
     async def run(self) -> int:
-        """The number of objects that were written; 0 if there was nothing to do.
+        """Runs the migration; returns the number of objects written, 0 if none needed it.
 
         Raises:
             MigrationError: objects could not be written, or the definition was changed meanwhile.
-            ApiError: the definition is not there, or may not be read.
+            ApiError: the definition does not exist, or may not be read.
         """
         definition = await self.client.get(CustomResourceDefinition, self.name)
         storage = _storage_version(definition)
@@ -107,12 +110,12 @@ class StorageMigration:
         if failures:
             shown = "\n  ".join(failures[:10]) + (f"\n  and {len(failures) - 10} more" if len(failures) > 10 else "")
             raise MigrationError(
-                f"{len(failures)} objects of {self.name} can't be written; mend them and run again:\n  {shown}"
+                f"{len(failures)} objects of {self.name} can't be written; fix them and run again:\n  {shown}"
             )
         return written
 
     async def _write(self, kind: type[PartialObjectMetadata], objects: list[PartialObjectMetadata]) -> list[str]:
-        """Writes objects as they are; what is said of those that can't be."""
+        """Writes objects unchanged; returns the errors of those that can't be written."""
         failed: list[str] = []
         slots = asyncio.Semaphore(self.workers)
 
@@ -122,7 +125,7 @@ class StorageMigration:
                 try:
                     await self.client.patch(kind, obj.name, same, namespace=obj.namespace or None)
                 except (Conflict, NotFound):
-                    pass  # somebody else has written it, or it is gone
+                    pass  # another client has written or deleted it
                 except ApiError as problem:
                     if problem.code in (401, 403) or problem.code >= 500:
                         raise
@@ -148,7 +151,7 @@ class StorageMigration:
             except Conflict:
                 continue
             return
-        raise MigrationError(f"{self.name}: its status changes all the time; run again to clean status.storedVersions")
+        raise MigrationError(f"{self.name}: its status keeps changing; run again to clean status.storedVersions")
 
 
 def _storage_version(definition: CustomResourceDefinition) -> str:
@@ -156,7 +159,7 @@ def _storage_version(definition: CustomResourceDefinition) -> str:
 
 
 def _resource(definition: CustomResourceDefinition, storage: str) -> Resource:
-    """The resource by any version that is served: what is stored does not depend on it."""
+    """The resource by any version that is served: the stored form does not depend on it."""
     served = [version.name for version in definition.spec.versions if version.served]
     if not served:
         raise MigrationError(f"{definition.name} serves no version, so its objects can't be written")
@@ -170,5 +173,5 @@ def _resource(definition: CustomResourceDefinition, storage: str) -> Resource:
 
 
 def _order(obj: PartialObjectMetadata) -> str:
-    """What servers sort lists by."""
+    """The sort key of lists in servers."""
     return f"{obj.namespace}/{obj.name}"

@@ -44,13 +44,13 @@ K = TypeVar("K", bound=Object)
 
 
 class Client(Groups):
-    """An API server, as one user, for scripts and notebooks: `setpoint.client.Client` without ``await``.
+    """A client of one API server, for scripts and notebooks: `setpoint.client.Client` without ``await``.
 
         with Client.from_kubeconfig() as client:
             pod = client.get(Pod, "web-0")
 
-    The asynchronous client runs in a thread of its own; each method waits for it. Use one from several threads as you
-    like. ``client`` must not have been used before.
+    The asynchronous client runs in a thread of its own; each method waits for it. Several threads may use one
+    client. ``client`` must not have been used before.
 
     With ``portal`` it runs in the event loop of that, where it may be used already. Closing this does not close it.
     """
@@ -90,7 +90,7 @@ class Client(Groups):
         self.close()
 
     def close(self) -> None:
-        """Ends every connection and the thread. Closing twice does no harm."""
+        """Ends every connection and the thread. It may be called twice."""
         if self._own and self._portal.is_open:
             try:
                 self._portal.run(self._client.close())

@@ -19,10 +19,10 @@ T = TypeVar("T")
 class Portal:
     """Runs coroutines in another thread's event loop and waits for them.
 
-    By default that is a thread of its own: and not a loop that is run now and then, so that it works where a loop runs
-    already (notebooks) and idle connections are looked after between calls. With ``loop`` it is that loop, which runs
-    in the thread that makes the portal; coroutines see the context variables of the thread that asks for them.
-    An interrupt (Ctrl-C) while waiting cancels what is waited for.
+    By default it starts a thread, instead of running a loop now and then, so that it works where a loop runs
+    already (notebooks) and idle connections are maintained between calls. With ``loop`` it uses that loop, which runs
+    in the thread that creates the portal; coroutines see the context variables of the calling thread.
+    An interrupt (Ctrl-C) during a wait cancels the coroutine.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
@@ -45,7 +45,7 @@ class Portal:
         """The result of ``work``.
 
         Raises:
-            RuntimeError: the portal was closed, or this is called from its own thread.
+            RuntimeError: the portal is closed, or the caller is in its own thread.
         """
         if threading.current_thread() is self._thread:
             work.close()
@@ -68,7 +68,7 @@ class Portal:
             self._running.discard(future)
 
     def iterate(self, items: AsyncIterator[T]) -> Iterator[T]:
-        """The items of an asynchronous iterator, which is closed when the iteration ends or is given up."""
+        """The items of an asynchronous iterator, which is closed when the iteration ends or is abandoned."""
         try:
             while True:
                 try:
@@ -83,7 +83,7 @@ class Portal:
 
     @contextmanager
     def inside(self, context: AbstractAsyncContextManager[T]) -> Iterator[T]:
-        """An asynchronous context manager as an ordinary one. It is entered and left in one task, as it must be."""
+        """An asynchronous context manager as an ordinary one. It is entered and left in one task, as required."""
         left = asyncio.Event()
         entered: asyncio.Future[T] = self.run(_future())  # made in its loop
         done = asyncio.run_coroutine_threadsafe(_hold(context, entered, left), self._loop)
@@ -94,7 +94,7 @@ class Portal:
             done.result()
 
     def close(self) -> None:
-        """Ends what still runs, and the thread if it is the portal's own. Closing twice does no harm."""
+        """Ends running coroutines, and the thread if the portal owns it. It may be called twice."""
         self._closed = True
         if not self._own:
             for future in tuple(self._running):

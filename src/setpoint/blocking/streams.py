@@ -41,7 +41,7 @@ class Watch(Generic[K]):
 
 
 class Response:
-    """An answer that is read as it comes; see `setpoint.client.Response`."""
+    """A streamed answer; see `setpoint.client.Response`."""
 
     def __init__(self, response: _asynchronous.Response, portal: Portal) -> None:
         self._response = response
@@ -62,7 +62,7 @@ class Response:
 class CommandStream:
     """A command that runs in a container; see `setpoint.client.CommandStream`.
 
-    Iterate for what it writes, ``("stdout" | "stderr", bytes)``; another thread may write to it meanwhile.
+    Iterate over its output, ``("stdout" | "stderr", bytes)``; another thread may write to it meanwhile.
     """
 
     def __init__(self, command: _asynchronous.CommandStream, portal: Portal) -> None:
@@ -71,7 +71,7 @@ class CommandStream:
 
     @property
     def exit_code(self) -> int | None:
-        """Known when the iteration has ended."""
+        """The exit code, set when the iteration has ended."""
         return self._command.exit_code
 
     def __iter__(self) -> Iterator[tuple[str, bytes]]:

@@ -1,4 +1,4 @@
-"""One collection of an API server, remembered: reflector, store, index, informer, lister, factory."""
+"""A cache of one collection of an API server: reflector, store, index, informer, lister, factory."""
 
 from setpoint.cache.backoff import Backoff
 from setpoint.cache.errors import CacheError, CacheSyncError, InformerStopped, NotFoundInCache

@@ -1,4 +1,4 @@
-"""How long to wait before trying again."""
+"""Back-off: the wait before the next attempt."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from random import Random
 
 
 class Backoff:
-    """Doubling waits with jitter that start anew after a while without failures.
+    """Doubling waits with jitter that start again after a while without failures.
 
-    The defaults are client-go's for reflectors: 0.8 s, doubled up to 30 s, each drawn evenly from once to twice the
-    nominal value, so that thousands of clients don't come back at once; forgotten after two minutes without use.
+    The defaults are client-go's for reflectors: 0.8 s, doubled up to 30 s, each drawn uniformly from one to two times
+    the nominal value, so that thousands of clients don't retry at once; reset after two minutes without use.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class Backoff:
         self._last_used: float | None = None
 
     def next(self, now: float) -> float:
-        """Seconds to wait, asked for at ``now`` (the loop's time)."""
+        """The seconds to wait, at the loop's time ``now``."""
         if self._last_used is not None and now - self._last_used > self._reset_after:
             self._nominal = self._initial
         self._last_used = now

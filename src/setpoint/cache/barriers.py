@@ -1,4 +1,4 @@
-"""Barriers: waiting until a cache has seen a write."""
+"""Barriers: waits until a cache has seen a write."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from setpoint.cache.store import Store
 
 
 class Barrier(NamedTuple):
-    """A write that a cache is to see: see `InformerFactory.observed`."""
+    """A write that a cache will see: see `InformerFactory.observed`."""
 
     version: int
     resource_version: str
@@ -19,7 +19,7 @@ class Barrier(NamedTuple):
 
 
 class Barriers:
-    """Who waits for which write, and which writes have not been seen."""
+    """The waiters for writes, and the writes that have not been seen."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -30,7 +30,7 @@ class Barriers:
         return bool(self._waiting or self._unseen)
 
     def note(self, key: str, barrier: Barrier) -> None:
-        """A write was made; `unseen` tells of it until the cache has seen it."""
+        """Records a write; `unseen` returns it until the cache has seen it."""
         known = self._unseen.get(key)
         if (known is None or known.version <= barrier.version or not barrier.version) and not self.seen(key, barrier):
             self._unseen[key] = barrier
@@ -72,7 +72,7 @@ class Barriers:
             self._drop(key, future)
 
     def check(self, key: str) -> None:
-        """Something happened to ``key``."""
+        """Checks the waiters for ``key`` after a change of it."""
         barrier = self._unseen.get(key)
         if barrier is not None and self.seen(key, barrier):
             del self._unseen[key]
@@ -85,7 +85,7 @@ class Barriers:
             self.check(key)
 
     def close(self) -> None:
-        """The cache has stopped: whoever waits gets False."""
+        """Ends all waits with False, because the cache has stopped."""
         self._unseen.clear()
         for waiting in self._waiting.values():
             for _, future in waiting:

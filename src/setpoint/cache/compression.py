@@ -1,7 +1,7 @@
-"""Compression of many small documents that are much alike, with a dictionary trained on them.
+"""Compression of many small, similar documents, with a dictionary trained on them.
 
-A dictionary of 32 KiB brings a pod from 3.5 KB to about 250 bytes, where zstd alone gets to 1.5 KB; what is left is
-mostly identifiers that were random when they were made.
+A dictionary of 32 KiB compresses a pod of 3.5 KB to about 250 bytes, where zstd alone reaches 1.5 KB; the rest is
+mostly random identifiers.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import zstandard
 
 PLAIN = 0
-"""The scheme of documents that are kept as they are, because compression gains nothing."""
+"""The scheme of documents that are stored uncompressed, because compression gains nothing."""
 UNTRAINED = 1
 """The scheme of documents compressed without a dictionary."""
 
@@ -30,7 +30,7 @@ _PARAMETERS = zstandard.ZstdCompressionParameters.from_level(
 
 
 class Dictionary:
-    """One way to compress: with the strings and statistics of the samples it was trained on, or without (None)."""
+    """A compression dictionary, trained on samples, or none (None)."""
 
     def __init__(self, data: zstandard.ZstdCompressionDict | None = None) -> None:
         self.compress = zstandard.ZstdCompressor(dict_data=data, compression_params=_PARAMETERS).compress
@@ -38,9 +38,9 @@ class Dictionary:
 
     @classmethod
     def trained_on(cls, samples: Sequence[bytes]) -> Dictionary | None:
-        """From documents like those to come; None if they have nothing in common to learn.
+        """Trains a dictionary on sample documents; None if they have nothing in common.
 
-        Takes about 10 ms for a hundred samples of a few kilobytes.
+        It takes about 10 ms for a hundred samples of a few kilobytes.
         """
         total = sum(map(len, samples))
         if total < 4096:
@@ -55,10 +55,10 @@ class Dictionary:
 
 
 class Compressor:
-    """Compresses by the newest dictionary and decompresses by any that ever was.
+    """Compresses with the newest dictionary and decompresses with all earlier ones.
 
-    Each compressed document goes with a scheme, a small integer: `PLAIN`, `UNTRAINED`, or a dictionary's. No document
-    gets bigger than it was. Dictionaries are kept for good, because a record of an old one may be held anywhere (in a
+    Each compressed document has a scheme, a small integer: `PLAIN`, `UNTRAINED`, or a dictionary's. No document
+    gets larger. Dictionaries are kept for ever, because a record compressed with an old one may be held anywhere (in a
     snapshot, in a handler's mailbox); therefore there are at most `MAX_DICTIONARIES`.
     """
 
@@ -81,7 +81,7 @@ class Compressor:
         return document
 
     def adopt(self, dictionary: Dictionary) -> None:
-        """Compress by this dictionary from now on, unless there are too many already."""
+        """Uses this dictionary for further documents, unless there are too many already."""
         if len(self._decompress) > MAX_DICTIONARIES:
             return
         self._decompress.append(dictionary.decompress)

@@ -1,4 +1,4 @@
-"""Counters: what a reflector has done."""
+"""Counters of a reflector's activity."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Literal
 from msgspec import Struct
 
 Cause = Literal["closed", "idle", "broken", "expired", "throttled", "refused", "very-short", "error"]
-"""How a watch ended."""
+"""The ways in which a watch ends."""
 
 
 class Counters(Struct):
-    """What a reflector has done, for metrics. Durations are in seconds."""
+    """A reflector's activity, for metrics. Durations are in seconds."""
 
     lists: int = 0
     streamed_lists: int = 0
@@ -27,9 +27,9 @@ class Counters(Struct):
     ends: dict[str, int] = {}
     relists: dict[str, int] = {}
     last_byte_at: float | None = None
-    """Of a watch."""
+    """The duration of a watch."""
     heard_at: float | None = None
-    """When the server last said anything, in a watch or with a complete list."""
+    """The time of the server's last message, in a watch or as a complete list."""
 
     def count_end(self, cause: Cause) -> None:
         self.ends[cause] = self.ends.get(cause, 0) + 1

@@ -1,4 +1,4 @@
-"""What goes wrong between an API server and a cache."""
+"""The errors of caches."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from setpoint.meta import ObjectKey, Resource
 
 
 class CacheError(Exception):
-    """Base class of this room's errors."""
+    """The base class of this package's errors."""
 
 
 class CacheSyncError(CacheError):
     """An informer did not sync in time, or can't: the ``__cause__`` is the server's last answer.
 
-    ``resource`` is what was to be listed and ``last_error`` the last answer: an `ApiError` (Forbidden; NotFound where
-    the CustomResourceDefinition is absent), a `TransportError` where there was no answer, or None before the first.
+    ``resource`` is the resource to list and ``last_error`` the last answer: an `ApiError` (Forbidden; NotFound where
+    the CustomResourceDefinition is absent), a `TransportError` if there was no answer, or None before the first.
     """
 
     def __init__(self, message: str, *, resource: Resource, last_error: Exception | None) -> None:
@@ -25,11 +25,11 @@ class CacheSyncError(CacheError):
 
 
 class InformerStopped(CacheError):
-    """The informer (or its handle, or its factory) has been closed; nothing can be added to it any more."""
+    """The informer (or its handle, or its factory) has been closed; nothing can be added to it."""
 
 
 class NotFoundInCache(KeyError):
-    """No object of that key is in the cache. The server may have one by now."""
+    """The cache has no object of that key. The server may have one."""
 
     def __init__(self, resource: Resource, key: ObjectKey) -> None:
         super().__init__(key)
@@ -41,18 +41,18 @@ class NotFoundInCache(KeyError):
 
 
 class WatchBroken(CacheError):
-    """The server's stream is not what a watch or a list looks like; the reflector starts anew."""
+    """The server's stream is not a valid watch or list; the reflector starts again."""
 
 
 def is_expired(problem: Exception) -> bool:
-    """Whether the server has forgotten the version or token that was asked for (410)."""
+    """Whether the server no longer has the requested version or token (410)."""
     return isinstance(problem, Gone)
 
 
 def is_too_large(problem: Exception) -> bool:
-    """Whether the server has not come to the version that was asked for, and gave up waiting.
+    """Whether the server has not reached the requested version in time.
 
-    Servers of different age say it by a cause's reason, by a cause's message, or in the message alone.
+    Depending on their version, servers report it as a cause's reason, a cause's message, or only in the message.
     """
     if not isinstance(problem, ApiError):
         return False
@@ -63,5 +63,5 @@ def is_too_large(problem: Exception) -> bool:
 
 
 def is_refused(problem: Exception) -> bool:
-    """Whether the request surely did not get to the server."""
+    """Whether the request certainly did not reach the server."""
     return isinstance(problem, TransportError) and not problem.sent

@@ -35,30 +35,31 @@ DEFAULT_SYNC_TIMEOUT = 120.0
 
 
 class Writer(Protocol):
-    """A client that tells of its writes; `setpoint.client.Client` is one."""
+    """A client with observers of its writes; `setpoint.client.Client` is one."""
 
     def on_write(self, observer: WriteObserver) -> Callable[[], None]: ...
 
 
 class InformerFactory:
-    """Makes informers and owns their tasks: when ``async with factory`` is left, all of them have ended.
+    """Creates informers and owns their tasks: when ``async with factory`` is left, all of them have ended.
 
-    An informer starts when it is asked for, or when the factory is entered if that comes later.
+    An informer starts when it is created, or when the factory is entered if that is later.
 
-    ``namespace`` and ``selector`` hold for all informers that are not given their own; ``resync`` (seconds, 0 for
-    never) for all handlers that are not. ``sync_timeout`` (seconds, default 120) bounds `wait_for_cache_sync`.
+    ``namespace`` and ``selector`` are the defaults of all informers; ``resync`` (seconds, 0 for
+    never) is that of all handlers. ``sync_timeout`` (seconds, default 120) bounds `wait_for_cache_sync`.
     ``random`` draws the jitter. ``metrics`` is an `InformerMetrics` to be registered in a Prometheus registry.
-    The client's writes are noted, if it tells of them, so that `caught_up` can wait for them.
+    The client's writes are recorded, if it has observers, so that `caught_up` can wait for them.
 
-    ``idle_timeout`` (seconds) is how long a watch may be silent before it is taken for dead; once the server has sent
+    ``idle_timeout`` (seconds) is the longest silence of a watch before it counts as dead; once the server has sent
     bookmarks, two and a half of the gaps between them, if that is less: 150 s with a kube-apiserver.
 
-    ``first_list`` matters where the server can't stream lists (before Kubernetes 1.32, or where that is switched off).
-    ``"newest"`` is the state at the time of the request: what this program saw before it was restarted, or another one
-    wrote, is there. A server before 1.31 reads all objects of the collection from etcd for it, in pages of 500; later
-    ones ask etcd for its revision, and answer from memory. ``"any"`` is answered from memory by every server, at once
-    and without etcd, but may be older than what was seen before: a controller that acts on what is *not* there can do
-    harm then. It is for collections so large, in clusters so busy, that etcd can't bear the restart of a program.
+    ``first_list`` matters if the server can't stream lists (before Kubernetes 1.32, or with that feature disabled).
+    ``"newest"`` is the state at the time of the request: it includes everything that this program saw before a restart,
+    and all writes of other clients. A server before 1.31 reads all objects of the collection from etcd for it, in pages
+    of 500; later ones ask etcd for its revision, and answer from memory. ``"any"`` is answered from memory by every
+    server, at once and without etcd, but may be older than the state seen before: a controller that acts on *missing*
+    objects can do harm then. It is for collections so large, in clusters so busy, that etcd can't bear the restart of a
+    program.
     """
 
     def __init__(
@@ -103,7 +104,7 @@ class InformerFactory:
 
     @property
     def informers(self) -> list[SharedInformer]:
-        """What is being followed."""
+        """The scopes of the current informers."""
         return list(self._shared.values())
 
     def informer(
@@ -118,17 +119,17 @@ class InformerFactory:
         transform: Transform | None = None,
         keep_managed_fields: bool = False,
     ) -> Informer[K]:
-        """A handle to the informer of that scope, which is shared with all who ask for the same.
+        """A handle to the informer of that scope, which all handles of the same scope share.
 
-        ``namespace``: None is the factory's, ``""`` all. ``metadata_only`` asks the server for metadata alone, and
-        keeps no more. ``projection`` keeps of each object its metadata and the fields of that class. ``transform`` gets
-        each object as plain JSON values before it is kept and returns what to keep. ``managedFields`` are dropped
+        ``namespace``: None means the factory's, ``""`` all. ``metadata_only`` requests and keeps only
+        metadata. ``projection`` keeps the metadata and the fields of that class of each object. ``transform`` gets each
+        object as plain JSON values before it is stored and returns the object to keep. ``managedFields`` are dropped
         unless ``keep_managed_fields``.
 
         Raises:
             InformerStopped: the factory has been left.
             SelectorError: a selector is not valid.
-            TypeError: ``kind`` names no resource.
+            TypeError: ``kind`` has no resource.
         """
         if self._closed:
             raise InformerStopped("the factory has been closed; its informers can't be started again")
@@ -156,13 +157,13 @@ class InformerFactory:
         return Informer(shared, kind, self._release, resync=self._resync)
 
     async def wait_for_cache_sync(self, timeout: float | None = None) -> None:
-        """Until all informers that there are have synced and all their handlers have been told of what was there.
+        """Waits until all current informers have synced and all their handlers have got the initial objects.
 
         ``timeout`` in seconds, None for the factory's.
 
         Raises:
             CacheSyncError: the deadline passed, or a server refused the same list three times in a row (Forbidden,
-                Unauthorized, or NotFound, as for a CustomResourceDefinition that is absent). It names every informer
+                Unauthorized, or NotFound, as for a missing CustomResourceDefinition). It names every informer
                 that has not synced, with the server's last answer as its cause.
         """
         deadline = asyncio.timeout(self._sync_timeout if timeout is None else timeout)
@@ -214,7 +215,7 @@ class InformerFactory:
             f"{why}: " + "; ".join(lines), resource=guilty.scope.resource, last_error=guilty.last_error
         )
 
-    # -- reading what was written --------------------------------------------------------------------------------------
+    # -- read-your-writes ----------------------------------------------------------------------------------------------
 
     async def observed(
         self,
@@ -226,20 +227,20 @@ class InformerFactory:
         deleted: bool = False,
         timeout: float | None = 10.0,
     ) -> bool:
-        """Wait until every cache that would hold the object has seen a write to it; False if not in time (seconds).
+        """Waits until every cache that would hold the object has seen a write to it; False after ``timeout`` seconds.
 
-        The write is named by the ``resource_version`` that it was answered with: it is seen when the object, or the
-        whole cache, is at that version or a later one. A deletion that was answered without a version is named by
-        ``deleted`` and the ``uid``: it is seen when the object is gone, is going, or is another one.
+        The ``resource_version`` in the answer identifies the write: it is seen when the object, or the whole cache, is
+        at that version or a later one. ``deleted`` and the ``uid`` identify a deletion answered without a version: it
+        is seen when the object is gone, is being deleted, or is another one.
 
-        True at once where no informer follows that collection. Versions are compared as numbers (KEP-5504); one that
-        is none is seen only when the object has just that version.
+        Returns True at once if no informer follows that collection. Versions are compared as numbers (KEP-5504); one
+        that is not a number is seen only when the object has exactly that version.
         """
         barrier = Barrier(version_number(resource_version), resource_version, uid, deleted)
         return await self._wait(self._covering(kind, key), key, lambda _shared: barrier, timeout)
 
     async def caught_up(self, kind: type[Object] | Resource, key: str, *, timeout: float | None = 10.0) -> bool:
-        """As `observed`, for the newest write that this factory's client has made to ``key``.
+        """As `observed`, for the newest write of this factory's client to ``key``.
 
         After False the write is no longer waited for: read the object from the server instead.
         """
@@ -282,7 +283,7 @@ class InformerFactory:
 
     async def __aenter__(self) -> InformerFactory:
         if self._closed or self._tasks is not None:
-            raise CacheError("a factory can be entered once")
+            raise CacheError("a factory can only be entered once")
         self._tasks = await asyncio.TaskGroup().__aenter__()
         on_write = getattr(self._client, "on_write", None)
         if on_write is not None:
@@ -304,11 +305,11 @@ class InformerFactory:
             if isinstance(error, asyncio.CancelledError):
                 await self._tasks.__aexit__(kind, error, trace)
             else:
-                # Another error is the body's own: it goes on as it is, not in a group.
+                # Another error is the block's own: it is raised unchanged, not in a group.
                 await self._tasks.__aexit__(None, None, None)
         finally:
             for shared in self._shared.values():
-                shared.ended()  # it may never have begun
+                shared.ended()  # it may never have started
 
     def _start(self, shared: SharedInformer) -> None:
         assert self._tasks is not None
@@ -316,7 +317,7 @@ class InformerFactory:
         self._running[shared.scope.identity] = task
 
     async def _release(self, shared: SharedInformer) -> None:
-        """One handle less; the last one stops the informer."""
+        """Releases one handle; the last one stops the informer."""
         shared.handles -= 1
         if shared.handles or self._shared.get(shared.scope.identity) is not shared:
             return
@@ -326,4 +327,4 @@ class InformerFactory:
         shared.stopped = True
         if task is not None:
             await end([task])
-        shared.ended()  # it may never have begun
+        shared.ended()  # it may never have started

@@ -1,4 +1,4 @@
-"""Frames: the lines of a watch stream, taken apart no further than needed."""
+"""Frames: the lines of a watch stream, parsed no further than needed."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ TYPES: dict[bytes, EventType] = {b"ADDED": "ADDED", b"MODIFIED": "MODIFIED", b"D
 def split_event(line: bytes) -> tuple[bytes, bytes]:
     """Type and object of one line of a watch stream.
 
-    Go writes ``{"type":"ADDED","object":{…}}``: there the object is what is left when both ends are cut off. Any other
+    Go writes ``{"type":"ADDED","object":{…}}``: there the object is the part between two fixed ends. Any other
     form is parsed.
 
     Raises:
-        WatchBroken: it is no event.
+        WatchBroken: the line is not an event.
     """
     if line.startswith(b'{"type":"'):
         end = line.find(b'"', 9)
@@ -60,7 +60,7 @@ def split_event(line: bytes) -> tuple[bytes, bytes]:
 
 
 def ends_list(metadata: MarkMeta) -> bool:
-    """Whether a bookmark is the one that ends a streamed list."""
+    """Whether a bookmark ends a streamed list."""
     return (metadata.annotations or {}).get(INITIAL_EVENTS_END) == "true"
 
 
@@ -68,16 +68,16 @@ def mark_of(raw: bytes) -> MarkMeta:
     """The metadata of a bookmark.
 
     Raises:
-        WatchBroken: it is none.
+        WatchBroken: ``raw`` is not a bookmark.
     """
     try:
         return _decode_mark(raw).metadata
     except (*_MALFORMED, RecursionError) as problem:
-        raise WatchBroken(f"a bookmark that is none: {problem}; it begins with {raw[:200]!r}") from None
+        raise WatchBroken(f"an invalid bookmark: {problem}; it begins with {raw[:200]!r}") from None
 
 
 def status_of(raw: bytes) -> Status:
-    """What an ERROR event says; something of that sort, if it says nothing."""
+    """The Status of an ERROR event; a substitute if it has none."""
     try:
         return _decode_status(raw)
     except (*_MALFORMED, RecursionError):

@@ -1,4 +1,4 @@
-"""Index: from a value to the keys of the objects that have it."""
+"""Index: the keys of the objects that have a value."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 from setpoint.meta.head import Head
 
 IndexFunction = Callable[[Any], Iterable[str] | str | None]
-"""From a `Head` (or an instance of the declared projection) to the index values of that object: one as a string, or any
-number of them; None is none."""
+"""Returns the index values for a `Head` (or an instance of the declared projection): one as a string, or any number of
+them; None means none."""
 
 _FEW = 8
 
 
 class Index:
-    """The keys by value, in the order in which they came.
+    """The keys by value, in the order of their insertion.
 
-    A posting costs one reference where a value has one key, a tuple up to eight, then a dict, which keeps its order and
-    takes half of what a set does.
+    A value with one key costs one reference, with up to eight a tuple, with more a dict, which keeps the order and
+    takes half the memory of a set.
 
-    ``function`` must depend on its argument alone. With a ``projection`` the function gets an instance of that class,
-    decoded from the object; without, its `Head`. ``values_of`` is the function with its answer as a tuple.
+    ``function`` must depend only on its argument. With a ``projection`` the function gets an instance of that class,
+    decoded from the object; without, its `Head`. ``values_of`` is the function with its result as a tuple.
     """
 
     __slots__ = ("_postings", "function", "projection", "values_of")
@@ -58,18 +58,18 @@ class Index:
                 del self._postings[value]
         else:
             keys = tuple(each for each in posting if each != key)
-            # A tuple has two keys at least, so one is left.
+            # A tuple has at least two keys, so one is left.
             self._postings[value] = keys if len(keys) > 1 else "".join(keys)
 
     def keys(self, value: str) -> Iterable[str]:
-        """The keys of the objects that have ``value``; not to be held across a change."""
+        """The keys of the objects that have ``value``; don't hold it across a change."""
         posting = self._postings.get(value)
         if posting is None:
             return ()
         return (posting,) if isinstance(posting, str) else posting
 
     def values(self) -> Iterator[str]:
-        """The values that some object has."""
+        """The values of at least one object."""
         return iter(self._postings)
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""Indexes: all the indexes of one store, and what a change does to them."""
+"""Indexes: all the indexes of one store, and their updates."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ OWNER = "owner"
 """The name of the built-in index from an owner's uid to the objects that it owns."""
 
 Values = tuple[tuple[str, ...], ...]
-"""What each index has for one object."""
+"""The values of one object in each index."""
 
 _MASK = (1 << 64) - 1
 _LABEL_INDEXES = 32
 
 
 class Indexes:
-    """The named indexes of a store, and those of labels, which come when they are first asked for.
+    """The named indexes of a store, and those of labels, which are built when first used.
 
     ``read`` gives head and document of a record. An object for which a function fails is logged, and left out of that
     index.
@@ -39,12 +39,12 @@ class Indexes:
         self._labels: dict[str, Index] = {}
         self._all: tuple[Index, ...] = tuple(self._named.values())
         self.epoch = 0
-        """Changes when an index comes: fingerprints of one epoch say nothing in another."""
+        """Changes when an index is added: fingerprints of one epoch are meaningless in another."""
 
     # -- looking up ----------------------------------------------------------------------------------------------------
 
     def named(self, name: str) -> Index:
-        """Raises `KeyError` where there is none."""
+        """The index of that name. Raises `KeyError` if there is none."""
         try:
             return self._named[name]
         except KeyError:
@@ -89,22 +89,22 @@ class Indexes:
         for key, record in records.items():
             for value in self._values(index, *self._read(record)):
                 index.add(value, key)
-        # What records know of their index values is out of date now: the next change of each looks at the old state.
+        # The fingerprints of records are out of date now: the next change of each compares with the old state.
         self.epoch += 1
         self._all = (*self._named.values(), *self._labels.values())
 
     # -- changes -------------------------------------------------------------------------------------------------------
 
     def values(self, head: Head, document: bytes) -> Values:
-        """What every index has for an object."""
+        """The values of an object in every index."""
         return tuple([self._values(index, head, document) for index in self._all])
 
     def values_of(self, index: Index, record: Record) -> tuple[str, ...]:
-        """What one index has for an object at the state that a record holds."""
+        """The values of an object in one index, at the state of a record."""
         return self._values(index, *self._read(record))
 
     def fingerprint(self, head: Head, values: Values) -> int:
-        """What says, without decoding, that nothing changed of who an object is, whose it is, and how it is found."""
+        """A hash that shows without decoding whether an object's identity, owners or index values changed."""
         owners = head.owner_references
         if owners:
             refs = tuple([(each.uid, each.controller, each.kind, each.name, each.api_version) for each in owners])
@@ -112,7 +112,7 @@ class Indexes:
         return hash((self.epoch, values, head.uid)) & _MASK
 
     def change(self, key: str, old: Record | None, values: Values | None) -> None:
-        """The object at ``key`` was ``old`` and has ``values`` now; None is absence."""
+        """Updates the indexes: the object at ``key`` was ``old`` and has ``values`` now; None means absence."""
         if old is None:
             for index, new_values in zip(self._all, values or (), strict=values is not None):
                 for value in new_values:
@@ -131,6 +131,6 @@ class Indexes:
     def _values(self, index: Index, head: Head, document: bytes) -> tuple[str, ...]:
         try:
             return index.values_of(head if index.projection is None else decode(index.projection, document))
-        except Exception:  # one object that a function can't read must not end the watch of all
+        except Exception:  # one object that a function can't read must not end the watch
             logger.exception("index function %s failed for %s: it is not indexed", name_of(index.function), head.key)
             return ()

@@ -1,4 +1,4 @@
-"""Informer: one collection, followed once for any number of consumers."""
+"""Informer: one collection, watched once for any number of consumers."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Informer(Generic[K]):
     """A handle to a shared informer: typed reads, handlers, indexes.
 
     Get it from `InformerFactory.informer`. Handles of equal scope share one stream and one store. When the last one is
-    closed (`close`, or leaving ``async with``) the stream ends and the store goes.
+    closed (`close`, or leaving ``async with``) the stream ends and the store is dropped.
 
-    What handlers are promised: see `HandlerRegistration`. A handler that is added late is first told of what is there.
-    """
+    For the guarantees to handlers see `HandlerRegistration`. A handler that is added late first gets the existing
+    objects."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Informer(Generic[K]):
 
     @property
     def store(self) -> Store:
-        """The bytes."""
+        """The store."""
         return self._shared.store
 
     @property
@@ -78,27 +78,27 @@ class Informer(Generic[K]):
 
     @property
     def may_begin_old(self) -> bool:
-        """Whether the first list may show a state that is older than what an earlier run of this program saw."""
+        """Whether the first list may show a state that is older than one that an earlier run of this program saw."""
         return self._shared.first_list == "any"
 
     @property
     def last_error(self) -> Exception | None:
-        """Why the last attempt to list or watch failed; None once one has succeeded."""
+        """The error of the last attempt to list or watch; None once one has succeeded."""
         return self._shared.last_error
 
     def age(self) -> float | None:
-        """Seconds since the server last said anything about this resource (a bookmark counts): what it may have failed
-        to say since, a read from here does not show. None before the first sync."""
+        """Seconds since the last message of the server about this resource (a bookmark counts): reads from here may
+        miss changes of this time. None before the first sync."""
         heard = self._shared.reflector.counters.heard_at
         return None if heard is None else asyncio.get_running_loop().time() - heard
 
     @property
     def shared(self) -> SharedInformer:
-        """What this is a handle to; for metrics and tests."""
+        """The shared informer of this handle; for metrics and tests."""
         return self._shared
 
     async def wait_synced(self) -> None:
-        """Until `has_synced`. Has no deadline; see `InformerFactory.wait_for_cache_sync`."""
+        """Waits until `has_synced`. It has no deadline; see `InformerFactory.wait_for_cache_sync`."""
         await self._shared.wait_synced()
 
     def add_event_handler(
@@ -112,11 +112,11 @@ class Informer(Generic[K]):
         resync: float | None = None,
         name: str = "",
     ) -> HandlerRegistration:
-        """Be told of changes.
+        """Registers handlers of changes.
 
         ``on_add(head, initial)``, ``on_update(old, new)`` and ``on_delete(head, final_state_unknown)`` get heads and
-        flags; they may be functions or coroutine functions. ``on_change(heads)`` is ``on_update`` for who seldom looks
-        at the old head, which costs as much as all the rest of a delivery: `Heads` are decoded when they are asked for.
+        flags; they may be functions or coroutine functions. ``on_change(heads)`` is ``on_update`` for handlers that
+        rarely need the old head, whose decoding costs as much as the rest of a delivery: `Heads` are decoded on access.
         ``filter`` shows only the objects it returns true for: an update that makes it true is an add, one that makes it
         false a delete. ``resync`` seconds (at least 1; 0 for never; default: the factory's) is the period in which all
         objects come as updates again. ``name`` is for logs.
@@ -145,7 +145,7 @@ class Informer(Generic[K]):
         return registration
 
     def add_index(self, name: str, function: IndexFunction, *, projection: type[Any] | None = None) -> None:
-        """Index objects by what ``function`` gives for their `Head`, or for their ``projection``; at any time.
+        """Indexes objects by the values of ``function`` for their `Head`, or for their ``projection``; at any time.
 
         Adding the same again does nothing. Look up with ``lister.list(index=(name, value))``. Another handle may give
         the same name to another function: each finds its own. An object for which the function raises is logged, and
@@ -188,7 +188,7 @@ class Informer(Generic[K]):
         deleted: bool = False,
         timeout: float | None = 10.0,
     ) -> bool:
-        """Wait until this cache has seen a write; False if it has not within ``timeout`` seconds.
+        """Waits until this cache has seen a write; False if it has not within ``timeout`` seconds.
 
         See `InformerFactory.observed`.
         """
@@ -196,7 +196,7 @@ class Informer(Generic[K]):
         return await self._shared.barriers.wait(key, barrier, timeout)
 
     async def close(self) -> None:
-        """Remove this handle's handlers and let go of the informer. May be called again."""
+        """Removes this handle's handlers and releases the informer. It may be called again."""
         if self._closed:
             return
         self._closed = True

@@ -1,11 +1,11 @@
-"""Intake: from the bytes of one object on the wire to what the store keeps, decoding nothing but its metadata.
+"""Intake: turns the bytes of one object on the wire into an item of the store, decoding only its metadata.
 
 The Go server writes typed objects in one fixed order: kind, apiVersion, metadata (managedFields last), then the rest.
-For those the head is cut out, ``managedFields`` dropped and the rest copied without being looked at. Everything else
-(custom resources have sorted keys; other servers have their own ways) takes the general way, which parses the document
+For those the head is cut out, ``managedFields`` dropped and the rest copied without parsing. Everything else
+(custom resources have sorted keys; other servers have other orders) takes the general way, which parses the document
 once. Both give the same result.
 
-Why the cut is exact: the fast way is taken only when the document starts with the expected prefix, and when what stands
+Why the cut is exact: the fast way is taken only when the document starts with the expected prefix, and when the text
 between it and ``,"managedFields":[{`` is a complete JSON object once a ``}`` is added, so the cut begins inside the
 object's own metadata. It ends at the first ``}]},"``, if a letter follows and no ``}],"`` comes before it: then
 managedFields is not the last of the metadata. A quote before a letter opens a string in valid JSON and never closes
@@ -31,15 +31,15 @@ _decode_head = msgspec.json.Decoder(Head).decode
 
 
 class UnexpectedKind(ValueError):
-    """The document is of another kind than this cache's; it is skipped, as it can't be told what it would mean."""
+    """The document has another kind than this cache, so it is skipped."""
 
 
 class Item(NamedTuple):
     """One object on its way into the store.
 
     ``document`` is its JSON without managedFields: kind, apiVersion and metadata first, in this order, then the rest.
-    ``end`` is where the metadata ends in it. ``problem`` says why it is kept as it came, for want of understanding:
-    nothing was projected or transformed then, and whoever decodes it will fail.
+    ``end`` is the end of the metadata in it. ``problem`` is the reason why the document is kept unparsed: it was not
+    projected or transformed then, and decoding it will fail.
     """
 
     head: Head
@@ -51,10 +51,10 @@ class Item(NamedTuple):
 class Intake:
     """Reads the objects of one resource.
 
-    ``metadata_only`` keeps nothing but apiVersion, kind and metadata; ``projection`` nothing but these and the
-    projection's fields. ``transform`` gets and returns plain JSON values, before a projection, once per object that the
-    server sent; it must not change what the object is called. ``keep_managed_fields`` keeps what is dropped by default.
-    """
+    ``metadata_only`` keeps only apiVersion, kind and metadata; ``projection`` only these and the
+    projection's fields. ``transform`` gets and returns plain JSON values, before a projection, once per object from the
+    server; it must not change the object's name. ``keep_managed_fields`` keeps these fields, which are dropped by
+    default."""
 
     def __init__(
         self,
@@ -82,15 +82,15 @@ class Intake:
         """The object in ``raw``.
 
         Raises:
-            DecodeError: it is not an object with metadata, or the transform failed for it. What is only nested too
-                deeply, or does not fit the projection, is kept as it is: see `Item`.
-            UnexpectedKind: it says that it is of another kind.
+            DecodeError: it is not an object with metadata, or the transform failed for it. An object that is only
+                            nested too deeply, or does not fit the projection, is kept unchanged: see `Item`.
+            UnexpectedKind: it has another kind.
         """
         if self._fast:
             prefix = self._prefix
             if raw.startswith(prefix):
                 skip = len(prefix)
-            elif raw.startswith(_BARE):  # an item of a typed list, which says its kind once for all
+            elif raw.startswith(_BARE):  # an item of a typed list, which has the kind once for all items
                 skip = len(_BARE)
             else:
                 return self._read_any(raw)
@@ -105,11 +105,11 @@ class Intake:
         return self._read_any(raw)
 
     def head_of(self, document: bytes, end: int) -> Head:
-        """The head of a document that was read before."""
+        """The head of a stored document."""
         return head_in(document[len(self._prefix) : end])
 
     def _read_any(self, raw: bytes) -> Item:
-        """Any order of keys, any looseness that Go's decoder would bear."""
+        """Reads documents with any order of keys, and everything that Go's decoder tolerates."""
         try:
             members, problem = _members(raw)
         except DecodeError as malformed:
@@ -118,7 +118,7 @@ class Intake:
         if kind and (kind not in self._kinds or not self._same_group(_decode_text(members.get("apiVersion")))):
             raise UnexpectedKind(
                 f"the server sent {kind} ({_decode_text(members.get('apiVersion'))}) "
-                f"where {self._kind} ({self._api_version}) was asked for"
+                f"instead of {self._kind} ({self._api_version})"
             )
         if self._transform is not None and not problem:
             raw, members, problem = self._transformed(raw, members, self._transform)
@@ -146,7 +146,7 @@ class Intake:
         return Item(head, document, len(self._prefix) + len(metadata), problem)
 
     def _transformed(self, raw: bytes, members: _Members, transform: Transform) -> tuple[bytes, _Members, str]:
-        """The object after the transform; as it was, with the reason, where it is nested too deeply for that."""
+        """The object after the transform; unchanged, with the reason, if it is nested too deeply."""
         try:
             document = plain(raw)
             document.setdefault("kind", self._kind)
@@ -171,7 +171,7 @@ _TOO_DEEP = "nested too deeply to be decoded"
 
 
 def _members(raw: bytes) -> tuple[_Members, str]:
-    """The members of an object, and why they can't be decoded: ``""`` where nothing is known against it.
+    """The members of an object, and the reason why they can't be decoded, or ``""``.
 
     Raises:
         DecodeError: it is not an object.
@@ -188,10 +188,10 @@ def _members(raw: bytes) -> tuple[_Members, str]:
 
 
 def _end_of_managed(raw: bytes, start: int) -> int:
-    """Behind the brace that ends the metadata, 0 if it can't be told."""
+    """The position after the brace that ends the metadata, 0 if it can't be found."""
     end = raw.find(b'}]},"', start)
     if raw.find(b'}],"', start, end if end >= 0 else len(raw)) >= 0:
-        return 0  # no string holds this, as its quote would be escaped: here managedFields ends, and more follows
+        return 0  # no string contains this, as its quote would be escaped: managedFields ends here, and more follows
     if end < 0:
         return len(raw) - 1 if raw.endswith(b"}]}}") else 0
     return end + 3 if raw[end + 5 : end + 6].isalpha() else 0

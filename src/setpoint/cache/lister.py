@@ -1,4 +1,4 @@
-"""Lister: typed reads of what a cache has."""
+"""Lister: typed reads from a cache."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ AnySelector = str | Mapping[str, str] | LabelSelector | Selector | None
 
 
 class Readable(Protocol):
-    """What a `Lister` reads: a `Store` or a `Snapshot` of one."""
+    """The source of a `Lister`: a `Store` or a `Snapshot` of one."""
 
     @property
     def last_sync_resource_version(self) -> str: ...
@@ -42,17 +42,17 @@ class Readable(Protocol):
 class Lister(Generic[K]):
     """Reads one kind from a cache.
 
-    *Guarantees*: every object that is returned was decoded for this call and is the caller's to change; one call sees
+    *Guarantees*: every returned object was decoded for this call, and the caller may change it; one call sees
     one state of the cache.
 
     *Caveats*
 
-    - It is a cache: what it says was true a moment ago. Before the informer has synced it is incomplete.
+    - A cache shows the state of a moment ago. Before the informer has synced it is incomplete.
     - An object that can't be decoded does not fail a list: it is left out and logged, once for each of its states.
-      `heads` and `keys` have it, and `get` raises the error that says what is wrong with it.
+      `heads` and `keys` have it, and `get` raises its error.
 
-    The cost of a list is that of what is returned: namespaces, owners, indexes and labels asked for by value are
-    looked up, not searched. ``as_`` names a smaller struct to decode into; what it leaves out is not decoded.
+    The cost of a list depends only on its result: namespaces, owners, indexes and labels selected by value are
+    looked up, not searched. ``as_`` is a smaller struct to decode into; other fields are not decoded.
     """
 
     __slots__ = ("_indexes", "_kind", "_readable", "_resource", "_told")
@@ -75,8 +75,8 @@ class Lister(Generic[K]):
         """The object of that key (``namespace/name``), or of that name and namespace.
 
         Raises:
-            NotFoundInCache: there is none (a `KeyError`).
-            DecodeError: it does not fit the class, or is nested too deeply; the message names it.
+            NotFoundInCache: the cache has no such object (a `KeyError`).
+            DecodeError: the object does not fit the class, or is nested too deeply; the message names it.
         """
         full = _key(key, namespace)
         record = self._readable.record(full)
@@ -90,12 +90,12 @@ class Lister(Generic[K]):
     def try_get(self, key: str, namespace: str | None = None, *, as_: type[P]) -> P | None: ...
 
     def try_get(self, key: str, namespace: str | None = None, *, as_: type[Any] | None = None) -> Any:
-        """As `get`, but None where there is no such object."""
+        """As `get`, but returns None for a missing object."""
         record = self._readable.record(_key(key, namespace))
         return None if record is None else decode(as_ or self._kind, self._readable.document(record))
 
     def head(self, key: str, namespace: str | None = None) -> Head | None:
-        """The metadata alone, or None where there is no such object."""
+        """Only the metadata, or None for a missing object."""
         record = self._readable.record(_key(key, namespace))
         return None if record is None else self._readable.head_of(record)
 
@@ -125,14 +125,14 @@ class Lister(Generic[K]):
         index: tuple[str, str] | None = None,
         as_: type[Any] | None = None,
     ) -> builtins.list[Any]:
-        """The objects that fit all that is given. Those come first that the cache (or the index, under that value) has
-        had for longest: the order depends on the changes that came, and on nothing else.
+        """The objects that match all arguments, in the order in which they came into the cache (or into the index,
+        under that value): the order depends only on the changes received.
 
         ``index`` is the name of an index and a value in it. ``selector`` matches labels. A ``namespace`` of None (or
         ``""``) is all namespaces.
 
         Raises:
-            KeyError: there is no such index.
+            KeyError: the index does not exist.
             SelectorError: the selector is not valid.
         """
         readable, kind = self._readable, as_ or self._kind
@@ -153,7 +153,7 @@ class Lister(Generic[K]):
         selector: AnySelector = None,
         index: tuple[str, str] | None = None,
     ) -> builtins.list[Head]:
-        """As `list`, but the metadata alone."""
+        """As `list`, but only the metadata."""
         readable = self._readable
         records = (readable.record(key) for key in self._select(namespace, Selector.of(selector), index))
         return [readable.head_of(record) for record in records if record is not None]
@@ -165,7 +165,7 @@ class Lister(Generic[K]):
         selector: AnySelector = None,
         index: tuple[str, str] | None = None,
     ) -> builtins.list[ObjectKey]:
-        """As `list`, but the keys alone, which costs nothing per object unless labels must be looked at."""
+        """As `list`, but only the keys, which costs nothing per object unless labels must be compared."""
         return [ObjectKey(key) for key in self._select(namespace, Selector.of(selector), index)]
 
     @overload

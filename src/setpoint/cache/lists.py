@@ -1,8 +1,8 @@
-"""Lists: the objects of a ``…List`` document one by one, while it is still coming in.
+"""Lists: the objects of a ``…List`` document one by one, while it is being received.
 
-Where an object ends is found by looking for what begins the next one; what lies before must then be one complete JSON
-document, which is checked, so a lookalike inside an object can cost time but never give a wrong answer. Lists that
-don't repeat themselves so are scanned token by token.
+The end of an object is found by searching for the beginning of the next one; the text before must then be one complete
+JSON document, which is checked, so a lookalike inside an object can cost time but never give a wrong result. Lists
+without such a pattern are scanned token by token.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _FIRST_KEY = re.compile(rb'\{\s*"[^"\\]*"\s*:')
 _SPACE = b" \t\r\n,"
 _LOOKALIKES = 8
 _SOON = 1 << 16
-"""Bytes up to which what has come of an item is looked at with every chunk."""
+"""Bytes up to which a partial item is scanned with every chunk."""
 MAX_HEADER = 4 << 20
-"""Bytes before the first item after which this is no list: kind, version and a continue token are there."""
+"""The most bytes before the first item of a list: kind, version and a continue token."""
 _whole = msgspec.json.Decoder(msgspec.Raw).decode
 
 
 class Envelope(Struct, kw_only=True):
-    """What a list says beside its items."""
+    """The fields of a list other than its items."""
 
     kind: str = ""
     api_version: str = field(name="apiVersion", default="")
@@ -36,10 +36,10 @@ class Envelope(Struct, kw_only=True):
 
 
 class ListSplitter:
-    """Takes a list's bytes as they come (`feed`) and gives the items that are complete; `finish` gives the rest.
+    """Parses a list's bytes as they arrive: `feed` returns the complete items, `finish` the rest.
 
-    What is not complete is looked at again when an eighth more has come: an item that never ends, a byte at a time,
-    costs no more than its length times a small number. It is refused when it is longer than any object.
+    An incomplete item is scanned again when an eighth more has arrived: an item that never ends, sent byte by byte,
+    costs only its length times a small number. It is refused when it is longer than any object.
     """
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class ListSplitter:
         """The items that are complete with this chunk, or a few chunks later.
 
         Raises:
-            WatchBroken: an item, or what is before the items, is longer than any that a server sends.
+            WatchBroken: an item, or the part before the items, is longer than any that a server sends.
         """
         if len(self._rest) >= _SOON:
             self._more += chunk
@@ -65,7 +65,7 @@ class ListSplitter:
             start = _start_of_items(data)
             if start < 0:
                 if len(data) > MAX_HEADER:
-                    raise WatchBroken(f"no list: there are no items in its first {len(data)} bytes: {data[:200]!r}")
+                    raise WatchBroken(f"not a list: there are no items in its first {len(data)} bytes: {data[:200]!r}")
                 self._rest = data
                 return []
             self._header, data = data[:start], data[start:]
@@ -87,7 +87,7 @@ class ListSplitter:
         """The last items, and the list's own fields.
 
         Raises:
-            WatchBroken: it is not a complete list.
+            WatchBroken: the list is not complete.
         """
         items: list[bytes] = []
         data, self._rest = self._rest + self._gathered(), b""
@@ -96,7 +96,7 @@ class ListSplitter:
         else:
             position = _skip(data, self._scan(data, 0, items))
             if data[position : position + 1] != b"]":
-                raise WatchBroken(f"a list that breaks off inside its items, after {len(items)} of the last ones")
+                raise WatchBroken(f"the list broke off inside its items, after {len(items)} of the last ones")
             document = self._header + data[position:]
         try:
             return items, msgspec.json.decode(document, type=Envelope)
@@ -104,7 +104,7 @@ class ListSplitter:
             raise WatchBroken(f"not a complete list: {problem}; it begins with {document[:200]!r}") from None
 
     def _split(self, data: bytes, items: list[bytes]) -> int:
-        """Cut at what looks like the beginning of the next item, and is; where the rest begins."""
+        """Cuts before each text that begins like an item, after checking it; returns the start of the rest."""
         position = _skip(data, 0)
         if self._separator is None:
             first = _FIRST_KEY.match(data, position)
@@ -132,7 +132,7 @@ class ListSplitter:
 
     @staticmethod
     def _scan(data: bytes, position: int, items: list[bytes]) -> int:
-        """Cut by counting brackets; where the rest begins."""
+        """Cuts by counting brackets; returns the start of the rest."""
         while True:
             position = _skip(data, position)
             if data[position : position + 1] != b"{":
@@ -155,7 +155,7 @@ def _is_whole(item: bytes) -> bool:
 
 
 def _skip(data: bytes, position: int) -> int:
-    """Past white space and commas."""
+    """The position after white space and commas."""
     length = len(data)
     while position < length and data[position] in _SPACE:
         position += 1
@@ -166,7 +166,7 @@ _ITEMS = re.compile(rb"\s*:\s*\[")
 
 
 def _start_of_items(data: bytes) -> int:
-    """Where the first item or the closing bracket is, -1 if that hasn't come yet."""
+    """The position of the first item or the closing bracket, -1 if not yet received."""
     depth = 0
     for token in _TOKEN.finditer(data):
         text = token.group()
@@ -182,6 +182,6 @@ def _start_of_items(data: bytes) -> int:
 
 
 def check_list(envelope: Envelope) -> None:
-    """Raises `WatchBroken` for what is no list."""
+    """Raises `WatchBroken` for an answer that is not a list."""
     if envelope.kind and not envelope.kind.endswith("List"):
-        raise WatchBroken(f"the server answered with a {envelope.kind} where a list was asked for")
+        raise WatchBroken(f"the server answered with a {envelope.kind} instead of a list")

@@ -1,4 +1,4 @@
-"""Metrics of informers, collected when they are asked for: keeping them costs nothing per event.
+"""Metrics of informers, collected at each scrape, at no cost per event.
 
 The names are client-go's where it has them: ``reflector_*`` of its reflector metrics, ``informer_*`` of 1.36.
 """
@@ -26,13 +26,13 @@ _LABELS = ("name", "group", "version", "resource")
 
 
 class InformerMetrics:
-    """A Prometheus collector over the informers of the factories it is given to.
+    """A Prometheus collector for the informers of its factories.
 
         metrics = InformerMetrics()
         registry.register(metrics)
         async with InformerFactory(client, metrics=metrics) as factory: ...
 
-    ``name`` tells this program's informers from those of another in the same registry.
+    ``name`` distinguishes this program's informers from those of another in the same registry.
     """
 
     def __init__(self, name: str = "setpoint") -> None:
@@ -40,16 +40,16 @@ class InformerMetrics:
         self._factories: dict[_Factory, str] = {}
 
     def follow(self, factory: _Factory, *, name: str = "") -> None:
-        """Show the informers of this factory too, under a ``name`` of its own: two factories may have informers of the
-        same resource."""
+        """Adds the informers of this factory, under a ``name`` of its own: two factories may have informers of the same
+        resource."""
         self._factories[factory] = name or self._name
 
     def unfollow(self, factory: _Factory) -> None:
-        """Don't any more."""
+        """Removes this factory."""
         self._factories.pop(factory, None)
 
     def describe(self) -> Iterable[Metric]:
-        """Nothing: so the registry need not collect in order to register."""
+        """No metrics, so that the registry need not collect them in order to register."""
         return ()
 
     def collect(self) -> Iterable[Metric]:
@@ -65,7 +65,7 @@ class InformerMetrics:
                 ("informer_raw_bytes", "Bytes of the objects' JSON, without managed fields."),
                 ("informer_synced", "1 when the first list is complete, else 0."),
                 ("informer_sync_duration_seconds", "How long the first list took, from the informer's start."),
-                ("reflector_last_resource_version", "The resource version that was last seen."),
+                ("reflector_last_resource_version", "The last resource version seen."),
                 ("reflector_last_byte_age_seconds", "Seconds since the server last sent anything on the watch."),
             )
         }
@@ -79,7 +79,7 @@ class InformerMetrics:
                 ("reflector_bookmarks", "Bookmarks."),
                 ("reflector_received_bytes", "Bytes received on watches."),
                 ("informer_skipped_objects", "Objects whose metadata could not be read; they were skipped."),
-                ("informer_unreadable_objects", "Objects that came and can't be decoded; they are kept as they are."),
+                ("informer_unreadable_objects", "Received objects that can't be decoded; they are kept unchanged."),
             )
         }
         events = CounterMetricFamily("informer_events", "Changes by type.", labels=(*_LABELS, "type"))

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def name_of(function: Callable[..., Any] | None) -> str:
-    """Where the function is defined: its module and its qualified name."""
+    """The function's module and qualified name."""
     if function is None:
         return "handler"
     while isinstance(function, functools.partial):

@@ -1,7 +1,7 @@
-"""Record: what the store keeps of one object, in one `bytes`.
+"""Record: the stored form of one object, in one `bytes`.
 
-A compressed document followed by a trailer of fixed size. One immutable `bytes` costs less than half of what the
-smallest Python object with attributes would, and the cyclic garbage collector never looks at it.
+A compressed document followed by a trailer of fixed size. One immutable `bytes` costs less than half as much as the
+smallest Python object with attributes, and the cyclic garbage collector never traverses it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _unpack_from = _TRAILER.unpack_from
 
 
 def version_number(resource_version: str) -> int:
-    """The resource version as a number, which orders writes to one resource; 0 where it is no number.
+    """The resource version as a number, which orders writes to one resource; 0 if it is not a number.
 
-    Since Kubernetes 1.35 versions are promised to be comparable this way (KEP-5504). Servers of other makes may send
-    anything; such versions can only be compared for equality.
+    Since Kubernetes 1.35 versions are guaranteed to be comparable this way (KEP-5504). Other servers may send anything;
+    such versions can only be compared for equality.
     """
-    # Longer numbers are none that 64 bits hold, and Python refuses to read very long ones.
+    # Longer numbers don't fit into 64 bits, and Python refuses to parse very long ones.
     if len(resource_version) <= 20 and resource_version.isascii() and resource_version.isdigit():
         number = int(resource_version)
         return number if number < 1 << 64 else 0
@@ -35,8 +35,8 @@ def seal(small: bytes, version: int, fingerprint: int, end: int, length: int, sc
     """A record of a compressed document.
 
     ``version`` is the `version_number`, ``fingerprint`` 64 bits that change with the index values, the uid and the
-    owners, ``end`` the end of the metadata in the document, ``length`` the document's, ``scheme`` what
-    `Compressor.decompress` needs to know.
+    owners, ``end`` the end of the metadata in the document, ``length`` the document's, ``scheme`` the one for
+    `Compressor.decompress`.
     """
     return small + _pack(version, fingerprint, end, length, scheme)
 

@@ -1,6 +1,6 @@
 """Reflector: makes a sink follow one collection of an API server, for good.
 
-The rules are client-go's, which years of outages have shaped; see `Reflector`.
+The rules are client-go's, the result of years of outages; see `Reflector`.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ VERY_SHORT = 1.0
 _YIELD_BYTES = 1 << 20
 
 FirstList = Literal["newest", "any"]
-"""What the first list of a collection asks for."""
+"""The version that the first list of a collection requests."""
 
 
 class _Initial:
-    """How far a streamed list has come."""
+    """The state of a streamed list."""
 
     complete = False
     events = 0
@@ -49,7 +49,7 @@ class _StreamingRefused(Exception):
 
 
 class _StreamBroke(WatchBroken):
-    """A watch that had lived broke off."""
+    """An established watch broke off."""
 
     def __init__(self, problem: TransportError) -> None:
         super().__init__(str(problem))
@@ -61,29 +61,30 @@ class _VeryShortWatch(WatchBroken):
 
 
 class Reflector:
-    """Lists, then watches, and begins anew as little as possible.
+    """Lists, then watches, and lists again as rarely as possible.
 
     *Rules*
 
-    - The first list asks for the newest there is, later ones for the last version seen, so that time never goes back,
-      also not across a restart of this program. (``first_list="any"`` asks for version ``0``, whatever the server has
-      at hand, as client-go does; see `InformerFactory` for what either costs.) After 410 or "too large resource
+    - The first list requests the newest state, later ones for the last version seen, so that time never goes back,
+      not even across a restart of this program. (``first_list="any"`` requests version ``0``, any state in the server's
+      memory, as client-go does; see `InformerFactory` for the costs.) After 410 or "too large resource
       version" to a **list**, the next asks for the newest. 410 to a **watch** lists at the last version first.
     - 429 and refused connections to a watch try the watch again; they never list.
-    - A watch that ends in the ordinary way is taken up again at once where it ended; so is one that broke after it had
-      lived. One that ended within a second without a change is an error: the collection is listed again, after a wait.
+    - A watch that ends normally is resumed at once where it ended; so is one that broke after it was
+      established. One that ended within a second without a change is an error: the collection is listed again, after a
+      wait.
     - Waits are those of `Backoff`.
     - Each watch asks the server to end it after a random time between one and two ``min_watch_timeout`` (at least 5
       minutes). A stream without a byte for ``idle_timeout``, or for as long as `Rhythm` gives it where the server sends
-      bookmarks, is dead and taken up again.
-    - Without ``bookmarks`` the server is not asked for any, so a watch over a quiet collection costs nothing; when it
-      ends, the version to go on from may be too old by then, which takes a list. ``idle_timeout`` has to be None.
-    - Lists are streamed (``sendInitialEvents``) where the server can; if it refuses, or is silent for 30 seconds, this
-      one list is made the old way.
-    - Pages of 500, but one list where the server answers from its watch cache (any version but ``""``), unless that
-      server has shown to page those too. A page that expired makes one unpaged list.
+      bookmarks, is dead and resumed.
+    - Without ``bookmarks`` the server is not asked for any, so a watch of a quiet collection costs nothing; but when it
+      ends, the last version may be too old to resume, which takes a list. ``idle_timeout`` has to be None.
+    - Lists are streamed (``sendInitialEvents``) if the server can; if it refuses, or is silent for 30 seconds, this
+      one list is an ordinary one.
+    - Pages have 500 items, but there is one unpaged list if the server answers from its watch cache (any version but
+      ``""``), unless that server has been seen to page those too. After an expired page there is one unpaged list.
 
-    ``on_error`` is told of every failure; nothing ends a reflector but its cancellation.
+    ``on_error`` is called with every failure; only cancellation ends a reflector.
     """
 
     def __init__(
@@ -124,13 +125,13 @@ class Reflector:
         self._backoff = backoff if backoff is not None else Backoff(random)
         self._on_error = on_error
         self.failing = False
-        """Whether the last attempt to list or watch failed, and no watch was taken up since."""
+        """Whether the last attempt to list or watch failed, and no watch has been resumed since."""
         self._unavailable = False
         self._pages_cached_lists = False
         self._unyielded = 0
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Follows the collection until cancelled."""
         while True:
             try:
                 await self.list_and_watch()
@@ -140,10 +141,10 @@ class Reflector:
             await self._wait()
 
     async def list_and_watch(self) -> None:
-        """List once, then watch until that fails.
+        """Lists once, then watches until that fails.
 
         Raises:
-            ApiError, TransportError, WatchBroken: why; begin anew after a wait.
+            ApiError, TransportError, WatchBroken: the reason for the end; the caller starts again after a wait.
         """
         if self._streaming_lists:
             try:
@@ -162,7 +163,7 @@ class Reflector:
         except (ApiError, TransportError) as problem:
             if not (is_expired(problem) or is_too_large(problem)):
                 raise
-            # At once, and with the newest: the version will not come back by waiting.
+            # At once, and the newest: waiting does not bring the version back.
             self._unavailable = True
             await self._list_at("")
         self._unavailable = False
@@ -233,7 +234,7 @@ class Reflector:
     # -- watches -------------------------------------------------------------------------------------------------------
 
     async def _stream_list_and_watch(self) -> None:
-        """Returns never normally: raises what ended the watch after a complete list, or `_StreamingRefused`."""
+        """Never returns normally: raises the error that ended a complete list's watch, or `_StreamingRefused`."""
         while True:
             version = "" if self._unavailable else self.last_resource_version
             query = (("sendInitialEvents", "true"), ("resourceVersionMatch", "NotOlderThan"))
@@ -258,14 +259,14 @@ class Reflector:
                 raise _StreamingRefused(str(problem)) from problem
             if initial.complete:
                 break
-            # It ended before the list was complete: from the beginning, unless that would be a hot loop.
+            # It ended before the list was complete: start again, unless that would be a hot loop.
             if initial.events == 0:
                 raise _StreamingRefused("the stream ended without a single event")
             await self._wait()
         await self._watch()
 
     async def _watch(self) -> None:
-        """Watch from the last version until it takes a list to go on; raises why."""
+        """Watches from the last version until a list is needed; raises the reason."""
         while True:
             try:
                 await self._watch_once(self.last_resource_version, (), None)
@@ -274,7 +275,7 @@ class Reflector:
                     raise
 
     async def _may_go_on(self, problem: Exception) -> bool:
-        """Whether the watch can be taken up again at the last version, once this returns."""
+        """Waits, and returns whether the watch can be resumed at the last version."""
         counters = self.counters
         if isinstance(problem, TooManyRequests) or is_refused(problem):
             counters.count_end("throttled" if isinstance(problem, ApiError) else "refused")
@@ -283,7 +284,7 @@ class Reflector:
             return True
         if isinstance(problem, _StreamBroke):
             counters.count_end("idle" if problem.idle else "broken")
-            logger.debug("%s: %s; watching on from %s", self._path, problem, self.last_resource_version)
+            logger.debug("%s: %s; resuming the watch from %s", self._path, problem, self.last_resource_version)
             return True
         if isinstance(problem, _VeryShortWatch):
             counters.count_end("very-short")
@@ -292,7 +293,7 @@ class Reflector:
         return False
 
     async def _watch_once(self, version: str, extra: tuple[tuple[str, str], ...], initial: _Initial | None) -> None:
-        """One watch; returns when the server ends it in the ordinary way."""
+        """One watch; returns when the server ends it normally."""
         loop, counters = asyncio.get_running_loop(), self.counters
         timeout = self._min_watch_timeout * (1 + self._random.random())
         query = [*self._query, ("watch", "true"), ("timeoutSeconds", str(int(timeout))), *extra]
@@ -327,7 +328,7 @@ class Reflector:
                 except TimeoutError:
                     if not deadline.expired:
                         raise
-                    raise _StreamingRefused(f"nothing came for {INITIAL_EVENTS_TIMEOUT:g} s") from None
+                    raise _StreamingRefused(f"no event for {INITIAL_EVENTS_TIMEOUT:g} s") from None
         finally:
             counters.watch_seconds += loop.time() - started
         if initial is not None:
@@ -342,9 +343,9 @@ class Reflector:
         counters.count_end("closed")
 
     async def _follow(self, response: Response, version: str, initial: _Initial | None, deadline: Deadline) -> None:
-        """Take the events of one stream as they come."""
+        """Applies the events of one stream as they arrive."""
         loop, counters, sink = asyncio.get_running_loop(), self.counters, self._sink
-        # A watch from "0" or "" begins with what is there, in no order: its versions are no place to go on from.
+        # A watch from "0" or "" begins with existing objects, unordered: it can't be resumed from their versions.
         ordered = version not in ("", "0")
         if initial is not None:
             deadline.move(loop.time() + INITIAL_EVENTS_TIMEOUT)
@@ -403,7 +404,7 @@ class Reflector:
     # -- small parts ---------------------------------------------------------------------------------------------------
 
     async def _breathe(self, size: int) -> None:
-        """Let others run now and then while a source never makes us wait."""
+        """Lets other tasks run now and then while the source never blocks."""
         self._unyielded += size
         if self._unyielded > _YIELD_BYTES:
             self._unyielded = 0

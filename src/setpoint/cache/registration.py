@@ -1,4 +1,4 @@
-"""Registration: one consumer of an informer's events, and what waits for it."""
+"""Registration: one consumer of an informer's events, and its mailbox."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SLICE = 0.01
 
 
 class _Entry:
-    """What one handler has yet to be told of one object: from the state it knows to the newest."""
+    """The pending change of one object for one handler: from the last delivered state to the newest."""
 
     __slots__ = ("initial", "last", "new", "old", "unknown")
 
@@ -40,25 +40,25 @@ class _Entry:
 
 
 class HandlerRegistration:
-    """What `Informer.add_event_handler` returns: a consumer with its own mailbox and its own pace.
+    """The result of `Informer.add_event_handler`: a consumer with its own mailbox and pace.
 
     *Guarantees*, for each object and each registration
 
     - Calls come one at a time, in the order of the object's states; no state comes twice, none after a newer one.
-    - The store and its indexes have the state (or a newer one) before the handler is told of it.
+    - The store and its indexes have the state (or a newer one) before the handler is called with it.
     - An add is the first call, a delete the last; between them are updates, all of the same uid. An object that was
-      deleted and made again is a delete and an add, however fast it went.
-    - ``on_add`` with ``initial=True`` is told of what was there when the handler or the informer began.
+      deleted and created again is a delete and an add, however fast that was.
+    - ``on_add`` gets ``initial=True`` for objects that existed when the handler or the informer started.
     - A delete that happened while the watch was interrupted comes with ``final_state_unknown=True`` and the last state
-      that was known.
+      known.
     - A resync is an update whose old and new head are of the same resource version.
 
     *Caveats*
 
-    - There is no order between objects.
-    - States may be left out: a handler that is slower than the changes gets the newest state of each object. Its
-      mailbox holds at most one entry per object. An object that came and went before the handler was told is not told.
-    - Plain functions are called at once, in the turn of the loop in which the event came: they must not block.
+    - Objects have no order among each other.
+    - States may be skipped: a handler that is slower than the changes gets the newest state of each object. Its
+      mailbox holds at most one entry per object. An object that was created and deleted in between is not delivered.
+    - Plain functions are called at once, in the loop iteration that received the event: they must not block.
       Coroutine functions are awaited one at a time.
     - A handler that raises is logged and counted; the event counts as delivered.
     """
@@ -105,7 +105,7 @@ class HandlerRegistration:
 
     @property
     def has_synced(self) -> bool:
-        """Whether the informer has synced and this handler has been told of everything that was there."""
+        """Whether the informer has synced and this handler has got all initial objects."""
         return self._synced
 
     @property
@@ -115,23 +115,23 @@ class HandlerRegistration:
 
     @property
     def queued(self) -> int:
-        """How many objects wait for this handler."""
+        """The number of objects that wait for this handler."""
         return len(self._mailbox)
 
     async def wait_synced(self) -> None:
-        """Until `has_synced`.
+        """Waits until `has_synced`.
 
         Raises:
-            InformerStopped: this was removed, or its informer stopped, before.
+            InformerStopped: the handler was removed, or its informer stopped, before.
         """
         await self._settled.wait()
         if not self._synced:
-            raise InformerStopped(f"handler {self.name} was removed before it had been told of all that was there")
+            raise InformerStopped(f"handler {self.name} was removed before it had got all initial objects")
 
     async def remove(self) -> None:
-        """Unregister. When this returns, no call is under way and none will come. May be called again.
+        """Unregisters the handler. When this returns, no call is running and none will come. It may be called again.
 
-        Within the handler itself it returns at once: the call that it is in is the last.
+        Within the handler itself it returns at once: the current call is the last.
         """
         self.detach()
         if self.started and self._pump is not asyncio.current_task():
@@ -144,11 +144,11 @@ class HandlerRegistration:
     # -- for the informer ----------------------------------------------------------------------------------------------
 
     def attach(self, remove: Callable[[HandlerRegistration], None]) -> None:
-        """``remove`` is called once, when this is removed."""
+        """``remove`` is called once, when the registration is removed."""
         self._remove = remove
 
     def detach(self) -> None:
-        """Take no more events; what waits is dropped. A call that is under way goes on."""
+        """Accepts no more events and drops pending ones. A running call continues."""
         if not self._removed:
             self._removed = True
             self._mailbox.clear()
@@ -158,7 +158,7 @@ class HandlerRegistration:
                 self._remove(self)
 
     def source_synced(self) -> None:
-        """The informer has its first complete list, and all of it has been offered."""
+        """Records that the whole first list has been offered."""
         self._source_synced = True
         self._check_synced()
 
@@ -172,7 +172,7 @@ class HandlerRegistration:
         initial: bool = False,
         unknown: bool = False,
     ) -> None:
-        """A change. Delivered at once if nothing waits, else left in the mailbox."""
+        """Offers a change: it is delivered at once if the mailbox is empty, and otherwise queued."""
         if self._removed:
             return
         if not self._mailbox and self._busy is None:
@@ -195,11 +195,11 @@ class HandlerRegistration:
                     self._initial_done()
                 return
         if new is None and entry.last is None:
-            # The first end is that of the object that the handler knows; later ones are of others of the same name.
+            # The first deletion concerns the object that the handler knows; later ones others of the same name.
             entry.last, entry.unknown = heads.last, unknown
 
     def preload(self, records: Iterable[tuple[str, Record]]) -> None:
-        """Put what is there into the mailbox, as adds of the initial list."""
+        """Puts existing objects into the mailbox, as adds of the initial list."""
         for key, record in records:
             entry = self._mailbox[key] = _Entry(None, record)
             entry.initial = True
@@ -207,7 +207,7 @@ class HandlerRegistration:
         self._wanted.set()
 
     def resync_all(self) -> None:
-        """Put an update from itself to itself for all objects into the mailbox, where nothing waits already."""
+        """Puts an update to the same state into the mailbox for each object without a pending change."""
         for key in self._store:
             if key not in self._mailbox:
                 record = self._store.record(key)
@@ -215,7 +215,7 @@ class HandlerRegistration:
         self._wanted.set()
 
     async def run(self) -> None:
-        """Deliver what waits, until removed. The informer owns the task that runs this."""
+        """Delivers pending events until removed. The informer owns the task that runs this."""
         self._pump = asyncio.current_task()
         loop = asyncio.get_running_loop()
         try:
@@ -247,12 +247,12 @@ class HandlerRegistration:
     def _deliver(
         self, key: str, old: Record | None, new: Record | None, heads: Heads, initial: bool, unknown: bool
     ) -> None:
-        """Make the call; if its answer must be awaited, leave that to `run`."""
+        """Calls the handler; `run` awaits the result if needed."""
         self.delivered += 1
         result = None
         try:
             if self._filter is not None:
-                # An object that does not pass is not there, as far as this handler knows.
+                # An object that does not pass the filter does not exist for this handler.
                 if old is not None and not self._filter(heads.old):
                     old = None
                 if new is not None and not self._filter(heads.new):
@@ -264,7 +264,7 @@ class HandlerRegistration:
                 if self._on_add is not None:
                     result = self._on_add(heads.new, initial)
             elif not heads.same_object:
-                # Another object of the same name: the end of the one and the beginning of the other.
+                # Another object of the same name: a delete and an add.
                 self._next_add = heads.new
                 if self._on_delete is not None:
                     result = self._on_delete(*heads.ending(unknown or heads.last is None))
@@ -302,7 +302,7 @@ class HandlerRegistration:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
-            self._failed(self._busy_key)  # nobody cancelled us: the handler awaited something that was cancelled
+            self._failed(self._busy_key)  # not our own cancellation: the handler awaited something that was cancelled
         except Exception:  # noqa: BLE001 - a handler’s failure is its own
             self._failed(self._busy_key)
         self._busy = None
@@ -313,7 +313,7 @@ class HandlerRegistration:
 
     def _failed(self, key: str) -> None:
         self.failures += 1
-        logger.exception("handler %s failed for %s; it goes on with the next event", self.name, key)
+        logger.exception("handler %s failed for %s; it continues with the next event", self.name, key)
 
     def _initial_done(self) -> None:
         self._initial_pending -= 1
@@ -326,7 +326,7 @@ class HandlerRegistration:
 
 
 class Heads:
-    """The heads of one change, decoded when first asked for, once for all handlers."""
+    """The heads of one change, decoded on first access, once for all handlers."""
 
     __slots__ = ("_last", "_new", "_new_record", "_old", "_old_record", "_store")
 
@@ -362,13 +362,12 @@ class Heads:
 
     @property
     def same_object(self) -> bool:
-        """Whether old and new are of one object, and not of two that had the name one after the other."""
+        """Whether old and new are one object, and not two successive objects of the same name."""
         return self.same_owners or self.old.uid == self.new.uid
 
     @property
     def same_owners(self) -> bool:
-        """Whether old and new are of one object, whose owners are the same. Decodes nothing; where it can't tell, it
-        says no."""
+        """Whether old and new are one object with the same owners. Decodes nothing; returns False if it can't tell."""
         old, new = self._old_record, self._new_record
         assert old is not None
         assert new is not None
@@ -376,7 +375,7 @@ class Heads:
 
     @property
     def same_version(self) -> bool:
-        """Whether nothing happened: this is a resync."""
+        """Whether this is a resync, without a change."""
         old, new = self._old_record, self._new_record
         assert old is not None
         assert new is not None
@@ -389,11 +388,11 @@ class Heads:
 
     @property
     def last(self) -> Head | None:
-        """What the server said of the object as it went, None if nothing."""
+        """The object in the server's DELETED event, or None."""
         return self._last
 
     def ending(self, unknown: bool) -> tuple[Head, bool]:
-        """The final state of the old object, and whether that is only the last that was known."""
+        """The final state of the old object, and whether it is only the last known one."""
         if self._last is None:
             return self.old, unknown
         return (self._last, unknown) if self._last.uid == self.old.uid else (self.old, True)

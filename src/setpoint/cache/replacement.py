@@ -1,4 +1,4 @@
-"""Replacement: a list that is coming in, to take the place of a store's objects."""
+"""Replacement: a list being received, which replaces the objects of a store."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Replacement:
-    """A list that is coming in. Its objects are compressed as they come, so the whole list is never held."""
+    """A list being received. Its objects are compressed as they arrive, so the whole list is never in memory."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -24,7 +24,7 @@ class Replacement:
         return len(self._fresh)
 
     def add(self, key: str, item: Item) -> None:
-        """An object of the list; the same key again replaces it."""
+        """Adds an object of the list; a repeated key replaces it."""
         version = version_number(item.head.resource_version)
         known = self._store.record(key)
         if known is not None and version and version == version_of(known):
@@ -33,10 +33,10 @@ class Replacement:
         self._fresh[key] = self._store.seal(item, version)[0]
 
     def discard(self, key: str) -> None:
-        """The object was deleted while the list was coming in."""
+        """Removes an object that was deleted while the list was being received."""
         self._fresh.pop(key, None)
 
     def finish(self) -> Iterator[Change]:
-        """Make the store equal to the list, in one step; then the differences: first what went, then what came."""
+        """Makes the store equal to the list, in one step; returns the differences, deletions first."""
         fresh, self._fresh = self._fresh, {}
         return self._store.replace(fresh, self._epoch)

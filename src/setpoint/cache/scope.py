@@ -1,4 +1,4 @@
-"""Scope: what an informer follows and keeps."""
+"""Scope: the collection that an informer watches, and the parts that it keeps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from setpoint.meta import FieldSelector, Resource, Selector
 
 
 class Scope(NamedTuple):
-    """What an informer follows and keeps; equal scopes share one stream and one store."""
+    """The collection that an informer watches, and the kept parts; equal scopes share one stream and one store."""
 
     resource: Resource
     namespace: str = ""
@@ -30,7 +30,7 @@ class Scope(NamedTuple):
         return self.resource.path(namespace=self.namespace)
 
     def describe(self) -> str:
-        """In words, for messages."""
+        """The scope in words, for messages."""
         text = str(self.resource)
         if self.namespace:
             text += f" in namespace {self.namespace}"

@@ -28,7 +28,7 @@ _PARTIAL = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1,appli
 class SharedInformer:
     """The stream, the store and the handlers of one `Scope`; an `Informer` is a user's handle to it.
 
-    ``run`` does the work, until cancelled. It can't be run again.
+    ``run`` does the work until cancelled. It can't be run again.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class SharedInformer:
         self.sync_seconds: float | None = None
         self._synced = asyncio.Event()
         self._settled = asyncio.Event()
-        """Set when it has synced, or never will."""
+        """Set when the informer has synced, or never will."""
         self._replacement: Replacement | None = None
         self._reached_number = 0
         self._tasks: asyncio.TaskGroup | None = None
@@ -99,13 +99,13 @@ class SharedInformer:
         return self._synced.is_set()
 
     async def wait_synced(self) -> None:
-        """Until `has_synced`. Raises `InformerStopped` when it was stopped before."""
+        """Waits until `has_synced`. Raises `InformerStopped` when it was stopped before."""
         await self._settled.wait()
         if not self.has_synced:
             raise InformerStopped(f"the informer of {self.scope.resource} was stopped before it had synced")
 
     async def wait_changed(self) -> None:
-        """Until it has synced, failed or been stopped once more."""
+        """Waits until it has synced, failed or been stopped once more."""
         self.changed.clear()
         await self.changed.wait()
 
@@ -127,7 +127,7 @@ class SharedInformer:
             self.ended()
 
     def ended(self) -> None:
-        """It does not run, or not any more: whoever waits for something learns it."""
+        """Ends all waits, because the informer is not running."""
         self.stopped = True
         self._settled.set()
         for registration in list(self.registrations):
@@ -138,7 +138,7 @@ class SharedInformer:
     # -- handlers ------------------------------------------------------------------------------------------------------
 
     def add(self, registration: HandlerRegistration) -> None:
-        """Register; what is in the store comes as adds, without gap or duplicate against later events."""
+        """Registers handlers; they get the store's objects as adds, without gap or duplicate before later events."""
         if self.stopped:
             raise InformerStopped(f"the informer of {self.scope.resource} has been stopped")
         registration.attach(self._forget)
@@ -182,7 +182,8 @@ class SharedInformer:
     # -- the reflector's sink ------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        # The very first objects need not wait for the end of their list: nobody has been promised a complete store.
+        # The very first objects need not wait for the end of their list: the store is not yet guaranteed to be
+        # complete.
         if self.has_synced or len(self.store):
             self._replacement = self.store.replacement()
 
@@ -211,7 +212,7 @@ class SharedInformer:
             for key, old, new, same in replacement.finish():
                 heads = Heads(self.store, old, new)
                 for registration in list(self.registrations):
-                    # What did not change is of interest only to who asked to be reminded now and then.
+                    # Unchanged objects matter only to handlers with a resync.
                     if not same or registration.resync:
                         registration.offer(key, old, new, heads, initial=first and old is None, unknown=new is None)
         self._reached(resource_version)
@@ -232,7 +233,7 @@ class SharedInformer:
         if ordered:
             number = version_number(version)
             if 0 < number <= self._reached_number:
-                return ""  # said twice: taking it again could raise an object from the dead
+                return ""  # a repeated event: applying it again could revive a deleted object
             self._reached_number = number
             if version:
                 self.store.last_sync_resource_version = version
@@ -302,6 +303,6 @@ class SharedInformer:
 
 
 def key_of(head: Head) -> str:
-    """`Head.key` as a plain string, which is what stores keep: it takes half the memory."""
+    """`Head.key` as a plain string, the form that stores keep: it takes half the memory."""
     namespace = head.namespace
     return f"{namespace}/{head.name}" if namespace else head.name

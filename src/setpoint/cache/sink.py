@@ -1,4 +1,4 @@
-"""Sink: what a reflector feeds."""
+"""Sink: the consumer of a reflector's lists and changes."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ EventType = Literal["ADDED", "MODIFIED", "DELETED"]
 
 
 class Sink(Protocol):
-    """Takes a list, and then the changes since; an informer's store and handlers are behind it."""
+    """Accepts a list, then the changes after it; an informer implements it with its store and handlers."""
 
     def begin(self) -> None:
-        """A list begins; what an earlier one left unfinished is void."""
+        """Begins a list; an unfinished earlier one is void."""
 
     def item(self, raw: bytes) -> None:
-        """An object of the list."""
+        """Adds an object of the list."""
 
     def unlisted(self, raw: bytes) -> None:
-        """An object that was listed a moment ago was deleted before the list ended (streaming lists only)."""
+        """Removes an object that was deleted before the end of its list (streamed lists only)."""
 
     def finish(self, resource_version: str) -> None:
-        """The list is complete: what it did not name is gone."""
+        """Ends the list: objects that it did not contain are gone."""
 
     def event(self, type: EventType, raw: bytes, ordered: bool) -> str:
-        """A change; the answer is the object's resource version.
+        """Applies a change; returns the object's resource version.
 
-        ``ordered``: all changes up to this one have been given. It is false only for the objects with which a watch
-        from version ``0`` begins.
+        ``ordered``: all changes up to this one have been applied. It is false only for the initial objects of a watch
+        from version ``0``.
         """
         ...
 
     def bookmark(self, resource_version: str) -> None:
-        """All changes up to this version have been given."""
+        """Records that all changes up to this version have been applied."""
 
     def flush(self) -> None:
-        """All that came at once has been given: a good moment for what is not urgent."""
+        """Ends a batch of events: the moment for work that is not urgent."""

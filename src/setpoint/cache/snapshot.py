@@ -1,4 +1,4 @@
-"""Snapshot: a store as it was at one moment."""
+"""Snapshot: the state of a store at one moment."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class Snapshot:
-    """A view of a `Store` that later changes don't touch; it answers the same questions as the store.
+    """A view of a `Store` that later changes don't affect; it has the same reads as the store.
 
-    It keeps what has changed since, no more: a snapshot of a quiet store costs nothing, whatever its size. Use it in a
-    ``with`` statement, or drop it.
+    It keeps only the objects that have changed since: a snapshot of a quiet store costs nothing, whatever its size. Use
+    it in a ``with`` statement, or drop it.
     """
 
     def __init__(self, store: Store) -> None:
@@ -33,7 +33,7 @@ class Snapshot:
         self.close()
 
     def close(self) -> None:
-        """Stop keeping what changes; reading a closed snapshot raises `ValueError`."""
+        """Stops recording changes; reading a closed snapshot raises `ValueError`."""
         self.closed = True
         self.saved = {}
 
@@ -83,7 +83,7 @@ class Snapshot:
         return self._corrected(keys, lambda _key, record: selector.matches(self._store.head_of(record).labels))
 
     def _corrected(self, keys: Iterable[str], belongs: _Belongs) -> Iterator[str]:
-        """The keys without what changed since, and of that what ``belongs``."""
+        """The unchanged keys, and those of the changed ones that ``belongs`` accepts."""
         saved = self.saved
         if not saved:
             return iter(list(keys))

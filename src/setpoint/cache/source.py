@@ -1,4 +1,4 @@
-"""Source: all that a cache needs of a client."""
+"""Source: the part of a client that a cache needs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from setpoint.client.transport import Response
 
 
 class Source(Protocol):
-    """Where lists and watches come from; `setpoint.client.Client` is one."""
+    """A source of lists and watches; `setpoint.client.Client` is one."""
 
     def stream(
         self,
@@ -21,10 +21,10 @@ class Source(Protocol):
         idle_timeout: float | None = None,
         verb: str = "",
     ) -> AbstractAsyncContextManager[Response]:
-        """An answer that is read as it comes; leaving the context closes it.
+        """A streamed answer; leaving the context closes it.
 
         Raises:
             ApiError: the server answered with an error.
-            TransportError: there was no answer, it broke off, or nothing came for ``idle_timeout`` seconds.
+            TransportError: there was no answer, it broke off, or was silent for ``idle_timeout`` seconds.
         """
         ...

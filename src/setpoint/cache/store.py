@@ -2,17 +2,16 @@
 
 *Guarantees*
 
-- A read sees one state of the store; nothing changes while no coroutine waits.
-- What is asked for twice comes in the same order, which depends on the changes that came and on nothing else: what
-  came first is first.
-- A change and its index updates happen in one step: no index ever names an object that has not the value.
-- What is read is the caller's own: documents are decompressed for each read, so nothing is shared.
-- `Store.snapshot` gives a view that later changes don't touch.
+- A read sees one state of the store; it changes only while coroutines wait.
+- Repeated reads return the same order, which depends only on the changes received: the oldest object is first.
+- A change and its index updates happen in one step: no index ever contains an object without the value.
+- The results of reads belong to the caller: documents are decompressed for each read, so nothing is shared.
+- `Store.snapshot` returns a view that later changes don't affect.
 
 *Caveats*
 
-- A read costs a decompression (about 1 microsecond a kilobyte) and whatever the caller decodes.
-- ``managedFields`` are not kept unless the `Intake` was told to.
+- A read costs a decompression (about 1 microsecond per kilobyte) and the caller's decoding.
+- ``managedFields`` are not kept unless the `Intake` keeps them.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ from setpoint.meta.head import Head
 
 
 class Change(NamedTuple):
-    """One object's step from one record to the next: None is absence. ``same``: nothing happened to it."""
+    """One object's change from one record to the next: None means absence. ``same``: it did not change."""
 
     key: str
     old: Record | None
@@ -57,11 +56,11 @@ class Stale:
 
 
 STALE = Stale()
-"""What `Store.put` answers to an object that is not newer than what it has."""
+"""The result of `Store.put` for an object that is not newer than the stored one."""
 
 
 class Store:
-    """The objects by key. Changed by a reflector only; read through a `Lister`.
+    """The objects by key. Only a reflector changes it; a `Lister` reads it.
 
     ``last_sync_resource_version`` is the newest resource version that the store is known to be current at: every event
     up to it has been applied. It is ``""`` before the first sync.
@@ -106,22 +105,22 @@ class Store:
         return None if record is None else self.head_of(record)
 
     def record(self, key: str) -> Record | None:
-        """The object as it is kept; see `document` and `head_of`."""
+        """The stored object; see `document` and `head_of`."""
         return self._records.get(key)
 
     def document(self, record: Record) -> bytes:
-        """The JSON in a record of this store, of now or from before."""
+        """The JSON in a current or earlier record of this store."""
         scheme = record[-1]
         if scheme == PLAIN:
             return record[:-TRAILER_BYTES]
         return self._compressor.decompress(scheme, record)
 
     def head_of(self, record: Record) -> Head:
-        """The metadata in a record of this store, of now or from before."""
+        """The metadata in a current or earlier record of this store."""
         return self.intake.head_of(self.document(record), unseal(record)[2])
 
     def resource_version(self, key: str) -> int | None:
-        """The object's resource version as a number (0 where it is none), or None if there is no such object."""
+        """The object's resource version as a number (0 if it is not a number), or None for a missing object."""
         record = self._records.get(key)
         return None if record is None else version_of(record)
 
@@ -142,7 +141,7 @@ class Store:
         """The keys that the index ``name`` has for ``value``.
 
         Raises:
-            KeyError: there is no such index.
+            KeyError: the index does not exist.
         """
         return self._indexes.named(name).keys(value)
 
@@ -151,18 +150,18 @@ class Store:
         return sorted(self._indexes.named(name).values())
 
     def labelled(self, selector: Selector) -> Iterable[str] | None:
-        """The keys among which all objects are that ``selector`` matches, or None where no index helps.
+        """A set of keys that contains all matches of ``selector``, or None if no index helps.
 
-        A label that is asked for by value is indexed from the first time on.
+        A label that is selected by value is indexed from then on.
         """
         return self._indexes.labelled(selector, self._records)
 
     def index_values_of(self, index: Index, record: Record) -> tuple[str, ...]:
-        """What an index has for an object at the state that a record holds."""
+        """The values of an object in an index, at the state of a record."""
         return self._indexes.values_of(index, record)
 
     def snapshot(self) -> Snapshot:
-        """A view of the store as it is now; close it (or drop it) when done."""
+        """A view of the current state; close it (or drop it) when done."""
         snapshot = Snapshot(self)
         self._snapshots.append(weakref.ref(snapshot))
         return snapshot
@@ -170,22 +169,22 @@ class Store:
     # -- indexes -------------------------------------------------------------------------------------------------------
 
     def add_index(self, name: str, function: IndexFunction, *, projection: type[Any] | None = None) -> str:
-        """Add an index, at any time; the objects that are there are indexed at once.
+        """Adds an index, at any time; existing objects are indexed at once.
 
-        Returns the name of the index in this store, which is another one where an index of another function has that
-        name. ``function`` must depend on its argument alone: what it once returned for an object, it always returns. An
-        object for which it raises is logged, and left out of the index.
+        Returns the name of the index in this store, which differs from ``name`` if another function's index has it.
+        ``function`` must depend only on its argument: for the same object it always returns the same. An object for
+        which it raises is logged, and left out of the index.
         """
         return self._indexes.add(name, function, projection, self._records)
 
     def index(self, name: str) -> Index:
-        """Raises `KeyError` where there is none of that name."""
+        """The index of that name. Raises `KeyError` if there is none."""
         return self._indexes.named(name)
 
     # -- changing ------------------------------------------------------------------------------------------------------
 
     def put(self, key: str, item: Item) -> Record | Stale | None:
-        """Add or replace an object. The answer is the record it replaced, None, or `STALE` if it isn't newer."""
+        """Adds or replaces an object. Returns the replaced record, None, or `STALE` if the object isn't newer."""
         head, document = item.head, item.document
         version = version_number(head.resource_version)
         old = self._records.get(key)
@@ -212,7 +211,7 @@ class Store:
         self.put(str(item.key), read)
 
     def seal(self, item: Item, version: int) -> tuple[Record, int, Values]:
-        """The record of an object, how long it is without its trailer, and its index values."""
+        """The record of an object, its length without the trailer, and its index values."""
         head, document, end, _ = item
         values = self._indexes.values(head, document)
         fingerprint = self._indexes.fingerprint(head, values)
@@ -220,7 +219,7 @@ class Store:
         return seal(small, version, fingerprint, end, len(document), scheme), len(small), values
 
     def remove(self, key: str) -> Record | None:
-        """Remove an object; the answer is its last record, or None if it was not there."""
+        """Removes an object; returns its last record, or None if it was missing."""
         old = self._records.pop(key, None)
         if old is None:
             return None
@@ -246,7 +245,7 @@ class Store:
         length: int,
         values: Values | None,
     ) -> None:
-        """``values`` may be None where ``old`` is there and every index has the same for it."""
+        """``values`` may be None if ``old`` exists and its index values are unchanged."""
         if self._snapshots:
             self._save(key, old)
         self._records[key] = record
@@ -268,19 +267,19 @@ class Store:
                 self._indexes.change(key, old, values)
 
     def replacement(self) -> Replacement:
-        """Begin to replace everything with a fresh list; the store stays as it is until `Replacement.finish`."""
+        """Begins to replace everything with a new list; the store does not change until `Replacement.finish`."""
         return Replacement(self)
 
     @property
     def index_epoch(self) -> int:
-        """Changes when an index comes."""
+        """A number that changes when an index is added."""
         return self._indexes.epoch
 
     def replace(self, fresh: dict[str, Record], epoch: int) -> Iterator[Change]:
-        """Hold just these records, in one step; then the differences: first what went, then what came.
+        """Replaces all records with these, in one step; returns the differences, deletions first.
 
-        ``epoch`` is the `index_epoch` at which the first of them was sealed. An index that came since has not seen
-        them, and equal fingerprints of that time do not speak for it.
+        ``epoch`` is the `index_epoch` at which the first of them was sealed. An index added since has not seen
+        them, so equal fingerprints of that time say nothing about it.
         """
         indexed = epoch == self._indexes.epoch
         changes = [Change(key, record, None) for key, record in self._records.items() if key not in fresh]
@@ -320,7 +319,7 @@ class Store:
             self._train()
 
     def _train(self) -> None:
-        """Train on objects spread over the whole store; the others follow in `maintain`."""
+        """Trains a dictionary on objects spread over the whole store; `maintain` recompresses the others."""
         step = max(len(self._records) // SAMPLES, 1)
         documents = []
         budget = 16 * SAMPLE_BYTES
@@ -333,7 +332,7 @@ class Store:
             self._to_recompress = list(self._records)
 
     def maintain(self, limit: int = 64) -> bool:
-        """Bring up to ``limit`` objects to the newest dictionary; True while there is more to do."""
+        """Recompresses up to ``limit`` objects with the newest dictionary; returns True while there are more."""
         pending = self._to_recompress
         if not pending:
             return False

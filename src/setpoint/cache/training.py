@@ -1,4 +1,4 @@
-"""Training: when a store's documents are worth a new dictionary, and whether it is any better."""
+"""Training: decides when a store's documents need a new dictionary, and whether it is better."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _DRIFT = 1.3
 _WORTH = 0.85
 
 SAMPLES = 160
-"""Documents that a dictionary is made and judged by."""
+"""The number of documents for training and evaluating a dictionary."""
 SAMPLE_BYTES = 64 * 1024
-"""How long one of them may be."""
+"""The most bytes of one of them."""
 
 
 class Training:
-    """Watches how well documents compress.
+    """Tracks how well documents compress.
 
     A dictionary is due when a store has grown to 128, 2048 and 32768 objects, and when the last 1024 documents compress
-    a third worse than those that the newest was judged by.
+    a third worse than those that evaluated the newest.
     """
 
     __slots__ = ("_at", "_compressor", "_next", "_puts", "_ratio", "_raw", "_small")
@@ -36,7 +36,7 @@ class Training:
         self._ratio = 1.0
 
     def put(self, length: int, small: int, count: int) -> bool:
-        """Notes a document of ``length`` bytes, ``small`` of them when compressed; whether it is time for `is_due`."""
+        """Records a document of ``length`` bytes, ``small`` when compressed; returns whether to call `is_due`."""
         self._puts += 1
         self._raw += length
         self._small += small
@@ -59,8 +59,8 @@ class Training:
         return grown or drifted
 
     def train(self, documents: Sequence[bytes]) -> bool:
-        """Makes a dictionary of the documents; whether it is so much better that it was adopted."""
-        # A quarter is held out to judge by: the samples themselves are in the dictionary.
+        """Trains a dictionary on the documents; returns whether it was better and adopted."""
+        # A quarter is held out for evaluation: the samples themselves are in the dictionary.
         judges = documents[3::4]
         candidate = Dictionary.trained_on([each for place, each in enumerate(documents) if place % 4 != 3])
         before = sum(len(self._compressor.compress(document)[1]) for document in judges)

@@ -1,4 +1,4 @@
-"""CEL as API servers have it: types are checked against schemas, costs are known beforehand and counted.
+"""CEL as in API servers: types are checked against schemas, costs are estimated first and counted during evaluation.
 
     checked = compile_expression("self.replicas <= self.most", environment)
     Program(checked).evaluate({"self": value_of(document, schema)}, limit=1_000_000)

@@ -1,4 +1,4 @@
-"""What calls cost at most, by the largest sizes of their arguments. Its counterpart at run time is `runtime_cost`."""
+"""Cost estimates of calls, from the largest sizes of their arguments. `runtime_cost` is the counterpart at run time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["ESTIMATES", "Operand"]
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """An argument, or what stands before the dot."""
+    """An argument, or the receiver of a call."""
 
     node: Node | None
     type: Type
@@ -28,12 +28,12 @@ class Operand:
 
     @property
     def any_size(self) -> Span:
-        """The size, from nothing to everything if it is not known."""
+        """The size; unbounded if it is not known."""
         return UNBOUNDED if self.size is None else self.size
 
     @property
     def item(self) -> Operand | None:
-        """What a list holds; None for other types."""
+        """The element type of a list; None for other types."""
         if not self.type.parameters:
             return None
         path = (*self.path, "@items")
@@ -41,14 +41,14 @@ class Operand:
         return replace(self, node=None, type=self.type.parameters[0], path=path, size=size)
 
     def integer(self, otherwise: int) -> int:
-        """The value of a constant, not negative."""
+        """The value of a constant, at least 0."""
         if isinstance(self.node, Literal) and type(self.node.value) is int:
             return max(self.node.value, 0)
         return otherwise
 
 
 _Made = tuple[Span, Span | None]
-"""The cost of the call alone, and the size of its result if that is known."""
+"""The cost of the call without its arguments, and the size of its result if known."""
 _Estimate = Callable[[str, Operand | None, list[Operand]], _Made | None]
 
 
@@ -57,7 +57,7 @@ def _fixed(cost: int) -> _Estimate:
 
 
 def _first(factor: float) -> _Estimate:
-    """Going through the first argument."""
+    """The cost of one pass over the first argument."""
     return lambda overload, target, arguments: (arguments[0].any_size.scaled(factor), None) if arguments else None
 
 

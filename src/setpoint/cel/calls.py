@@ -1,4 +1,4 @@
-"""Calls: functions that get their arguments' values, and those that see to some of them by themselves."""
+"""Calls: functions that get the values of their arguments, and those that evaluate some arguments themselves."""
 
 from __future__ import annotations
 
@@ -160,16 +160,16 @@ SPECIAL: Final[dict[str, Callable[[list[Step]], Step]]] = {
 }
 
 
-# -- functions that do ------------------------------------------------------------------------------------------------
+# -- functions --------------------------------------------------------------------------------------------------------
 
 
 def is_known(kind: Type) -> bool:
-    """Whether nothing of a type is left to be seen at run time."""
+    """Whether a type is fully known before evaluation."""
     return kind.kind not in ("dyn", "any", "parameter") and all(map(is_known, kind.parameters))
 
 
 def known_call(overload: Overload, steps: list[Step]) -> Step:
-    """A call whose overload is certain."""
+    """A call whose overload is known."""
     function, id_, implementation = overload.function, overload.id, overload.implementation
     assert implementation is not None
 
@@ -183,7 +183,7 @@ def known_call(overload: Overload, steps: list[Step]) -> Step:
 
 
 def dispatched(overloads: list[Overload], steps: list[Step]) -> Step:
-    """A call whose overload follows from the values."""
+    """A call whose overload depends on the values."""
     function = overloads[0].function
 
     def call(state: State) -> Value:

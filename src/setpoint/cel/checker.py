@@ -1,4 +1,4 @@
-"""Type checking: every node gets its type, every call its overloads, or there is an issue."""
+"""Type checking: gives every node its type and every call its overloads, or reports issues."""
 
 from __future__ import annotations
 
@@ -41,27 +41,27 @@ __all__ = ["Checked", "check"]
 
 @dataclass(slots=True)
 class Checked:
-    """An expression with what the checker found out."""
+    """An expression with the checker's results."""
 
     source: str
     root: Node
     environment: Environment
     types: dict[int, Type] = field(default_factory=dict)
     overloads: dict[int, list[Overload]] = field(default_factory=dict)
-    """The overloads that a call may have, several if types are not known."""
+    """The possible overloads of a call, several if types are not known."""
     names: dict[int, Type] = field(default_factory=dict)
     """Nodes that are the name of a type."""
     used: set[str] = field(default_factory=set)
-    """The environment's variables that occur."""
+    """The environment's variables that the expression uses."""
 
     @property
     def type(self) -> Type:
-        """The type of the whole."""
+        """The type of the whole expression."""
         return self.types[self.root.id]
 
 
 def check(source: str, root: Node, environment: Environment) -> Checked:
-    """Checks the tree, whose names may become others (``a.b`` is a name if there is one). Raises CompileError."""
+    """Checks the tree, in which names may be replaced (``a.b`` is a name if there is one). Raises CompileError."""
     checked = Checked(source, root, environment)
     checker = _Checker(checked)
     checked.root = checker.check(root)
@@ -105,7 +105,7 @@ class _Checker:
         return None
 
     def _resolved(self, name: str, node: Node) -> Type | None:
-        """The type of a name; the node is then an Ident with it."""
+        """The type of a name; the node becomes an Ident with it."""
         if not name.startswith("."):
             found = self._local(name)
             if found is not None:
@@ -123,7 +123,7 @@ class _Checker:
     # -- nodes --------------------------------------------------------------------------------------------------------
 
     def check(self, node: Node) -> Node:
-        """Checks the node; gives it, or the one in its place."""
+        """Checks the node; returns it or its replacement."""
         match node:
             case Literal():
                 self._is(node, type_of_value(node.value))
@@ -302,7 +302,7 @@ class _Checker:
         return kind
 
     def _join(self, before: Type | None, kind: Type) -> Type:
-        """The type of both; that literals have only one type is seen to when all types are known."""
+        """The common type of both; the rule of one type per literal is checked when all types are known."""
         if before is None:
             return kind
         if self.solution.assignable((before,), (kind,)):
@@ -345,7 +345,7 @@ class _Checker:
     # -- literals -----------------------------------------------------------------------------------------------------
 
     def literals(self) -> None:
-        """Lists and maps have elements of one type each, except where a function takes any."""
+        """Checks that the elements of lists and maps have one type, except where a function accepts any."""
         for node, exempt in _with_exemption(self._checked.root, False):
             if exempt:
                 continue
@@ -378,7 +378,7 @@ def _with_exemption(node: Node, exempt: bool) -> list[tuple[Node, bool]]:
 
 
 def _dotted(node: Node) -> str | None:
-    """``a.b.c`` as a name, None if it is more than names."""
+    """``a.b.c`` as a name, None if it contains anything but names."""
     if isinstance(node, Ident):
         return node.name
     if isinstance(node, Select) and not node.test:

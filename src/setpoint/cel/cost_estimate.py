@@ -1,6 +1,6 @@
-"""What an expression costs at most, known from its text and the largest sizes of what it reads.
+"""The highest cost of an expression, estimated from its text and the largest sizes of its inputs.
 
-The rules are those of API servers, which refuse rules by the result.
+The rules are those of API servers, which refuse expressions by this estimate.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from setpoint.cel.values import size
 __all__ = ["Path", "estimate_cost"]
 
 Path = tuple[str, ...]
-"""Where a value comes from: a variable and its fields; ``@items``, ``@values``, ``@keys`` for what is inside."""
+"""The origin of a value: a variable and its fields; ``@items``, ``@values``, ``@keys`` stand for all of them."""
 _SCALARS: Final = frozenset({"bool", "double", "duration", "int", "timestamp", "uint"})
 
 
 def estimate_cost(checked: Checked, sizes: Callable[[Path], Span | None]) -> Span:
-    """Least and most that an evaluation costs. ``sizes`` knows the sizes of the variables' parts, or says None."""
+    """The least and the highest cost of an evaluation. ``sizes`` returns the sizes of the variables' parts, or None."""
     return _Estimator(checked, sizes).cost(checked.root)
 
 
 @dataclass(slots=True)
 class _Inside:
-    """The sizes of what is in a list or map."""
+    """The sizes of the elements of a list or map."""
 
     container: str
     key: Span
@@ -71,7 +71,7 @@ class _Estimator:
         self._insides: dict[int, _Inside] = {}
         self._locals: dict[str, list[_Local]] = {}
 
-    # -- what is known of a node --------------------------------------------------------------------------------------
+    # -- sizes and origins of nodes -----------------------------------------------------------------------------------
 
     def _local(self, node: Node) -> _Local | None:
         found = self._locals.get(node.name) if isinstance(node, Ident) else None

@@ -1,4 +1,4 @@
-"""What an expression may use: functions with their overloads, variables, types."""
+"""The names that an expression may use: functions with their overloads, variables, types."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ Implementation = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Overload:
-    """One signature of a function: with ``member``, the first argument stands before the dot."""
+    """One signature of a function; with ``member``, the first argument is the receiver."""
 
     function: str
     id: str
     arguments: tuple[Type, ...]
     result: Type
     implementation: Implementation | None
-    """None for what the evaluator does itself."""
+    """None for functions that the evaluator implements itself."""
     member: bool = False
 
     @property
     def parameters(self) -> frozenset[Type]:
-        """The type parameters in it."""
+        """The type parameters in the signature."""
         found: set[Type] = set()
         for kind in (*self.arguments, self.result):
             _collect(kind, found)
@@ -72,7 +72,7 @@ def method(name: str, id: str, arguments: Iterable[Type], result: Type, implemen
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """Functions and types that belong together."""
+    """A library: functions and types that belong together."""
 
     overloads: tuple[Overload, ...]
     types: Mapping[str, Type] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class Library:
 
 
 class NoFields:
-    """A provider that knows no struct types."""
+    """A provider without struct types."""
 
     def field(self, struct: str, name: str) -> Type | None:
         raise KeyError(struct)
@@ -108,7 +108,7 @@ _TYPE_NAMES: Final[dict[str, Type]] = {
 
 
 class Environment:
-    """What expressions are checked against. Immutable; `extend` makes another one."""
+    """The declarations that expressions are checked against. Immutable; `extend` returns a new one."""
 
     __slots__ = ("functions", "provider", "types", "variables")
 
@@ -133,7 +133,7 @@ class Environment:
         provider: FieldProvider | None = None,
         libraries: Iterable[Library] = (),
     ) -> Environment:
-        """This one and more. A given ``provider`` takes the place of the one before."""
+        """The environment with more declarations. A given ``provider`` replaces the old one."""
         made = Environment(libraries)
         for name, overloads in self.functions.items():
             made.functions[name] = overloads + made.functions.get(name, [])
@@ -143,7 +143,7 @@ class Environment:
         return made
 
     def name(self, name: str) -> tuple[Type, bool] | None:
-        """The type of a variable, or of a type's name (then the second is True); None if there is neither."""
+        """The type of a variable, or of a type's name (then the second is True); None if the name is unknown."""
         name = name.removeprefix(".")
         if name in self.variables:
             return self.variables[name], False
@@ -166,7 +166,7 @@ _CHECKS: Final[dict[str, Callable[[Value], bool]]] = {
 
 
 def accepts(kind: Type, value: Value) -> bool:
-    """Whether a value can be an argument of this type, as far as it shows at run time."""
+    """Whether a value can be an argument of this type, as far as evaluation can tell."""
     check = _CHECKS.get(kind.kind)
     if check is not None:
         return check(value)

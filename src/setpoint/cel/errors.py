@@ -1,4 +1,4 @@
-"""What can go wrong with an expression: it does not compile, it fails, or it costs too much."""
+"""The errors of an expression: it does not compile, its evaluation fails, or it costs too much."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST = 100
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """One thing that is wrong with an expression's text, at an offset into it."""
+    """One error in an expression's text, at an offset."""
 
     offset: int
     message: str
@@ -42,11 +42,11 @@ class CompileError(ValueError):
 
 class EvaluationError(Exception):
     """An expression's value is an error, such as ``no such key: x``. ``&&``, ``||``, ``all`` and ``exists`` absorb it
-    where another operand decides."""
+    if another operand decides the result."""
 
 
 class CostExceeded(Exception):
-    """An evaluation was given up: it costs more than it may. Nothing absorbs it."""
+    """An evaluation exceeded its cost limit and was stopped. No operator absorbs this error."""
 
     def __init__(self) -> None:
         super().__init__("operation cancelled: actual cost limit exceeded")

@@ -1,4 +1,4 @@
-"""From text to something that can be evaluated and whose cost is known beforehand."""
+"""Compilation of an expression's text to a checked tree whose cost can be estimated."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["compile_expression"]
 
 
 def compile_expression(source: str, environment: Environment) -> Checked:
-    """The checked expression. Raises CompileError: the text has no meaning, types don't fit, or a constant (a
-    duration, a time, a pattern, a format) is malformed."""
+    """The checked expression. Raises CompileError: a syntax error, types that don't fit, or a malformed constant (a
+    duration, a time, a pattern, a format)."""
     try:
         checked = check(source, parse(source), environment)
         issues = _constant_issues(checked)

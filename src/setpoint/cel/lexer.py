@@ -1,4 +1,4 @@
-"""From an expression's text to tokens, and the values of literals.
+"""The tokens of an expression's text, and the values of literals.
 
 Grammar: https://github.com/google/cel-spec/blob/master/doc/langdef.md#syntax
 """
@@ -19,7 +19,7 @@ RESERVED: Final = frozenset(
         *("namespace", "null", "package", "return", "true", "var", "void", "while"),
     )
 )
-"""Words that are no names of variables."""
+"""Reserved words, which can't be names of variables."""
 
 _STRING: Final = (
     r'[rR]"""(?:.|\n)*?"""' r"|[rR]'''(?:.|\n)*?'''" r'|[rR]"[^"\n\r]*"' r"|[rR]'[^'\n\r]*'"
@@ -49,7 +49,7 @@ _ESCAPE: Final = re.compile(
 
 
 class Token(NamedTuple):
-    """``kind`` is the name of a literal's form, ``name``, ``end``, or the operator itself."""
+    """``kind`` is the form of a literal, ``name``, ``end``, or the operator itself."""
 
     kind: str
     text: str
@@ -57,11 +57,11 @@ class Token(NamedTuple):
 
 
 class BadLiteral(ValueError):
-    """A literal that has the right form but no value."""
+    """A literal of the right form whose value is invalid."""
 
 
 def tokens(source: str) -> tuple[list[Token], list[Issue]]:
-    """The tokens, with ``end`` at the end; and what is no token."""
+    """The tokens, with ``end`` at the end, and the text that is not a token."""
     found: list[Token] = []
     issues: list[Issue] = []
     position = 0
@@ -69,7 +69,7 @@ def tokens(source: str) -> tuple[list[Token], list[Issue]]:
         match = _TOKEN.match(source, position)
         if match is None:
             length = 1
-            if source[position] in "\"'":  # a text that does not end
+            if source[position] in "\"'":  # an unterminated string
                 length = len(source[position:].split("\n", 1)[0])
             text = source[position : position + length]
             issues.append(Issue(position, f"Syntax error: token recognition error at: '{text}'"))
@@ -87,7 +87,7 @@ def tokens(source: str) -> tuple[list[Token], list[Issue]]:
 
 
 def unquoted(text: str) -> str:
-    """What a string literal stands for. Raises BadLiteral."""
+    """The value of a string literal. Raises BadLiteral."""
     inner, raw = _inner(text)
     if raw or "\\" not in inner:
         return inner
@@ -105,7 +105,7 @@ def unquoted(text: str) -> str:
 
 
 def unquoted_bytes(text: str) -> bytes:
-    """What a bytes literal (with its ``b``) stands for. Raises BadLiteral."""
+    """The value of a bytes literal (with its ``b``). Raises BadLiteral."""
     inner, raw = _inner(text[1:])
     if raw or "\\" not in inner:
         return inner.encode()
@@ -116,7 +116,7 @@ def unquoted_bytes(text: str) -> bytes:
         if match["short"] or match["long"]:
             raise BadLiteral("unable to unescape string")
         code = int(match["byte"], 16) if match["byte"] else int(match["octal"], 8)
-        # Bytes that are no ASCII travel through the text as lone surrogates.
+        # Bytes that are not ASCII are lone surrogates in the text.
         return chr(code) if code < 0x80 else chr(0xDC00 + code)
 
     return _replaced(inner, char).encode("utf-8", "surrogateescape")

@@ -1,4 +1,4 @@
-"""Macros: calls that stand for a larger tree, such as ``list.all(item, condition)``."""
+"""Macros: calls that are replaced by a larger tree, such as ``list.all(item, condition)``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SORTED: Final = "@__sortBy_input__"
 
 
 class MacroError(Exception):
-    """A macro's arguments are not of its form."""
+    """A macro's arguments have the wrong form."""
 
     def __init__(self, offset: int, message: str) -> None:
         super().__init__(message)
@@ -36,14 +36,14 @@ class MacroError(Exception):
 
 
 class Maker:
-    """Makes nodes: the next number, and the place in the text that is spoken of."""
+    """Makes nodes with consecutive numbers, for an offset in the text."""
 
     def __init__(self) -> None:
         self._last = 0
         self._offset = 0
 
     def id(self) -> int:
-        """A number that no node has yet."""
+        """A new node number."""
         self._last += 1
         return self._last
 
@@ -81,14 +81,14 @@ class Maker:
         return Comprehension(self.id(), self._offset, range_, *names, ACCUMULATOR, start, condition, step, end)
 
     def binding(self, name: str, value: Node, within: Node) -> Node:
-        """``within`` with ``name`` standing for ``value``."""
+        """``within`` with ``name`` bound to ``value``."""
         step = self.name(name)
         return Comprehension(
             self.id(), self._offset, self.list(), _UNUSED, "", name, value, self.literal(False), step, within
         )
 
     def copy(self, node: Node) -> Node:
-        """The same tree with new numbers."""
+        """A copy of the tree with new numbers."""
         made: dict[str, Any] = {"id": self.id()}
         for field in dataclasses.fields(node):
             value = getattr(node, field.name)
@@ -110,7 +110,7 @@ _Expander = Callable[[Maker, Node, list[Node]], Node]
 
 
 def expand(make: Maker, name: str, target: Node | None, arguments: list[Node]) -> Node | None:
-    """What the call stands for, None if it is no macro. Raises MacroError."""
+    """The expansion of the call, None if it is not a macro. Raises MacroError."""
     if target is None:
         if name != "has" or len(arguments) != 1:
             return None

@@ -1,4 +1,4 @@
-"""Names of properties as names of fields: ``my-name`` is written ``self.my__dash__name``.
+"""Property names escaped as field names: ``my-name`` is written ``self.my__dash__name``.
 
 https://kubernetes.io/docs/reference/using-api/cel/#escaping
 """
@@ -20,7 +20,7 @@ _ALLOWED: Final = re.compile(r"[A-Za-z_./-][A-Za-z0-9_./-]*", re.ASCII)
 
 @lru_cache(maxsize=4096)
 def escaped(name: str) -> str | None:
-    """The field's name, None if the property can't be named."""
+    """The escaped name of a property, None if expressions can't name it."""
     if name in RESERVED:
         return f"__{name}__"
     if not _ALLOWED.fullmatch(name):
@@ -30,7 +30,7 @@ def escaped(name: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def unescaped(name: str) -> str | None:
-    """The property's name, None if no property is named so."""
+    """The property of an escaped name, None if the name is not valid."""
     wrong = False
 
     def part(match: re.Match[str]) -> str:

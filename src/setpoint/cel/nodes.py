@@ -1,4 +1,4 @@
-"""The syntax tree of an expression. Each node has a number, by which checker and cost estimate keep what they learn."""
+"""The syntax tree of an expression. Each node has a number, under which checker and cost estimate store results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 ACCUMULATOR = "@result"
-"""The variable that collects a comprehension's result; no text can name it."""
+"""The variable that collects a comprehension's result; the text of an expression can't contain it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -40,7 +40,7 @@ class Literal(_Base):
 
 @dataclass(slots=True, eq=False)
 class Ident(_Base):
-    """A name."""
+    """An identifier."""
 
     name: str
 
@@ -56,7 +56,7 @@ class Select(_Base):
 
 @dataclass(slots=True, eq=False)
 class Call(_Base):
-    """A function or operator (``_+_``); ``target`` is what stands before the dot."""
+    """A function or operator (``_+_``); ``target`` is the receiver before the dot."""
 
     function: str
     target: Node | None
@@ -65,7 +65,7 @@ class Call(_Base):
 
 @dataclass(slots=True, eq=False)
 class ListLiteral(_Base):
-    """``[a, ?b]``; ``optional`` has the indexes with a question mark."""
+    """``[a, ?b]``; ``optional`` has the indexes of elements with a question mark."""
 
     items: list[Node]
     optional: frozenset[int]
@@ -111,7 +111,7 @@ class Comprehension(_Base):
 
     @property
     def is_binding(self) -> bool:
-        """Whether it only gives a value a name: nothing is looped over."""
+        """Whether it only binds a name to a value, without a loop."""
         return (
             isinstance(self.range, ListLiteral)
             and not self.range.items
@@ -125,7 +125,7 @@ Node: TypeAlias = Literal | Ident | Select | Call | ListLiteral | MapLiteral | S
 
 
 def children(node: Node) -> list[Node]:
-    """The nodes right below."""
+    """The direct children."""
     match node:
         case Select():
             return [node.operand]
@@ -144,7 +144,7 @@ def children(node: Node) -> list[Node]:
 
 
 def walk(node: Node) -> list[Node]:
-    """The node and everything below, parents first."""
+    """The node and all its descendants, parents first."""
     found = [node]
     for child in children(node):
         found += walk(child)

@@ -1,4 +1,4 @@
-"""From tokens to a syntax tree, macros expanded."""
+"""The parser: turns tokens into a syntax tree with expanded macros."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from setpoint.cel.values import MAX_INT, MAX_UINT, MIN_INT, UInt
 __all__ = ["MAX_DEPTH", "MAX_SIZE", "parse"]
 
 MAX_SIZE: Final = 100_000
-"""Characters of an expression."""
+"""The most characters of an expression."""
 MAX_DEPTH: Final = 90
-"""Expressions within expressions. The reference implementation allows 250, Python's own stack does not."""
+"""The deepest nesting. The reference implementation allows 250; Python's stack does not."""
 MAX_CHAIN: Final = 250
-"""Operators of one kind, or selections, in a row."""
+"""The most operators of one kind, or selections, in a row."""
 
 _BINARY: Final = {
     "<": 1, "<=": 1, ">": 1, ">=": 1, "==": 1, "!=": 1, "in": 1,
@@ -33,11 +33,11 @@ _CONSTANTS: Final[dict[str, Any]] = {"true": True, "false": False, "null": None}
 
 
 class _Stop(Exception):
-    """The rest can't be made sense of."""
+    """The rest of the text can't be parsed."""
 
 
 def parse(source: str) -> Node:
-    """The tree. Raises CompileError."""
+    """The syntax tree. Raises CompileError."""
     if len(source) > MAX_SIZE:
         text = f"expression code point size exceeds limit: size: {len(source)}, limit {MAX_SIZE}"
         raise CompileError(source[:80], [Issue(0, text)])
@@ -114,7 +114,7 @@ class _Parser:
         return condition
 
     def _logic(self, operator: str) -> Node:
-        """Terms between ``||``, or between ``&&``: one call with all of them, so that long chains are not deep."""
+        """Parses terms joined by ``||``, or by ``&&``, into one call, so that long chains are not deep."""
         terms = [self._logic("&&") if operator == "||" else self._binary(1)]
         offset = self._now.offset
         while self._accept(operator):

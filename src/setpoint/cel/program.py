@@ -1,7 +1,7 @@
-"""Evaluation: a checked expression as nested Python functions, which count what they cost.
+"""Evaluation: a checked expression as nested Python functions that count their costs.
 
-Costs are counted as API servers count them: one for each name and field that is read, and for each call what it looks
-at (see `runtime_cost`).
+Costs are counted as in API servers: one for each name and field that is read, and for each call by the sizes of its
+arguments (see `runtime_cost`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ StructMaker = Callable[[str, dict[str, Value]], Value]
 
 
 class Result:
-    """What an evaluation gave: a value or an error, and what it cost."""
+    """The result of an evaluation: a value or an error, and the cost."""
 
     __slots__ = ("cost", "error", "value")
 
@@ -54,7 +54,7 @@ class Result:
 class Program:
     """A checked expression, ready to be evaluated any number of times.
 
-    ``structs`` makes values of struct types (``Type{field: value}``); without it there are none.
+    ``structs`` makes values of struct types (``Type{field: value}``); without it the expression can't make any.
 
     Raises EvaluationError if a part that does not depend on variables can't be evaluated, such as ``int("x")``.
     """
@@ -66,7 +66,7 @@ class Program:
         self._variables = builder.variables
 
     def evaluate(self, variables: Mapping[str, Value], limit: int) -> Result:
-        """The value with these variables (values or `Lazy`), given up when it costs more than ``limit``."""
+        """The value with these variables (values or `Lazy`); stops when it costs more than ``limit``."""
         state = State(self._slots, limit)
         try:
             return Result(self.run(variables, state), None, state.cost)
@@ -76,7 +76,7 @@ class Program:
             return Result(None, EvaluationError("evaluation is nested too deeply"), state.cost)
 
     def within(self, variables: Mapping[str, Value], state: State) -> Value:
-        """The value, as part of another evaluation, which pays for it. Raises what an evaluation raises."""
+        """The value, as part of another evaluation, which pays for it. Raises the errors of an evaluation."""
         inner = State(self._slots, state.limit)
         inner.cost = state.cost
         try:
@@ -85,7 +85,7 @@ class Program:
             state.cost = inner.cost
 
     def run(self, variables: Mapping[str, Value], state: State) -> Value:
-        """For this room: the value, counted in ``state``."""
+        """The value, counted in ``state``; for this package only."""
         slots = state.slots
         for name, slot in self._variables.items():
             slots[slot] = variables.get(name, MISSING)
@@ -291,7 +291,7 @@ class _Builder:
         return loop
 
     def _appended(self, node: Comprehension) -> Callable[[State, list[Value]], None] | None:
-        """For loops that collect a list: how one round appends to it, so that no list is copied each time."""
+        """The step of one round of a loop that builds a list: it appends, so that the list is not copied each round."""
         if not isinstance(node.start, ListLiteral) or node.start.items or not isinstance(node.condition, Literal):
             return None
         more, wanted = node.step, None

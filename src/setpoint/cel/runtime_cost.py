@@ -1,7 +1,7 @@
-"""What a call costs: by the sizes of what it looks at, as API servers count.
+"""The cost of a call, from the sizes of its arguments, as API servers count.
 
-One unit is about one step of work; a text counts a tenth of its length each time it is gone through, and a pattern a
-quarter of its own length for each unit of the text.
+One unit is about one step of work; a string costs a tenth of its length for each pass over it, and a pattern a quarter
+of its own length for each unit of the string.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ STRUCT_COST: Final = 40
 TEXT_FACTOR: Final = 0.1
 REGEX_FACTOR: Final = 0.25
 CHECK_COST: Final = 350_000
-"""One question to the authorizer."""
+"""The cost of one question to the authorizer."""
 
 _Arguments = Sequence[Value]
 
 
 def call_cost(function: str, overload: str, arguments: _Arguments, result: Value) -> int:
-    """The cost of one call that gave ``result``."""
+    """The cost of one call that returned ``result``."""
     cost = _BY_OVERLOAD.get(overload) or _BY_FUNCTION.get(function)
     return 1 if cost is None else cost(arguments, result)
 
 
 def text_cost(length: float) -> int:
-    """Going once through a text."""
+    """The cost of one pass over a string."""
     return math.ceil(length * TEXT_FACTOR)
 
 
 def selector_cost(length: int) -> int:
-    """Parsing a label or field selector."""
+    """The cost of parsing a label or field selector."""
     return LIST_COST + text_cost(length) + math.ceil(math.ceil(length * 0.5) * (LIST_COST + STRUCT_COST))
 
 

@@ -1,6 +1,6 @@
-"""From an OpenAPI schema to the type that expressions see, and how big its values can be.
+"""Types of expressions, made from OpenAPI schemas, with the largest sizes of their values.
 
-A schema is the plain JSON of ``openAPIV3Schema``. What has no type (free-form parts) can't be seen by expressions.
+A schema is the plain JSON of ``openAPIV3Schema``. Expressions can't see parts without a type (free-form ones).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NODE: Final = 5 * 64
 
 Definition: TypeAlias = Mapping[str, Any]
 MAX_REQUEST: Final = 3 * 1024 * 1024
-"""Bytes of a request; nothing in an object is bigger."""
+"""The most bytes of a request, so of any part of an object."""
 
 _TEXT: Final = {"type": "string"}
 _META: Final = {"type": "object", "properties": {"name": _TEXT, "generateName": _TEXT}}
@@ -48,15 +48,15 @@ class Declared:
     smallest: int
     """Bytes of the smallest value as JSON."""
     largest: int = 0
-    """Characters, elements or entries of the largest value; 0 for what is not counted."""
+    """Characters, elements or entries of the largest value; 0 for types without a size."""
     fields: dict[str, Declared] = field(default_factory=dict)
-    """By escaped name."""
+    """The fields, by escaped name."""
     item: Declared | None = None
-    """What a list or map holds."""
+    """The type of the elements of a list or map."""
     is_map: bool = False
 
     def size(self, path: tuple[str, ...]) -> Span | None:
-        """The size of what is at ``path`` below, None if that is not known."""
+        """The size at the relative ``path``, None if it is not known."""
         found: Declared | None = self
         for step in path:
             assert found is not None
@@ -102,7 +102,7 @@ class SchemaFields:
 
 
 def with_object_meta(definition: Definition) -> Definition:
-    """The schema of a whole object: expressions see apiVersion, kind, and of the metadata the name and generateName."""
+    """The schema of a whole object: expressions see apiVersion, kind, and metadata's name and generateName."""
     properties = definition.get("properties") or {}
     meta = properties.get("metadata") or {}
     inner = meta.get("properties") or {}
@@ -200,6 +200,6 @@ def _text(definition: Definition) -> Declared:
 
 
 def _text_size(definition: Definition) -> int:
-    """In bytes: a character may take four."""
+    """In bytes: a character may take up to four."""
     most = definition.get("maxLength")
     return max(most, 0) * 4 if most is not None else MAX_REQUEST - 2

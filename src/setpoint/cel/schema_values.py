@@ -1,6 +1,6 @@
-"""JSON as expressions see it: by its schema, or without one.
+"""JSON as values of expressions, by its schema or without one.
 
-Values are made when they are read, so that a rule on a big object pays for what it looks at.
+Values are made when they are read, so that a rule on a large object pays only for the parts that it reads.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["plain_of", "value_of", "value_without_schema"]
 
 
 def value_without_schema(value: Any) -> Value:
-    """JSON as it is: objects are maps, numbers with a fraction or exponent are doubles."""
+    """JSON without a schema: objects are maps, numbers with a fraction or exponent are doubles."""
     if isinstance(value, dict):
         return _FreeMap(value)
     if isinstance(value, list):
@@ -41,7 +41,7 @@ def value_without_schema(value: Any) -> Value:
 
 
 def value_of(value: Any, definition: Definition) -> Value:
-    """JSON by its schema. Raises EvaluationError for what does not fit it."""
+    """JSON by its schema. Raises EvaluationError if it does not fit."""
     if value is None:
         if definition.get("nullable"):
             return None
@@ -87,7 +87,7 @@ def value_of(value: Any, definition: Definition) -> Value:
 
 
 def plain_of(value: Value) -> Any:
-    """A value as JSON. Raises EvaluationError for what has no JSON."""
+    """A value as JSON. Raises EvaluationError if it has no JSON form."""
     if isinstance(value, (SchemaMap, _FreeMap)):
         return value.raw
     if isinstance(value, MapValue):
@@ -259,7 +259,7 @@ def _list(raw: list[Any], definition: Definition) -> ListValue:
 
 
 class _Items(ListValue):
-    """An ordinary list, whose elements are made when they are read."""
+    """An ordinary list, whose elements are converted when they are read."""
 
     __slots__ = ("_definition", "_raw")
 
@@ -275,7 +275,7 @@ class _Items(ListValue):
 
 
 class _SetList(ListValue):
-    """A set: the order does not count, and adding what is there changes nothing."""
+    """A set: the order does not count, and adding a value that it has changes nothing."""
 
     __slots__ = ("_items",)
 
@@ -300,7 +300,7 @@ class _SetList(ListValue):
 
 
 class _MapList(ListValue):
-    """A list of objects that are known by keys: the order does not count, and adding one replaces its namesake."""
+    """A list of objects with keys: the order does not count, and adding one replaces the one with its keys."""
 
     __slots__ = ("_items", "_keys")
 

@@ -1,4 +1,4 @@
-"""Least and most of a size or a cost, where most may be without bound."""
+"""The least and the most of a size or a cost; the most may be unbounded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["FREE", "ONE", "UNBOUNDED", "Span"]
 
 
 def _capped(value: float) -> int:
-    """An amount of 64 bits: beyond them it stays at the largest."""
+    """An amount of 64 bits; larger ones saturate."""
     return MAX_UINT if value >= MAX_UINT else math.ceil(value)
 
 
@@ -22,19 +22,19 @@ class Span(NamedTuple):
     most: int
 
     def plus(self, other: Span) -> Span:
-        """Both together."""
+        """The sum."""
         return Span(_capped(self.least + other.least), _capped(self.most + other.most))
 
     def times(self, other: Span) -> Span:
-        """One as often as the other."""
+        """The product."""
         return Span(_capped(self.least * other.least), _capped(self.most * other.most))
 
     def scaled(self, factor: float) -> Span:
-        """Multiplied, rounded up."""
+        """Multiplied by a factor, rounded up."""
         return Span(_capped(float(self.least) * factor), _capped(float(self.most) * factor))
 
     def either(self, other: Span) -> Span:
-        """What holds of both."""
+        """The smallest span that contains both."""
         return Span(min(self.least, other.least), max(self.most, other.most))
 
 

@@ -1,4 +1,4 @@
-"""The state of one evaluation: variables in slots, and what it has cost so far."""
+"""The state of one evaluation: variables in slots, and the cost so far."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Step: TypeAlias = Callable[["State"], Value]
 
 
 class Lazy:
-    """A variable whose value is made when it is first read; what that costs is counted then."""
+    """A variable whose value is computed, and its cost counted, when it is first read."""
 
     __slots__ = ("_made", "_make")
 
@@ -28,7 +28,7 @@ class Lazy:
         self._made: Value = MISSING
 
     def get(self, state: State) -> Value:
-        """The value. Raises EvaluationError, each time again."""
+        """The value. Raises the same EvaluationError on each read."""
         if self._made is MISSING:
             try:
                 self._made = self._make(state)
@@ -40,7 +40,7 @@ class Lazy:
 
 
 class State:
-    """Slots for variables, cost and limit."""
+    """Slots for variables, the cost and its limit."""
 
     __slots__ = ("_next", "cost", "limit", "slots")
 
@@ -51,7 +51,7 @@ class State:
         self.limit = limit
 
     def spend(self, cost: int) -> None:
-        """Raises CostExceeded beyond the limit."""
+        """Adds a cost. Raises CostExceeded beyond the limit."""
         self.cost += cost
         if self.cost >= self._next:
             self._next = self.cost + _OFTEN
@@ -61,7 +61,7 @@ class State:
 
 
 def constant(value: Value) -> Step:
-    """Always the same."""
+    """A constant: the same value each time."""
     return lambda _: value
 
 
@@ -96,7 +96,7 @@ def variable(slot: int, name: str) -> Step:
 
 
 def tried(step: Step, state: State) -> Value:
-    """The value, or the error in its place, for who reads it later."""
+    """The value, or an object that raises the error when it is read later."""
     try:
         return step(state)
     except EvaluationError as error:

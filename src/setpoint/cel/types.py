@@ -1,7 +1,7 @@
-"""The types of CEL, and how type parameters are solved.
+"""The types of CEL, and the solution of type parameters.
 
 Types are immutable values compared with ``==``. A schema's objects have struct types, whose fields a `FieldProvider`
-knows by the type's name.
+returns by the type's name.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """``kind`` says what it is (``int``, ``list``, ``struct``...); ``name`` tells structs, opaque types and type
-    parameters apart; ``parameters`` are the types inside."""
+    """``kind`` is ``int``, ``list``, ``struct`` or so; ``name`` distinguishes structs, opaque types and type
+    parameters; ``parameters`` are the types inside."""
 
     kind: str
     name: str = ""
@@ -55,7 +55,7 @@ class Type:
 
     @property
     def runtime_name(self) -> str:
-        """What ``type(value)`` prints."""
+        """The name that ``type(value)`` prints."""
         return _RUNTIME_NAMES.get(self.kind, self.name or self.kind)
 
 
@@ -108,12 +108,12 @@ def struct(name: str) -> Type:
 
 
 def parameter(name: str) -> Type:
-    """A type to be solved."""
+    """A type parameter."""
     return Type("parameter", name)
 
 
 def is_dyn(kind: Type) -> bool:
-    """Whether a check has to wait until evaluation."""
+    """Whether the type is only known at evaluation."""
     return kind.kind in ("dyn", "any")
 
 
@@ -125,19 +125,19 @@ def unwrapped(kind: Type) -> tuple[Type, bool]:
 
 
 class FieldProvider(Protocol):
-    """Who knows the fields of struct types."""
+    """A source of struct types and their fields."""
 
     def field(self, struct: str, name: str) -> Type | None:
-        """The field's type, None if there is no such field. Raises KeyError for an unknown struct."""
+        """The field's type, None if it has no such field. Raises KeyError for an unknown struct."""
         ...
 
     def named(self, name: str) -> Type | None:
-        """The type that expressions can name so, None if there is none."""
+        """The type of that name for expressions, None if there is none."""
         ...
 
 
 class Solution:
-    """What is known of the type parameters so far. `assignable` only keeps what it learned if it succeeds."""
+    """The known values of type parameters. A failed `assignable` leaves them unchanged."""
 
     __slots__ = ("_known",)
 
@@ -145,11 +145,11 @@ class Solution:
         self._known: dict[Type, Type] = {}
 
     def add(self, unknown: Type, kind: Type) -> None:
-        """From now on ``unknown`` is ``kind``."""
+        """Substitutes ``kind`` for ``unknown`` from now on."""
         self._known[unknown] = kind
 
     def assignable(self, targets: tuple[Type, ...], values: tuple[Type, ...]) -> bool:
-        """Whether ``values`` may stand where ``targets`` are wanted, all at once."""
+        """Whether ``values`` are assignable to ``targets``, all together."""
         before = dict(self._known)
         if len(targets) == len(values) and all(map(self._fits, targets, values)):
             return True
@@ -157,7 +157,7 @@ class Solution:
         return False
 
     def substitute(self, kind: Type, *, free_to_dyn: bool = False) -> Type:
-        """``kind`` with what is known put in place; what is not known becomes dyn if wanted."""
+        """``kind`` with known parameters substituted; unknown ones become dyn if wanted."""
         found = self._known.get(kind)
         if found is not None:
             return self.substitute(found, free_to_dyn=free_to_dyn)
@@ -189,7 +189,7 @@ class Solution:
         return all(map(self._fits, one.parameters, two.parameters))
 
     def _try(self, kind: Type, unknown: Type) -> tuple[bool, bool]:
-        """Whether ``unknown`` can be ``kind``; whether it was something already."""
+        """Whether ``unknown`` can be ``kind``; whether it was already bound."""
         if kind == unknown:
             return True, True
         found = self._known.get(unknown)
@@ -217,7 +217,7 @@ class Solution:
 
 
 def more_general(one: Type, two: Type) -> Type:
-    """The type of a place that takes both."""
+    """The common type of both."""
     return one if _less_specific(one, two) else two
 
 

@@ -1,4 +1,4 @@
-"""The values of CEL in Python, and what every function needs of them: type, equality, order, size.
+"""The values of CEL in Python, and their type, equality, order and size.
 
 null, bool, int, double, string, bytes and list are Python's own; uint is `UInt`. Maps are `MapValue`, times are
 `Timestamp` and `Duration`, values that may be missing are `Optional`, everything else is an `Opaque`.
@@ -86,12 +86,12 @@ class _Missing:
 
 
 MISSING: Final = _Missing()
-"""What a map gives for a key that it does not have."""
+"""The result of a map for a missing key."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Optional:
-    """A value, or none."""
+    """A value, or its absence."""
 
     value: Value = MISSING
 
@@ -111,7 +111,7 @@ NONE: Final = Optional()
 
 
 class ListValue:
-    """A list that is not Python's own: elements are made when they are asked for."""
+    """A list other than Python's: elements are converted when they are read."""
 
     __slots__ = ()
 
@@ -126,11 +126,11 @@ class ListValue:
             yield self[index]
 
     def equals(self, other: list[Value] | ListValue) -> bool:
-        """Whether the elements are the same, in the same order."""
+        """Whether the elements are equal, in the same order."""
         return len(self) == len(other) and all(map(equal, self, other))
 
     def plus(self, other: list[Value] | ListValue) -> Value:
-        """Both, one after the other."""
+        """The concatenation of both."""
         return [*self, *other]
 
 
@@ -150,11 +150,11 @@ class MapValue:
         raise NotImplementedError
 
     def __iter__(self) -> Iterator[Value]:
-        """The keys, in no order to rely on."""
+        """The keys, in an unspecified order."""
         raise NotImplementedError
 
     def equals(self, other: MapValue) -> bool:
-        """Whether keys and values are the same."""
+        """Whether keys and values are equal."""
         if len(self) != len(other):
             return False
         for key in self:
@@ -165,7 +165,7 @@ class MapValue:
 
 
 class PlainMap(MapValue):
-    """A map that an expression made."""
+    """A map built by an expression."""
 
     __slots__ = ("_entries",)
 
@@ -183,15 +183,15 @@ class PlainMap(MapValue):
         return (key for key, _ in self._entries.values())
 
     def put(self, key: Value, value: Value) -> None:
-        """For who makes the map."""
+        """Adds an entry; for the builder of the map."""
         self._entries[_plain_key(key)] = (key, value)
 
     def drop(self, key: Value) -> None:
-        """For who makes the map."""
+        """Removes an entry; for the builder of the map."""
         self._entries.pop(_plain_key(key), None)
 
     def with_entry(self, key: Value, value: Value) -> PlainMap:
-        """A map with one entry more. Raises EvaluationError if the key is there."""
+        """A map with one entry more. Raises EvaluationError for a duplicate key."""
         plain = _plain_key(key)
         if plain in self._entries:
             raise EvaluationError(f"insert failed: key {show(key)} already exists")
@@ -199,7 +199,7 @@ class PlainMap(MapValue):
 
 
 def _plain_key(key: Value) -> Any:
-    """Equal numbers are equal keys; a bool is no number."""
+    """A dictionary key: equal numbers are equal keys; a bool is not a number."""
     if isinstance(key, bool):
         return ("bool", key)
     if isinstance(key, (int, float, str)):
@@ -208,22 +208,22 @@ def _plain_key(key: Value) -> Any:
 
 
 class Opaque:
-    """A value of a type that a library brings."""
+    """A value of a type that a library defines."""
 
     __slots__ = ()
 
     @property
     def kind(self) -> Type:
-        """Its type."""
+        """The value's type."""
         raise NotImplementedError
 
     def equals(self, other: Opaque) -> bool:
-        """Whether it is the same as another value of the same type."""
+        """Whether it equals another value of the same type."""
         raise NotImplementedError
 
 
 def type_of_value(value: Value) -> Type:
-    """The type at run time; what is inside lists and maps is not said."""
+    """The type at run time, without the types of elements of lists and maps."""
     if isinstance(value, Opaque):
         return value.kind
     if isinstance(value, LISTS):
@@ -249,7 +249,7 @@ _TYPES: Final[dict[type, Type]] = {
 
 
 def no_overload() -> EvaluationError:
-    """The operands are not what the function takes."""
+    """The operands have types that the function does not accept."""
     return EvaluationError("no such overload")
 
 
@@ -258,7 +258,7 @@ def _number(value: Value) -> bool:
 
 
 def _ordered(one: float, two: float) -> int | None:
-    """Order of numbers, None if one is NaN. An integer is taken for the nearest double where the other is one."""
+    """Order of numbers, None if one is NaN. An integer compared with a double counts as the nearest double."""
     if one != one or two != two:
         return None
     if isinstance(one, float) != isinstance(two, float) and abs(one) <= MAX_UINT and abs(two) <= MAX_UINT:
@@ -267,7 +267,7 @@ def _ordered(one: float, two: float) -> int | None:
 
 
 def equal(one: Value, two: Value) -> bool:
-    """``one == two``: numbers across their types, everything else within its own. Raises EvaluationError where types
+    """``one == two``: numbers across their types, everything else within its own. Raises EvaluationError for types that
     can't be compared."""
     if one is None or two is None:
         return one is two
@@ -305,7 +305,7 @@ def equal(one: Value, two: Value) -> bool:
 
 
 def compare(one: Value, two: Value) -> int:
-    """-1, 0 or 1. Raises EvaluationError for what has no order."""
+    """-1, 0 or 1. Raises EvaluationError for types without an order."""
     if _number(one) and _number(two):
         order = _ordered(one, two)
         if order is None:
@@ -335,7 +335,7 @@ def contains(container: Value, item: Value) -> bool:
 
 
 def size(value: Value) -> int:
-    """Characters, bytes, elements or entries; 1 for what has no size (as costs are counted)."""
+    """Characters, bytes, elements or entries; 1 for types without a size (for counting costs)."""
     if isinstance(value, (str, bytes, list, ListValue, MapValue)):
         return len(value)
     if isinstance(value, Optional) and value.present:
@@ -344,7 +344,7 @@ def size(value: Value) -> int:
 
 
 def show(value: Value) -> str:
-    """A value in a message."""
+    """The form of a value in a message."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if value is None:

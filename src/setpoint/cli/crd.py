@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["crd_app"]
 
-crd_app = App(name="crd", help="Custom resources over time: what a change breaks, and moving stored objects.")
+crd_app = App(name="crd", help="Custom resources over time: the effects of a change, and migration of stored objects.")
 Source = Annotated[str, Parameter(allow_leading_hyphen=True)]
 _BREAKS, _TROUBLE = 1, 2
 _WORDS = {"breaks": "BREAKS", "may": "MAY BREAK", "": "fine"}
@@ -34,17 +34,17 @@ def diff(
     kubeconfig: Annotated[Path | None, Parameter(name=["--kubeconfig", "-k"])] = None,
     context: str | None = None,
 ) -> None:
-    """Say of each change whether stored objects, writers or readers break.
+    """Show for each change whether it breaks stored objects, writers or readers.
 
-    OLD and NEW are each a YAML or JSON file, a folder of such files, - for standard input, cluster for what is
-    installed, or classes: app.py, app.py:Mykind, a package's folder, package.module:Mykind.
+    OLD and NEW are each a YAML or JSON file, a folder of such files, - for standard input, cluster for the
+    installed definitions, or classes: app.py, app.py:Mykind, a package's folder, package.module:Mykind.
 
-    Ends with 0 if nothing breaks, 1 if something does, 2 if it can't be told.
+    The exit status is 0 if no change breaks anything, 1 if one does, 2 if the command fails.
 
     Parameters
     ----------
     strict
-        Also end with 1 if something may break, depending on what writers and readers do.
+        Also return 1 if something may break, depending on writers and readers.
     output
         text, or json for one list of changes.
     kubeconfig
@@ -74,13 +74,13 @@ def migrate(
 ) -> None:
     """Rewrite stored objects to the storage version, then clean status.storedVersions.
 
-    NAME is the definition's name, such as mykinds.grp.example.com. Stop it at any time: run again it goes on.
-    Objects that others write meanwhile are fine as they are.
+    NAME is the definition's name, such as mykinds.grp.example.com. It can be stopped at any time: the next run
+    continues. Concurrent writes by other clients do no harm.
 
     Parameters
     ----------
     state
-        Where to remember how far it came; default: setpoint in XDG_STATE_HOME (~/.local/state).
+        The folder for the progress; default: setpoint in XDG_STATE_HOME (~/.local/state).
     kubeconfig
         The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
     context
@@ -120,7 +120,7 @@ async def _with_client(kubeconfig: Path | None, context: str | None, work: Any) 
     from setpoint.client import Client, HttpTransport, load_config
 
     config = load_config(kubeconfig, context)
-    # Warnings are for who writes objects: to be told of each that is migrated, or of an old API, helps nobody here.
+    # Warnings are for authors of objects: one for each migrated object, or about an old API, does not help here.
     async with Client(HttpTransport(config), config=config, on_warning=lambda _: None) as client:
         found: Coroutine[Any, Any, Any] = work(client)
         return await found
@@ -128,7 +128,7 @@ async def _with_client(kubeconfig: Path | None, context: str | None, work: Any) 
 
 @contextmanager
 def _trouble(command: str) -> Iterator[None]:
-    """Failures that a user can mend end with 2, as diff's do: 1 says that something breaks."""
+    """Turns failures that a user can fix into exit status 2: 1 means that something breaks."""
     from setpoint.apps.failures import explain
     from setpoint.apps.storage_migration import MigrationError
     from setpoint.cli.loading import SourceError

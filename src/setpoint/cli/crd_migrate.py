@@ -1,4 +1,4 @@
-"""``setpoint crd migrate``: the progress bar, and the memory of how far it came."""
+"""``setpoint crd migrate``: the progress bar, and the stored progress."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["migrate"]
 
 
 async def migrate(client: Client, name: str, state: Path | None) -> None:
-    """Runs the migration, showing how far it is. The state's file goes when all is done.
+    """Runs the migration with a progress bar. The state's file is removed at the end.
 
     Raises:
         MigrationError: see `StorageMigration.run`.
@@ -48,7 +48,7 @@ def _remembered(file: Path) -> Progress:
     try:
         return msgspec.json.decode(file.read_bytes(), type=Progress)
     except (FileNotFoundError, msgspec.DecodeError):
-        return Progress()  # never begun, or not ours: writing an object twice does no harm
+        return Progress()  # never started, or not our file: writing an object twice does no harm
 
 
 def _state_folder() -> Path:

@@ -1,4 +1,4 @@
-"""What a user's program declares, found by looking at the objects that it names."""
+"""The declarations in a user's program, found in its named objects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Declared", "declared_by", "served_by"]
 
 @dataclass(frozen=True)
 class Declared:
-    """Each once, in the order of their definition; ``kinds`` are the custom resource classes among the objects."""
+    """The declared objects, each once, in the order of their definition; ``kinds`` are the custom resource classes."""
 
     controllers: Sequence[Controller[Any]]
     admissions: Sequence[Admission[Any]]
@@ -26,13 +26,13 @@ class Declared:
 
     @property
     def all_kinds(self) -> list[type[Any]]:
-        """Those classes, and all that controllers watch and admissions are for."""
+        """These classes, and the kinds of all controllers and admissions."""
         admitted = (admission.kind for admission in self.admissions)
         return list(dict.fromkeys((*self.kinds, *watched_kinds(self.controllers), *admitted)))
 
 
 def declared_by(values: Iterable[Any]) -> Declared:
-    """What the objects declare; whatever else there is among them is passed over."""
+    """The declarations among the objects; other objects are ignored."""
     found: list[Any] = []
     for value in values:
         is_kind = isinstance(value, type) and issubclass(value, CustomResource) and hasattr(value, "definition")
@@ -52,7 +52,7 @@ def served_by(program: Loaded) -> list[Admission[Any] | Converter]:
     """The admissions of a program, and the conversions of every kind that it names, watches or admits.
 
     Raises:
-        SourceError: there are none.
+        SourceError: the program has none.
         DefinitionError: the conversions of a kind don't form one line.
     """
     declared = declared_by(program.values)

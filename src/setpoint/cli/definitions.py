@@ -1,4 +1,4 @@
-"""Where the ``setpoint crd`` commands find CustomResourceDefinitions: files, a cluster, classes."""
+"""The sources of CustomResourceDefinitions for ``setpoint crd``: files, a cluster, classes."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ Connect = Callable[[], Awaitable[Client]]
 
 
 def from_files(source: str) -> list[Document]:
-    """The definitions of a YAML or JSON file (several documents, lists), of a folder's files, or of ``-``, the input.
+    """The definitions of a YAML or JSON file (several documents, lists), of a folder's files, or of ``-`` (stdin).
 
     Raises:
-        SourceError: it can't be read, or there are none.
+        SourceError: the source can't be read, or has none.
     """
     if source == "-":
         return _parsed(sys.stdin.read(), "standard input")
@@ -67,19 +67,19 @@ def _parsed(text: str, where: str, *, needed: bool = True) -> list[Document]:
 
 
 def from_classes(source: str) -> list[Document]:
-    """The definitions of all classes that ``source`` names, or of all that its module has; see `loading.loaded`.
+    """The definitions of all classes that ``source`` names, or of all in its module; see `loading.loaded`.
 
-    They say that a webhook converts where versions need one, as what is installed does once its webhooks are.
+    They have a conversion webhook if versions need one, like an installed definition with its webhooks.
 
     Raises:
-        SourceError: the module can't be imported, or it has no such class.
-        DefinitionError: a class can't be a definition.
+        SourceError: the module can't be imported, or the class does not exist.
+        DefinitionError: a class has no valid definition.
     """
     with loaded(source) as program:
         for name, value in (program.named or {}).items():
             if not declared_by([value]).all_kinds and not isinstance(value, ModuleType | list | tuple):
                 raise SourceError(
-                    f"{source}: {name} of {program.module.__name__} is no CustomResource class with group= and version="
+                    f"{source}: {name} of {program.module.__name__} is not a CustomResource with group= and version="
                 )
         found = definitions_of(declared_by(program.values).all_kinds, ANYWHERE)
     if not found:
@@ -91,7 +91,7 @@ def from_classes(source: str) -> list[Document]:
 
 
 async def from_cluster(client: Client, names: Iterable[str]) -> list[Document]:
-    """Those of the named definitions that the cluster has, with their status."""
+    """The named definitions that exist in the cluster, with their status."""
     wanted = set(names)
     found = await client.list(CustomResourceDefinition)
     named = {"apiVersion": "apiextensions.k8s.io/v1", "kind": _KIND}  # the items of a list don't repeat it

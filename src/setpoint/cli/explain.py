@@ -1,4 +1,4 @@
-"""``setpoint explain``: asks a running controller why an object does not move."""
+"""``setpoint explain``: asks a running controller why an object does not converge."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _RESULTS: Final = {"success": "green", "requeue_after": "cyan", "requeue": "yell
 def explain(
     *, kind: str, key: str, addresses: Sequence[str], token_file: Path | None = None, ca_file: Path | None = None
 ) -> None:
-    """Asks every process and prints what each says.
+    """Asks every process and prints the answers.
 
     Raises:
-        UsageError: there is no token in its file, or it can't be sent there.
-        SystemExit: no process could be asked, or none has such a controller; the message says why.
+        UsageError: the token file is empty, or the token can't be sent safely.
+        SystemExit: no process could be reached, or none has such a controller; the message has the reason.
     """
     token = _token(token_file, addresses) if token_file is not None else ""
     trust = _trust(ca_file)
@@ -55,7 +55,7 @@ def explain(
 
 
 def show(explanation: Explanation, address: str = "") -> None:
-    """Prints a verdict and its timeline; in colours on a terminal, plain into a pipe."""
+    """Prints a verdict and its timeline; in colours on a terminal, plain in a pipe."""
     from rich.console import Console
     from rich.text import Text
 
@@ -85,7 +85,7 @@ def show(explanation: Explanation, address: str = "") -> None:
 
 
 def _details(moment: Moment) -> Iterator[str]:
-    """What an attempt waited for, saw and did."""
+    """The waits, reads and writes of an attempt."""
     parts = []
     if moment.waited is not None:
         parts.append(f"{_short(moment.waited)} in the queue")
@@ -111,7 +111,7 @@ def _short(seconds: float) -> str:
 
 
 def _as_of(age: float | None) -> str:
-    """How fresh a read was: when the cache had last heard from the server."""
+    """The freshness of a read: the time of the last message from the server to the cache."""
     return "live" if age is None else f"as of {_short(age)} before"
 
 
@@ -162,13 +162,13 @@ async def _ask(
 
 
 def _token(file: Path, addresses: Sequence[str]) -> str:
-    """Raises `UsageError` if there is none, or somebody on the way could read it."""
+    """The bearer token. Raises `UsageError` if the file has none, or if it would be sent in plain text."""
     try:
         token = file.read_text().strip()
     except (OSError, UnicodeDecodeError) as problem:
         raise UsageError(f"--token-file {file} can't be read: {problem}") from None
     if not token.isascii() or not token.isprintable() or not token:
-        raise UsageError(f"--token-file {file} holds no token")
+        raise UsageError(f"--token-file {file} contains no token")
     for address in addresses:
         place = urlsplit(address if "://" in address else f"http://{address}")
         if place.scheme != "https" and not (place.hostname == "localhost" or is_loopback(place.hostname or "")):
@@ -186,10 +186,10 @@ def _trust(file: Path | None) -> ssl.SSLContext:
 
 def _refusal(body: bytes, status: int) -> str:
     if status == 401:
-        return "it wants to know who asks: give it a token that may get /debug/controllers, with --token-file"
+        return "it requires authentication: give it a token that may get /debug/controllers, with --token-file"
     if status in (403, 500):
         return body.decode(errors="replace").strip()
     try:
         return msgspec.json.decode(body, type=dict[str, str])["error"]
     except (msgspec.DecodeError, KeyError):
-        return f"it answered {status}, and is no manager of this version"
+        return f"it answered {status}, so it is not a manager of this version"

@@ -1,4 +1,4 @@
-"""Loading a user's program, named on the command line in any way that Python or a shell would name it."""
+"""Loading a user's program, given on the command line in any form that Python or a shell accepts."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _loading: ContextVar[str] = ContextVar("loading", default="")
 
 
 class SourceError(Exception):
-    """There is nothing usable where somebody said it is; the message names the place and says what to do."""
+    """A source on the command line can't be used; the message names it and the remedy."""
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A user's module. ``named`` are the objects that the source names after its colon, if it does."""
+    """A user's module. ``named`` are the objects named after the colon of the source, if any."""
 
     source: str
     module: ModuleType
@@ -39,7 +39,7 @@ class Loaded:
 
     @property
     def values(self) -> list[Any]:
-        """What was named, or else the module's global values; of lists and tuples what they hold."""
+        """The named objects, or else the module's global values, with lists and tuples flattened."""
         found: list[Any] = []
         for value in list(vars(self.module).values() if self.named is None else self.named.values()):
             if isinstance(value, ModuleType) and self.named is not None:
@@ -51,7 +51,7 @@ class Loaded:
 
 @dataclass(frozen=True)
 class _Place:
-    """The module ``name``, with ``folders`` first on the path; ``file`` if it is imported by itself."""
+    """The module ``name``, with ``folders`` first on the path; ``file`` for a module outside of a package."""
 
     name: str
     folders: tuple[Path, ...]
@@ -59,7 +59,7 @@ class _Place:
 
 
 def being_loaded() -> str:
-    """The source that is being imported at the moment, if one is."""
+    """The source that is currently being imported, or None."""
     return _loading.get()
 
 
@@ -67,12 +67,12 @@ def being_loaded() -> str:
 def loaded(source: str) -> Iterator[Loaded]:
     """The program at ``source``: ``app.py``, ``folder/package``, ``package.module``, each maybe with ``:name,name``.
 
-    A file of a package is imported as the package's, so relative imports work; any file can import its neighbours. At
-    the end ``sys.path`` and ``sys.modules`` are as they were, so that another program with modules of the same names
-    can be loaded afterwards. What the program prints while it is imported goes to standard error.
+    A file of a package is imported as part of the package, so relative imports work; any file can import its
+    neighbours. At the end ``sys.path`` and ``sys.modules`` are restored, so that another program with modules of the
+    same names can be loaded afterwards. The output of the program during the import goes to standard error.
 
     Raises:
-        SourceError: there is no such thing, or importing it failed; the message then has the user's own traceback.
+        SourceError: the source does not exist, or its import failed; the message then has the user's own traceback.
     """
     path, modules = list(sys.path), set(sys.modules)
     where, names = _split(source)
@@ -90,7 +90,7 @@ def loaded(source: str) -> Iterator[Loaded]:
 
 
 def _split(source: str) -> tuple[str, list[str]]:
-    """The place and the names behind its colon. ``C:\\app.py`` has none."""
+    """The file, folder or module, and the names after its colon. ``C:\\app.py`` has none."""
     place, colon, names = source.rpartition(":")
     if not colon or Path(source).exists() or "\\" in names or "/" in names:
         return source, []
@@ -129,7 +129,7 @@ def _hint(where: str) -> str:
 
 
 def _of_file(path: Path) -> _Place:
-    """A file, or a package's folder, by the name that it has within the outermost package around it."""
+    """Imports a file, or a package's folder, under its name within the outermost enclosing package."""
     path = Path(os.path.abspath(path))
     folder, parts = path.parent, [path.name.removesuffix(".py")]
     while (folder / "__init__.py").is_file() and "." not in folder.name:
@@ -143,7 +143,7 @@ def _of_file(path: Path) -> _Place:
 
 
 def _free_name(stem: str) -> str:
-    """A module's name that nobody else has: files are called ``operator.py`` or ``my-operator.py``, too."""
+    """A unique module name, because files may be called ``operator.py`` or ``my-operator.py``."""
     name = re.sub(r"\W", "_", stem)
     while name in sys.modules or name in sys.stdlib_module_names:
         name += "_"
@@ -164,10 +164,10 @@ def _imported(place: _Place, where: str) -> ModuleType:
                 module = importlib.import_module(place.name)
             else:
                 module = importlib.util.module_from_spec(spec)
-                sys.modules[place.name] = module  # msgspec looks annotations up there
+                sys.modules[place.name] = module  # msgspec resolves annotations there
                 assert spec.loader is not None
                 spec.loader.exec_module(module)
-    except (Exception, SystemExit) as problem:  # noqa: BLE001 - whatever it is, it is the user's to see
+    except (Exception, SystemExit) as problem:  # noqa: BLE001 - any error belongs to the user
         raise SourceError(_why(problem, place, where)) from None
     finally:
         _loading.reset(token)
@@ -185,7 +185,7 @@ def _why(problem: BaseException, place: _Place, where: str) -> str:
     if isinstance(problem, SourceError | DefinitionError | AdmissionError):
         return f"{at}: {problem}"
     if isinstance(problem, SystemExit):
-        return f"{at}: it ends the program while it is imported; put that under if __name__ == '__main__':"
+        return f"{at}: it ends the program during the import; put that under if __name__ == '__main__':"
     if not frames:
         if isinstance(problem, ModuleNotFoundError) and f"{place.name}.".startswith(f"{problem.name}."):
             return f"{where}: no file, and no module that can be imported: {problem}; give {FORMS}"

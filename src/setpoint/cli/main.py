@@ -33,13 +33,13 @@ def server(
     Parameters
     ----------
     host
-        The address to listen on; a loopback one, since nobody is authenticated.
+        The address to listen on; it must be a loopback one, because clients are not authenticated.
     port
         The port to listen on; 0 picks a free one.
     kubeconfig
-        Write a kubeconfig for this server to FILE (replaced if it is there). Nothing else is ever touched.
+        Write a kubeconfig for this server to FILE (an existing file is replaced). No other file is changed.
     data_dir
-        Keep the objects in this directory (SQLite). Without it they are in memory and go with the process.
+        Keep the objects in this directory (SQLite). Without it they are in memory and end with the process.
     control_plane
         Also run the garbage collector, the namespace lifecycle and a hollow node on which pods become Running.
     """
@@ -61,18 +61,18 @@ def explain(
     token_file: Path | None = None,
     ca_file: Path | None = None,
 ) -> None:
-    """Ask a running controller why an object does not move: its state, its last reconciles, and what is next.
+    """Ask a running controller why an object does not converge: its state, its last reconciles, the next attempt.
 
     Parameters
     ----------
     kind
         The kind (pod, pods, po), or the name of a controller.
     key
-        NAMESPACE/NAME, or NAME alone for kinds without namespaces.
+        NAMESPACE/NAME, or NAME for kinds without namespaces.
     address
-        Where the controller's process serves its metrics, default http://127.0.0.1:8080; once for every replica.
+        The address of the process's metrics, default http://127.0.0.1:8080; repeat it for every replica.
     token_file
-        A file with the bearer token to send, for processes that ask for one (kubectl create token ... > FILE).
+        A file with the bearer token to send, for processes that require one (kubectl create token ... > FILE).
     ca_file
         With https: the certificates to trust, instead of the system's.
     """
@@ -99,9 +99,9 @@ def record(
     Parameters
     ----------
     kinds
-        What to record, as for kubectl get: pods, deployments.apps, mykinds.example.com.
+        The kinds to record, as for kubectl get: pods, deployments.apps, mykinds.example.com.
     out
-        The file. Beside it is FILE.key, which is needed to go on and is nobody else's business.
+        The file. FILE.key beside it is needed to continue the recording, and is secret.
     kubeconfig
         The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
     context
@@ -146,8 +146,8 @@ def torture(
 ) -> int:
     """Run a controller in any language under the faults of a real cluster: crashes, lost answers, late watches.
 
-    For each fault the program is started on a fresh embedded server, users do what the scenario says, and the end is
-    compared with that of an undisturbed run. What is found is tried again, to say how often it shows.
+    For each fault the program is started on a fresh embedded server, the scenario's users act, and the end is compared
+    with that of an undisturbed run. Each finding is repeated, to measure how often it occurs.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a controller needs in its cluster, as YAML: its CustomResourceDefinitions and the permissions it declares."""
+"""A controller's objects in its cluster, as YAML: its CustomResourceDefinitions and the permissions it declares."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Target = ServiceTarget | UrlTarget
 
 
 class _Anywhere:
-    """Some webhook, which the comparison of definitions does not look at."""
+    """A placeholder for a webhook, which the comparison of definitions ignores."""
 
     def client_config(self, path: str) -> Document:
         return {}
@@ -33,7 +33,7 @@ _WRITE = ("create", "delete", "patch", "update")
 def definitions(controllers: Iterable[Controller[Any]], target: Target | None = None) -> list[Document]:
     """The CustomResourceDefinitions of every custom resource class that the controllers name, ordered by name.
 
-    ``target`` is where the webhook is that converts between versions, where they need one.
+    ``target`` is the address of the webhook that converts between versions, if they need one.
 
     Raises:
         DefinitionError: a class can't be a definition.
@@ -42,12 +42,12 @@ def definitions(controllers: Iterable[Controller[Any]], target: Target | None = 
 
 
 def definitions_of(kinds: Iterable[type[Any]], target: Target | _Anywhere | None = None) -> list[Document]:
-    """As `definitions`, of those ``kinds`` that are custom resources."""
+    """As `definitions`, for the custom resources among ``kinds``."""
     versions: dict[GroupKind, list[type[CustomResource]]] = defaultdict(list)
     for kind in kinds:
         if issubclass(kind, CustomResource):
             resource, newest = resource_of(kind), newest_of(kind)
-            # The newest first, as the others' conversions lead from it; the kind stays where it needs none.
+            # The newest class first, as it lists the conversions; a kind without conversions stays alone.
             found = versions[GroupKind(resource.group, resource.kind)]
             found += [each for each in (newest, kind) if each not in found]
             found.sort(key=lambda each: -len(each.definition.conversions))
@@ -57,10 +57,10 @@ def definitions_of(kinds: Iterable[type[Any]], target: Target | _Anywhere | None
 
 
 def cluster_role(controllers: Sequence[Controller[Any]], name: str) -> dict[str, Any]:
-    """A ClusterRole with the least that the controllers' declarations need.
+    """A ClusterRole with the minimal permissions for the controllers' declarations.
 
-    Reading for everything that is watched or read; writing for what is owned; the status and finalizers of the
-    controllers' own kinds; events; leases for leader election and shards; reviews of those who ask for metrics and
+    Read access to everything that is watched or read; write access to owned kinds; the status and finalizers of the
+    controllers' own kinds; events; leases for leader election and shards; token and access reviews for metrics and
     debug pages.
     """
     verbs: dict[tuple[str, str], set[str]] = defaultdict(set)
@@ -72,7 +72,7 @@ def cluster_role(controllers: Sequence[Controller[Any]], name: str) -> dict[str,
             if watch.role == "owns":
                 verbs[resource.group, resource.plural].update(_WRITE)
         verbs[own.group, own.plural].update(("patch", "update"))
-        # Setting blockOwnerDeletion needs the right to update the owner's finalizers.
+        # Setting blockOwnerDeletion needs permission to update the owner's finalizers.
         verbs[own.group, f"{own.plural}/finalizers"].add("update")
         if "status" in own.subresources:
             verbs[own.group, f"{own.plural}/status"].update(("get", "patch", "update"))

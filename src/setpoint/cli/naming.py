@@ -1,8 +1,8 @@
-"""What a program's objects in a cluster are called, unless its author says.
+"""The default names of a program's objects in a cluster.
 
 A name has to be the program's own: two programs with one name overwrite each other's webhook configurations and roles,
-and exclude each other as leaders. What everybody calls alike (a file ``main.py``, a controller of pods) is none; an API
-group of one's own is.
+and exclude each other as leaders. Common names (a file ``main.py``, a controller of pods) are not unique; the name of
+an own API group is.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from setpoint.webhook import Admission, Converter
 
 __all__ = ["checked", "manager_name", "program_name", "shard_group", "webhook_name"]
 
-_SAY = "say what it is called, with --name or sp.main(..., name=...), such as pod-labeler.example.com"
+_SAY = "give the program a name with --name or sp.main(..., name=...), such as pod-labeler.example.com"
 _LONGEST_LABEL = 63
 
 
@@ -33,7 +33,7 @@ def checked(name: str) -> str:
 
 
 def webhook_name(served: Iterable[Admission[Any] | Converter], name: str | None = None) -> str:
-    """What the webhook configurations are called: ``name``, or the one API group whose kinds the webhooks are for.
+    """The name of the webhook configurations: ``name``, or the one API group of the webhooks' kinds.
 
     Raises:
         UsageError: the name is not valid, or there is none and the kinds are built in, or of several groups.
@@ -51,7 +51,7 @@ def webhook_name(served: Iterable[Admission[Any] | Converter], name: str | None 
 
 
 def program_name(controllers: Sequence[Controller[Any]], name: str | None = None) -> str:
-    """What a program's role and Lease are called: ``name``, or its first controller with the group of its own kind.
+    """The name of a program's role and Lease: ``name``, or its first controller with the group of its own kind.
 
     Raises:
         UsageError: the name is not valid, or there is none and the kind is built in.
@@ -63,11 +63,11 @@ def program_name(controllers: Sequence[Controller[Any]], name: str | None = None
         return checked(first.full_name)
     if first.name != first.resource.kind.lower():
         return first.name  # the author chose it
-    raise UsageError(f"others have a controller of {first.resource.plural}, too: {_SAY}")
+    raise UsageError(f"other programs may also have a controller of {first.resource.plural}: {_SAY}")
 
 
 def manager_name(controllers: Sequence[Controller[Any]], name: str | None = None) -> str:
-    """The field manager of what a program writes outside of its reconciles' contexts.
+    """The field manager of a program's writes outside of its reconciles' contexts.
 
     Raises:
         UsageError: the name is not valid.
@@ -76,7 +76,7 @@ def manager_name(controllers: Sequence[Controller[Any]], name: str | None = None
 
 
 def shard_group(name: str) -> str:
-    """``name`` as a label's value, which has 63 characters at most: the end of a longer one becomes its checksum."""
+    """``name`` as a label's value of at most 63 characters: the end of a longer one is replaced by a checksum."""
     if len(name) <= _LONGEST_LABEL:
         return name
     return f"{name[: _LONGEST_LABEL - 9].rstrip('.-')}-{crc32(name.encode()):08x}"

@@ -1,4 +1,4 @@
-"""Options: the flags that a program adds to its ``run``, and what its lifespan gets."""
+"""Options: the flags that a program adds to its ``run``, and the argument of its lifespan."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Own = TypeVar("Own")
 
 @dataclass(frozen=True, slots=True)
 class Program(Generic[Own]):
-    """What the lifespan of a program gets: its manager, which has not started anything yet, and its own options."""
+    """The argument of a program's lifespan: the manager, which has not started yet, and the program's options."""
 
     manager: Manager
     options: Own
@@ -41,10 +41,10 @@ ProgramLifespan: TypeAlias = Callable[[Program[Own]], AbstractAsyncContextManage
 
 
 def with_options(command: Callable[..., None], options: type[Any] | None, taken: set[str]) -> Callable[..., None]:
-    """``command`` with the fields of ``options`` as flags. Their object is its argument ``own``.
+    """``command`` with the fields of ``options`` as flags; their object becomes its argument ``own``.
 
     Raises:
-        UsageError: ``options`` is not a dataclass, or one of its fields is the name of another flag.
+        UsageError: ``options`` is not a dataclass, or one of its fields has the name of another flag.
     """
     if options is None:
         command.__annotations__["own"] = Annotated[Any, Parameter(parse=False)]
@@ -54,7 +54,7 @@ def with_options(command: Callable[..., None], options: type[Any] | None, taken:
     for field in dataclasses.fields(options):
         if field.name in taken:
             raise UsageError(
-                f"{options.__name__}.{field.name}: run has a flag of that name already; choose another one"
+                f"{options.__name__}.{field.name}: run already has a flag of that name; choose another one"
             )
     command.__annotations__["own"] = Annotated[options, Parameter(name="*")]
     return command

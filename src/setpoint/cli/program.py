@@ -1,4 +1,4 @@
-"""The command line of a controller: what ``setpoint.main(controller)`` runs."""
+"""The command line of a controller, run by ``setpoint.main(controller)``."""
 
 from __future__ import annotations
 
@@ -77,15 +77,15 @@ def main(
     """The program of these controllers, admissions and runnables: ``run`` it, or print its ``manifests``.
 
     Call it under ``if __name__ == "__main__":``. ``argv`` defaults to the process's arguments. Webhooks, the admissions
-    and the conversions of the controllers' kinds, are called by an ``--embedded`` server without further ado; in a
-    cluster ``setpoint webhook`` serves them, with as many replicas as one likes.
+    and the conversions of the controllers' kinds, are called by an ``--embedded`` server automatically; in a
+    cluster ``setpoint webhook`` serves them, with any number of replicas.
 
-    ``name`` is what the program's objects in a cluster are called, a DNS name that no other program has: its role, its
-    Lease, its webhook configurations, and its field manager. By default a role and a Lease are called after the first
+    ``name`` is the name of the program's objects in a cluster, a DNS name that no other program has: of its role, its
+    Lease, its webhook configurations, and its field manager. By default a role and a Lease are named after the first
     controller and its API group (``mykind.grp.example.com``), webhook configurations after the API group; a program
-    whose kinds are all built in has to say, where it needs one. ``--name`` overrules it.
+    whose kinds are all built in has to set it if it needs one. ``--name`` overrides it.
 
-    What else a program has of its own:
+    Further parts of a program:
 
     - runnables among the ``parts``: anything with ``async def run(self)`` runs while its manager does, and only while
       that leads, unless it says ``leader_only = False`` (`setpoint.Manager.add`);
@@ -108,7 +108,7 @@ def main(
                     f"sp.main() takes controllers, admissions and runnables (with async def run(self)), not {part!r}"
                 )
         if not controllers:
-            raise UsageError("there is no controller to run; what serves admissions alone is setpoint webhook")
+            raise UsageError("there is no controller to run; to serve only admissions, use setpoint webhook")
         app = program(
             shown,
             controllers,
@@ -172,9 +172,9 @@ def program(
         context
             The kubeconfig's context to use.
         namespace
-            Watch this namespace only; default: all.
+            Watch only this namespace; default: all.
         name
-            What the program is called in the cluster; default: the first controller and its API group.
+            The program's name in the cluster; default: the first controller and its API group.
         embedded
             Start an API server in this process, with the CustomResourceDefinitions installed; needs no cluster.
         port
@@ -188,30 +188,30 @@ def program(
         leader_election_namespace
             The Lease's namespace; default: that of the kubeconfig's context.
         shards
-            Share the objects with all other processes that run this with --shards, instead of electing a leader; their
-            Leases are named and placed as that of an election would be.
+            Share the objects with all other processes of this program with --shards, instead of electing a leader;
+            their Leases have the name and namespace of an election's.
         clusters
-            Run in every cluster of which this folder has a kubeconfig, as they come and go, instead of the one cluster
+            Run in every cluster with a kubeconfig in this folder, which may change, instead of the one cluster
             of --kubeconfig; Leases stay in that one.
         metrics_bind_address
-            Where to serve Prometheus metrics, such as :8080; 0 is off.
+            The address for Prometheus metrics, such as :8080; 0 means off.
         metrics_secure
-            Serve metrics over TLS, and only to who may read them (token and access reviews).
+            Serve metrics over TLS, and only to authorized users (token and access reviews).
         metrics_cert_dir
             With --metrics-secure: the directory of tls.crt and tls.key; they are read again when they change.
         profiling
             Also serve profiles of CPU, heap and tasks below /debug/profile, beside the metrics.
         health_probe_bind_address
-            Where to serve /healthz and /readyz, such as :8081; 0 is off.
+            The address for /healthz and /readyz, such as :8081; 0 means off.
         webhook_cert_dir
-            Serve the webhooks, too, over HTTPS with tls.crt and tls.key from this directory, and follow their changes;
-            without it that is left to setpoint webhook.
+            Also serve the webhooks, over HTTPS with tls.crt and tls.key from this directory, and follow their changes;
+            without it use setpoint webhook.
         webhook_port
             With --webhook-cert-dir: the port to serve webhooks on.
         log_format
             text, or json for one JSON object a line.
         log_level
-            The least that is logged.
+            The lowest level that is logged.
         """
         if not embedded and (port or write_kubeconfig):
             raise SystemExit(f"{command}: --port and --write-kubeconfig go with --embedded")
@@ -289,27 +289,27 @@ def program(
         namespace: Annotated[str, Parameter(name=["--namespace", "-n"])] = "default",
         name: str | None = None,
     ) -> None:
-        """Print what the program needs in a cluster, as YAML for kubectl apply.
+        """Print the objects that the program needs in a cluster, as YAML for kubectl apply.
 
         Parameters
         ----------
         rbac
             Also print the ClusterRole that the controllers' declarations need.
         service
-            The Service before the webhooks; their configurations are printed, too.
+            The Service of the webhooks; their configurations are printed, too.
         namespace
             The Service's namespace.
         name
-            What the role and the webhook configurations are called; default: the first controller with its API group,
+            The name of the role and the webhook configurations; default: the first controller with its API group,
             and the API group.
         """
         name = name or given
         target = ServiceTarget(service, namespace) if service is not None else None
         served = with_conversions(admissions, watched_kinds(controllers))
         if target is None and (needing := converters_of(served)):
-            # Without it an API server changes apiVersion and drops what that version does not know.
+            # Without it an API server only changes apiVersion and drops fields that the version does not have.
             kinds = ", ".join(definition_name(each) for each in needing)
-            raise SystemExit(f"{command}: a webhook converts {kinds}: say which Service is before it, with --service")
+            raise SystemExit(f"{command}: a webhook converts {kinds}: name its Service with --service")
         documents = definitions(controllers, target)
         if target is not None:
             documents += configurations(served, webhook_name(served, name), target)
@@ -336,27 +336,27 @@ def program(
         Parameters
         ----------
         scenario
-            What users do, FILE:FUNCTION; default: made from the schema of the first custom resource.
+            The users' actions, FILE:FUNCTION; default: made from the schema of the first custom resource.
         budget
-            How long to go on: 60s, 5m, 500runs.
+            The limit of the search: 60s, 5m, 500runs.
         faults
             Only these, separated by commas (docs/simulation.md lists them); default: all.
         replay
-            A token or a counter-example's file: run only that.
+            A token or a counter-example's file: only replay that.
         recording
-            Instead of a scenario: a file of setpoint record; what others did then is played at its times.
+            Instead of a scenario: a file of setpoint record; others' recorded actions are replayed at their times.
         mine
             With --from: a field manager whose writes are those of these controllers. May be repeated.
         debug
             With --replay: stop in a debugger where a fault strikes, and where a promise is broken.
         seed
-            Of everything that is drawn by chance.
+            The seed of all random choices.
         every
-            Go on after the first finding.
+            Continue after the first finding.
         directory
-            Where a file is written for every finding.
+            The folder for a file per finding.
         """
-        from setpoint.cli.simulate import simulate as run_simulation  # brings the server along
+        from setpoint.cli.simulate import simulate as run_simulation  # imports the server
 
         status = run_simulation(
             controllers, admissions, scenario=scenario, budget=budget, faults=faults, replay=replay, debug=debug,

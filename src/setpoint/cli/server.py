@@ -11,7 +11,7 @@ from setpoint.manager.logging import configure
 
 
 def serve(*, host: str, port: int, kubeconfig: Path | None, data_dir: Path | None, control_plane: bool) -> None:
-    """Serves until a signal comes; prints one line with the URL when it is ready."""
+    """Serves until a signal arrives; prints one line with the URL when it is ready."""
     configure("text", "WARNING")
 
     async def work() -> None:

@@ -41,10 +41,10 @@ def simulate(
     directory: Path,
     lifespan: Lifespan | None = None,
 ) -> int:
-    """Runs it, and tells what it finds; returns the exit status: 1 if there is a finding.
+    """Runs the simulation and prints its findings; returns the exit status, 1 if there is a finding.
 
     Raises:
-        UsageError: what was asked for can't be.
+        UsageError: an argument is invalid.
     """
     plan = code = None
     live = _progress if sys.stderr.isatty() else None
@@ -69,7 +69,7 @@ def simulate(
             found: list[Counterexample] = []
             if plan is not None:
                 if code and code != digest_of(setup):
-                    _say("the code has changed since this was found; its points may be others now")
+                    _say("the code has changed since this was found; its points may have changed")
                 found += [again for again in [search.replay(plan, debug=debug)] if again is not None]
                 tell(found, directory)
             else:
@@ -88,10 +88,10 @@ def simulate(
 
 
 def parse_budget(text: str) -> Budget:
-    """``60s``, ``5m``, ``1h`` or ``500runs``. Raises UsageError."""
+    """Parses ``60s``, ``5m``, ``1h`` or ``500runs``. Raises UsageError."""
     match = _BUDGET.fullmatch(text.strip())
     if match is None:
-        raise UsageError(f"--budget {text!r}: say how long, such as 60s or 5m, or how many, such as 500runs")
+        raise UsageError(f"--budget {text!r}: give a duration, such as 60s or 5m, or a number of runs, such as 500runs")
     number, unit = float(match[1]), match[2] or "s"
     if unit.startswith("run"):
         return Budget(runs=int(number))
@@ -99,7 +99,7 @@ def parse_budget(text: str) -> Budget:
 
 
 def off_but(faults: str | None) -> dict[str, str]:
-    """All faults that were not asked for."""
+    """All faults that were not requested."""
     if faults is None:
         return {}
     wanted = [name.strip() for name in faults.split(",") if name.strip()]

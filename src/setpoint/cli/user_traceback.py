@@ -1,4 +1,4 @@
-"""What a user's own code did wrong: its traceback, without the frames of this framework around it."""
+"""The traceback of an error in a user's code, without the frames of this framework around it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OURS: Final = f"{Path(__file__).resolve().parents[1]}{os.sep}"
 
 
 def told(problem: BaseException) -> tuple[list[traceback.FrameSummary], str]:
-    """The frames of the user's code, the outermost first, and the text that Python would print for them.
+    """The frames of the user's code, outermost first, and Python's text for them.
 
     Frames of this package, and of Python's import, are left out before the first of them and after the last.
     """

@@ -1,4 +1,4 @@
-"""``setpoint webhook``: admission and conversion as a program of its own."""
+"""``setpoint webhook``: admission and conversion as a separate program."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from setpoint.webhook.serving import serve_webhooks
 
 logger = logging.getLogger("setpoint.webhook")
 
-command = App(name="webhook", help="Serve admission and conversion webhooks: stateless, as many replicas as you like.")
+command = App(name="webhook", help="Serve admission and conversion webhooks: stateless, with any number of replicas.")
 command.command(manifests)
 command.command(install_webhooks, name="install")
 command.command(uninstall_webhooks, name="uninstall")
@@ -78,7 +78,7 @@ def serve(
     log_format: Literal["text", "json"] = "text",
     log_level: Literal["debug", "info", "warning", "error"] = "info",
 ) -> None:
-    """Serve what APP defines until Ctrl-C or SIGTERM, over HTTPS, with /healthz and /readyz.
+    """Serve the webhooks of APP until Ctrl-C or SIGTERM, over HTTPS, with /healthz and /readyz.
 
     Give exactly one of --cert-dir, --service and --url.
 
@@ -89,11 +89,11 @@ def serve(
     cert_dir
         Serve with tls.crt and tls.key from this directory, and follow their changes.
     service
-        Be behind this Service: make certificates in the Secret SERVICE-tls and have API servers trust them.
+        Serve behind this Service: make certificates in the Secret SERVICE-tls and have API servers trust them.
     namespace
         The Service's namespace.
     url
-        Be at this address, for development against a remote cluster: register, and go again at the end.
+        Serve at this address, for development against a remote cluster: register, and unregister at the end.
     name
         Name of the webhook configurations; default: the API group of the kinds they are for.
     register
@@ -103,17 +103,17 @@ def serve(
     port
         The port to listen on.
     drain_delay
-        Seconds to go on serving after SIGTERM, until endpoints have learned of it.
+        Seconds to continue serving after SIGTERM, until endpoints are updated.
     kubeconfig
         The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
     context
         The kubeconfig's context to use.
     metrics_bind_address
-        Where to serve Prometheus metrics, such as :8080; 0 is off.
+        The address for Prometheus metrics, such as :8080; 0 means off.
     log_format
         text, or json for one JSON object a line.
     log_level
-        The least that is logged.
+        The lowest level that is logged.
     """
     if [cert_dir, service, url].count(None) != 2:
         raise SystemExit(f"{PROGRAM}: give exactly one of --cert-dir, --service and --url")
@@ -163,12 +163,12 @@ def serve(
             asked = asyncio.Event()
             goes = client if url is not None else None
             beside.append(_Stopping(asked, server, goes, served, configuration))
-            with stopping_on_signals(asked.set, waits_for=lambda: ["the answers under way"]):
+            with stopping_on_signals(asked.set, waits_for=lambda: ["the answers in progress"]):
                 await serve_webhooks(server, factory=factory, beside=beside)
 
     with reported_trouble(), loaded(app) as program:
         served = served_by(program)
-        # Behind files of somebody else's, what is registered under which name is somebody else's, too.
+        # With another program's certificate files, the registration also belongs to another program.
         asyncio.run(work(served, webhook_name(served, name) if cert_dir is None else ""))
 
 
@@ -185,7 +185,7 @@ class _Registering:
 
     async def run(self) -> None:
         await self.listening.wait()
-        # Under development this is the only replica, and who starts it wants to see the versions that it defines.
+        # In development this is the only replica, and its versions should be visible at once.
         alone = isinstance(self.target, UrlTarget)
         bundle = self.certificates.bundle
         samples = generated_samples(self.served, self.client.namespace) if alone else []
@@ -194,13 +194,13 @@ class _Registering:
                 self.client, self.served, self.name, self.target, bundle=bundle, samples=samples, definitions=alone
             )
         except NotInForce as problem:
-            # Everything is registered; an object that the schema allows and a rule does not is no reason to end.
+            # Everything is registered; a sample that fits the schema but breaks a rule must not end the program.
             logger.warning("%s", problem)
 
 
 @dataclass(frozen=True)
 class _Stopping:
-    """Stops the server when asked to; the configurations of a program under development go before it does."""
+    """Stops the server on request; in development the configurations are removed first."""
 
     asked: asyncio.Event
     server: WebhookServer

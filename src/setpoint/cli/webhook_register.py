@@ -1,4 +1,4 @@
-"""``setpoint webhook manifests``, ``install`` and ``uninstall``: what API servers know of webhooks."""
+"""``setpoint webhook manifests``, ``install`` and ``uninstall``: the registration of webhooks with API servers."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def manifests(
     namespace: Annotated[str, Parameter(name=["--namespace", "-n"])] = "default",
     name: str | None = None,
 ) -> None:
-    """Print what API servers have to know of APP's webhooks, as YAML for kubectl apply.
+    """Print the registration of APP's webhooks with API servers, as YAML for kubectl apply.
 
-    That is the webhook configurations, and the CustomResourceDefinitions of what it converts.
+    These are the webhook configurations, and the CustomResourceDefinitions of the kinds that it converts.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def install_webhooks(
     kubeconfig: Annotated[Path | None, Parameter(name=["--kubeconfig", "-k"])] = None,
     context: str | None = None,
 ) -> None:
-    """Register the webhooks that run elsewhere, and wait until API servers really call them.
+    """Register webhooks that run elsewhere, and wait until API servers call them.
 
     Parameters
     ----------
@@ -91,13 +91,13 @@ def install_webhooks(
     namespace
         The Service's namespace.
     url
-        The address that API servers are to call, instead of a Service.
+        The address that API servers call, instead of a Service.
     name
         Name of the webhook configurations; default: the API group of the kinds they are for.
     ca_file
-        What API servers are to trust, PEM; default: what was injected stays.
+        The CA bundle for API servers, PEM; default: the injected bundle stays.
     definitions
-        Also apply the CustomResourceDefinitions of what is converted.
+        Also apply the CustomResourceDefinitions of the converted kinds.
     timeout
         Seconds to wait.
     kubeconfig
@@ -135,9 +135,9 @@ def uninstall_webhooks(
     kubeconfig: Annotated[Path | None, Parameter(name=["--kubeconfig", "-k"])] = None,
     context: str | None = None,
 ) -> None:
-    """Take the webhooks' registration away; do it while they are still served.
+    """Remove the webhooks' registration; do it while they are still served.
 
-    From then on only the stored version of what they convert is served. Move objects that are stored in another one
+    From then on only the stored version of the converted kinds is served. Migrate objects stored in another one
     before, with setpoint crd migrate.
 
     Parameters

@@ -1,4 +1,4 @@
-"""What all verbs share: names, namespaces, requests, and who hears of writes."""
+"""The base of all verbs: names, namespaces, requests, and observers of writes."""
 
 from __future__ import annotations
 
@@ -104,10 +104,10 @@ class ClientBase:
 
 
 def readable(kind: type[M], body: bytes, verb: str, resource: Resource | str, key: str) -> M:
-    """What a server answered, as ``kind``.
+    """A server's answer, decoded as ``kind``.
 
     Raises:
-        UnreadableAnswer: it does not fit.
+        UnreadableAnswer: the answer does not fit.
     """
     try:
         return decode(kind, body)

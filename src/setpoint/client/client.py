@@ -1,4 +1,4 @@
-"""Client: every verb on every kind, typed by the class that is asked for."""
+"""Client: every verb on every kind, typed by the class of the request."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["Client"]
 
 
 class Client(Waiting, TakingOver, Subresources, PodConnections, Groups):
-    """An API server, as one user.
+    """A client of one API server, as one user.
 
         async with Client.from_kubeconfig() as client:
             pod = await client.get(Pod, "web-0")
@@ -41,21 +41,21 @@ class Client(Waiting, TakingOver, Subresources, PodConnections, Groups):
 
     *Guarantees*
 
-    - Nothing is lost on the way: `update` sends a patch computed on the JSON that was read, under the version that
-      was read; fields that the models don't know stay, and somebody else's change in between is a `Conflict`.
+    - No field is lost: `update` sends a patch computed on the JSON that was read, under the version that
+      was read; fields that the models don't know stay, and a concurrent change by another client is a `Conflict`.
     - Every request has a deadline, every stream an idle deadline.
-    - Every error of the server is an `ApiError` that says what was asked of whom; see `setpoint.client.errors`.
+    - Every error of the server is an `ApiError` that names the request and the server; see `setpoint.client.errors`.
     - `close` (or leaving ``async with``) ends every connection that this client opened.
 
     *Caveats*
 
     - A verb that ends in a `TransportError` with ``sent`` may have been carried out. Only reads are repeated.
-    - It belongs to one event loop.
+    - A client belongs to one event loop.
 
     ``get``, ``list``, ``pages``, ``patch``, ``delete`` and ``delete_all`` take a kind by name, too, in kubectl's forms
-    (``po``, ``deployments.apps``, ``mykinds.v1.grp.example.com``); the objects are of `DynamicObject` then.
+    (``po``, ``deployments.apps``, ``mykinds.v1.grp.example.com``); the objects are then of `DynamicObject`.
 
-    ``namespace`` is used where a namespaced object is named without one. ``field_manager`` names this program in
+    ``namespace`` is the default for namespaced objects. ``field_manager`` names this program in
     ``managedFields``.
     """
 
@@ -87,10 +87,10 @@ class Client(Waiting, TakingOver, Subresources, PodConnections, Groups):
     def from_kubeconfig(
         cls, path: str | Path | None = None, *, context: str | None = None, field_manager: str = "setpoint"
     ) -> Self:
-        """From a kubeconfig: ``path``, or the files of ``KUBECONFIG``, or ``~/.kube/config``.
+        """A client configured by a kubeconfig: ``path``, or the files of ``KUBECONFIG``, or ``~/.kube/config``.
 
         Raises:
-            ConfigError: it is missing or can't be used.
+            ConfigError: the kubeconfig is missing or can't be used.
         """
         return cls.from_config(load_kubeconfig(path, context), field_manager=field_manager)
 
@@ -98,7 +98,7 @@ class Client(Waiting, TakingOver, Subresources, PodConnections, Groups):
     def from_environment(
         cls, path: str | Path | None = None, *, context: str | None = None, field_manager: str = "setpoint"
     ) -> Self:
-        """As `from_kubeconfig`; without any kubeconfig from the pod that this runs in.
+        """As `from_kubeconfig`; without any kubeconfig, configured by the pod that it runs in.
 
         Raises:
             ConfigError: there is no configuration, or it can't be used.
@@ -118,18 +118,18 @@ class Client(Waiting, TakingOver, Subresources, PodConnections, Groups):
         await self.close()
 
     async def close(self) -> None:
-        """Ends every connection and stream. Closing twice does no harm."""
+        """Ends every connection and stream. It may be called twice."""
         await self.transport.close()
 
     @property
     def answers(self) -> Counter[tuple[str, str]]:
-        """How many answers there were, by method and HTTP status (``<error>`` stands for none), this client's and those
-        of clients that are the same `over` another transport. For metrics."""
+        """The number of answers by method and HTTP status (``<error>`` stands for none), of this client and of clients
+        made by `over`. For metrics."""
         return self._requester.answers
 
     def over(self, transport: Transport) -> Client:
-        """A client that is the same but for what it sends through: with this one's retries, limits and warnings, and
-        with observers of writes of its own."""
+        """The same client over another transport: it shares retries, limits and warnings, but has its own observers of
+        writes."""
         made = Client(
             transport,
             namespace=self.namespace,
@@ -143,16 +143,16 @@ class Client(Waiting, TakingOver, Subresources, PodConnections, Groups):
 
     @property
     def lineage(self) -> Iterator[Client]:
-        """This client, and those that it was made from with `over`, up to the first."""
+        """The client itself, and those that it was made from with `over`, up to the first."""
         client: Client | None = self
         while client is not None:
             yield client
             client = client._made_over
 
     def on_write(self, observer: WriteObserver) -> Callable[[], None]:
-        """Calls ``observer`` with the `WriteRecord` of every write that succeeded; returns what takes it off again.
+        """Calls ``observer`` with the `WriteRecord` of every successful write; returns a function that removes it.
 
-        It is called before the verb returns, so whoever waits for the verb finds its effect noted.
+        The call comes before the verb returns, so the caller of the verb finds the write noted.
         """
         self._observers.append(observer)
         return lambda: self._observers.remove(observer)
@@ -174,9 +174,9 @@ class Client(Waiting, TakingOver, Subresources, PodConnections, Groups):
         resource: Resource | str = "",
         key: str = "",
     ) -> bytes:
-        """Any request, with this client's retries and errors; the body of the answer.
+        """Sends any request, with this client's retries and errors; returns the body of the answer.
 
-        Write observers are not told. ``verb``, ``resource`` and ``key`` appear in errors only.
+        Write observers are not called. ``verb``, ``resource`` and ``key`` appear in errors only.
         """
         return await self._requester.request(
             method,
@@ -205,7 +205,7 @@ class Client(Waiting, TakingOver, Subresources, PodConnections, Groups):
         resource: Resource | str = "",
         key: str = "",
     ) -> AbstractAsyncContextManager[Response]:
-        """Any request whose answer is read as it comes: ``async with client.stream(...) as response``."""
+        """Sends any request and streams the answer: ``async with client.stream(...) as response``."""
         return self._requester.stream(
             method,
             path,

@@ -1,4 +1,4 @@
-"""Lists: what a server answers to a list, split into its objects, which are decoded when they are looked at."""
+"""Lists: a server's answer to a list, split into its objects, which are decoded on access."""
 
 from __future__ import annotations
 
@@ -20,22 +20,23 @@ logger = logging.getLogger("setpoint.client")
 
 K = TypeVar("K", bound=Object)
 BATCH = 256
-"""Objects that an iteration decodes at a time, without collecting garbage in between."""
+"""The number of objects that an iteration decodes at a time, without garbage collection in between."""
 
 
 class ObjectList(Sequence[K], Generic[K]):
     """The objects of one list, or of one page of it, in the server's order.
 
-    Each object is decoded when it is first looked at and is the same one from then on. Where only names, labels and
-    the like are asked for, `heads` has them without decoding the rest.
+    Each object is decoded on first access and is the same one from then on. `heads` has names, labels and other
+    metadata without decoding the rest.
 
-    ``metadata.resource_version`` is where a watch may begin; ``metadata.continue_`` is the token of the next page.
+    ``metadata.resource_version`` is the version from which a watch may start; ``metadata.continue_`` is the token of
+    the next page.
 
     *Caveats*
 
     - An object that does not fit its model does not fail the list: it is logged, kept in `broken` and left out of
-      iteration and `items`. ``len`` counts it, and its place raises a `DecodeError`.
-    - The server's answer stays in memory until everything in it is decoded or the list is gone.
+      iteration and `items`. ``len`` counts it, and access to its index raises a `DecodeError`.
+    - The server's answer stays in memory until all objects are decoded or the list is freed.
     """
 
     __slots__ = ("_broken", "_heads", "_items", "_kind", "metadata")
@@ -49,12 +50,12 @@ class ObjectList(Sequence[K], Generic[K]):
 
     @property
     def items(self) -> list[K]:
-        """All of them, decoded: a list of your own."""
+        """All objects, decoded, in a new list."""
         return list(self)
 
     @property
     def heads(self) -> Sequence[Head]:
-        """The metadata that the server sent, each at its object's place, without decoding the rest.
+        """The metadata of all objects, at the same indexes, without decoding the rest.
 
             [pods[place] for place, head in enumerate(pods.heads) if "app" in head.labels]
 
@@ -67,7 +68,7 @@ class ObjectList(Sequence[K], Generic[K]):
 
     @property
     def broken(self) -> list[DecodeError]:
-        """What is wrong with those that do not fit their model. Decodes all that is not yet decoded."""
+        """The errors of objects that do not fit their model. Decodes all objects that are not yet decoded."""
         self._decode(0, len(self._items))
         return [self._broken[place] for place in sorted(self._broken)]
 
@@ -97,7 +98,7 @@ class ObjectList(Sequence[K], Generic[K]):
         return f"ObjectList({self._kind.__name__}, {len(self._items)} objects, {self.metadata!r})"
 
     def _decode(self, start: int, end: int) -> list[K]:
-        """Those of these places that fit their model."""
+        """The objects at these indexes that fit their model."""
         items = self._items[start:end]
         if Raw not in map(type, items):
             return cast("list[K]", items)
@@ -129,12 +130,12 @@ class ObjectList(Sequence[K], Generic[K]):
 
     def _is_broken(self, place: int, problem: DecodeError) -> None:
         if place not in self._broken:
-            logger.warning("an object of a list is left out, it does not fit its model: %s", problem)
+            logger.warning("an object is left out of a list because it does not fit its model: %s", problem)
             self._broken[place] = problem
 
 
 class RawList(Struct):
-    """A list whose objects are still JSON."""
+    """A list whose objects are not yet decoded."""
 
     metadata: ListMeta | None = None
     items: list[Raw] | None = None
@@ -147,7 +148,7 @@ def split_list(body: bytes) -> RawList:
     """The list's metadata and the JSON of each item; either is None where the server sent null.
 
     Raises:
-        TransportError: ``body`` is no list at all.
+        TransportError: ``body`` is not a list.
     """
     try:
         return _decoder.decode(body)
@@ -161,7 +162,7 @@ def split_list(body: bytes) -> RawList:
 
 
 def _split_deep(body: bytes) -> RawList:
-    """As `split_list`, of a list in which something is nested too deeply; maybe nothing but an object or two."""
+    """As `split_list`, for a list in which some object is nested too deeply for the parser."""
     try:
         found = members(body)
         metadata = decode(ListMeta, found["metadata"]) if found.get("metadata", b"null") != b"null" else None
@@ -173,22 +174,22 @@ def _split_deep(body: bytes) -> RawList:
 
 def _no_list(problem: Exception, body: bytes) -> TransportError:
     shown = body[:200].decode("utf-8", "replace")
-    return TransportError(f"the answer is no list: {problem}: {shown}", sent=True)
+    return TransportError(f"the answer is not a list: {problem}: {shown}", sent=True)
 
 
 def decode_list(kind: type[K], body: bytes) -> ObjectList[K]:
-    """The objects of a list's JSON; each will remember its own."""
+    """The objects of a list's JSON; each keeps its own JSON."""
     found = split_list(body)
     return ObjectList(kind, found.items or (), found.metadata or ListMeta())
 
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Without cyclic garbage collection: it would go through all that is decoded again and again, in vain, and take
-    most of a long list's time. Nothing awaits in here.
+    """Pauses cyclic garbage collection: it would traverse all decoded objects again and again, in vain, and take most
+    of a long list's time. Nothing may await inside.
 
-    Freezing and unfreezing moves what is new to the oldest generation, without a look at it; collection on demand and
-    in its turn still finds it. A program that has frozen objects of its own is left alone.
+    Freezing and unfreezing moves new objects to the oldest generation without traversing them; later collections still
+    find them. This does nothing in a program that has frozen objects of its own.
     """
     collecting = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""ClientConfig: how to reach one API server, as whom. Where it comes from: files, a pod's own files, or by hand."""
+"""ClientConfig: the address of an API server and the user; from files, from a pod's service account, or explicit."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class Impersonation:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ClientConfig:
-    """How to reach one API server.
+    """The address of one API server, and the credentials for it.
 
-    ``server`` is a URL and may have a path. ``source`` says where this came from, for messages. ``proxy_url`` is an
-    ``http`` or ``https`` URL, ``""`` for none. A repr shows no secret: not a token, key, password or user information.
-    """
+    ``server`` is a URL and may have a path. ``source`` names the origin of the configuration, for messages.
+    ``proxy_url`` is an ``http`` or ``https`` URL, ``""`` for none. A repr shows no secret: not a token, key, password
+    or user information."""
 
     server: str
     ca_file: Path | None = None
@@ -72,10 +72,10 @@ class ClientConfig:
     def __post_init__(self) -> None:
         where = self.source and f" ({self.source})"
         if not _is_http(self.server):
-            raise ConfigError(f"server {redacted(self.server)!r} is no http(s) URL with a host{where}")
+            raise ConfigError(f"server {redacted(self.server)!r} is not an http(s) URL with a host{where}")
         if self.proxy_url and not _is_http(self.proxy_url):
             scheme = self.proxy_url.partition("://")[0] if "://" in self.proxy_url else ""
-            why = "is no URL with a host"
+            why = "is not a URL with a host"
             if scheme not in ("http", "https"):
                 shown = f"{scheme} proxies are" if scheme else "a URL without a scheme is"
                 why = f"can't be used: {shown} not supported, only http and https"
@@ -110,10 +110,10 @@ class ClientConfig:
 def in_cluster_config(
     *, environ: Mapping[str, str] | None = None, service_account: str | Path = SERVICE_ACCOUNT
 ) -> ClientConfig:
-    """The configuration that a pod finds in its own files and environment.
+    """The configuration from the service account of the pod that this process runs in.
 
     Raises:
-        ConfigError: this is no pod, or its service account's token is not mounted.
+        ConfigError: the process is not in a pod, or the token of the service account is not mounted.
     """
     environ = os.environ if environ is None else environ
     directory = Path(service_account)
@@ -150,18 +150,18 @@ def _is_http(url: str) -> bool:
 def redacted(url: str) -> str:
     """``url`` without its user information, which may hold a password."""
     scheme, mark, rest = url.partition("//") if "//" in url else ("", "", url)
-    _, at, host = rest.rpartition("@")  # a password that was not percent-encoded may hold anything, an @ too
+    _, at, host = rest.rpartition("@")  # a password that was not percent-encoded may contain anything, even an @
     return f"{scheme}{mark}…@{host}" if at else url
 
 
 def environment_proxy(server: str, environ: Mapping[str, str]) -> str:
-    """The proxy that ``HTTPS_PROXY``, ``HTTP_PROXY`` and ``NO_PROXY`` ask for, ``""`` for none.
+    """The proxy that ``HTTPS_PROXY``, ``HTTP_PROXY`` and ``NO_PROXY`` select, ``""`` for none.
 
-    As in Go: lower-case names count too, loopback is never proxied, ``NO_PROXY`` holds hosts, ``.domains``,
+    As in Go: lower-case names count too, loopback addresses are never proxied, ``NO_PROXY`` holds hosts, ``.domains``,
     networks and ``host:port``, or ``*``.
     """
     if not _is_http(server):
-        return ""  # it is refused where it is used
+        return ""  # refused later, when it is used
     parts = urlsplit(server)
     host = (parts.hostname or "").lower()
     port = parts.port or (443 if parts.scheme == "https" else 80)

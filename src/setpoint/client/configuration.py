@@ -22,7 +22,7 @@ _SERVER_OWNED: Final = (
 
 
 def configuration_of(obj: Object, namespace: str, subresource: str) -> dict[str, Any]:
-    """What `Writing.apply` sends for ``obj``: what it says, without what only the server may say."""
+    """The body that `Writing.apply` sends for ``obj``, without fields that only the server may set."""
     document: dict[str, Any] = to_wire(obj)
     metadata = {name: value for name, value in document.get("metadata", {}).items() if name not in _SERVER_OWNED}
     if namespace:
@@ -31,7 +31,7 @@ def configuration_of(obj: Object, namespace: str, subresource: str) -> dict[str,
     if not subresource:
         document.pop("status", None)
     if "stringData" in document and (document.get("apiVersion"), document.get("kind")) == ("v1", "Secret"):
-        # Write-only: a server that is sent it makes it ``data``, and another change of the object at every apply.
+        # Write-only: the server would turn it into ``data``, so every apply would change the object.
         json_of(document, type(obj).__name__, str(obj.key))  # raises for what is not Unicode, and says where
         texts = {name: b64encode(text.encode()).decode() for name, text in document.pop("stringData").items()}
         document["data"] = {**document.get("data", {}), **texts}

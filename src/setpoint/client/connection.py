@@ -1,4 +1,4 @@
-"""One HTTP/1.1 connection, one exchange at a time. httptools (llhttp in C) reads what comes."""
+"""One HTTP/1.1 connection, one exchange at a time. httptools (llhttp in C) parses the input."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 __all__ = ["Broken", "Connection", "Late"]
 
 READ_BUFFER = 1 << 18
-"""Bytes of a body that may wait for their reader before the other side is made to wait."""
+"""Buffered bytes of a body from which on reading from the socket pauses."""
 MAX_HEAD = 1 << 18
-"""Bytes after which this is no HTTP: those of a head (and of all interim heads before it), and those that come after
-it without any of the body between them, such as trailers and what is said of chunks."""
+"""The most bytes of a head (and of all interim heads before it), and of input without a part of the body, such as
+trailers and chunk extensions. More is not HTTP."""
 MAX_HEADERS = 1000
-"""Lines of headers after which this is no HTTP."""
+"""The most header lines. More is not HTTP.."""
 SMALL = 4096
-"""Bytes below which a part of a body is put together with the next: as an object of its own, a chunk of one byte would
-take forty."""
+"""Bytes below which a part of a body is merged with the next: as an object of its own, a chunk of one byte would take
+forty."""
 BIG = 1 << 16
-"""Bytes from which on a body is sent by itself, not copied to the end of its head."""
+"""Bytes from which on a body is sent by itself instead of being appended to its head."""
 
 
 class Broken(Exception):
-    """The connection can't be used any more. ``rubbish`` says that what came was no HTTP."""
+    """The connection can't be used any more. ``rubbish`` says that the input was not HTTP."""
 
     def __init__(self, why: str, *, rubbish: bool = False) -> None:
         super().__init__(why)
@@ -38,11 +38,11 @@ class Late(Exception):
 
 
 class Connection(asyncio.Protocol):
-    """Send with `send`, then wait for the `head`, then take the body with `chunk` or `rest`.
+    """One exchange: `send`, then wait for the `head`, then read the body with `chunk` or `rest`.
 
-    A wait ends with `Broken` when the connection does, with `Late` at its deadline, and with whatever `end` is given.
-    After any of these, and after a wait that was cancelled, only `abort` is left. ``reusable`` says whether another
-    exchange may follow a complete one.
+    A wait ends with `Broken` when the connection does, with `Late` at its deadline, and with the exception given to
+    `end`. After any of these, and after a wait that was cancelled, only `abort` is left. ``reusable`` says whether
+    another exchange may follow a complete one.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, on_lost: Callable[[Connection], None] | None = None) -> None:
@@ -77,12 +77,12 @@ class Connection(asyncio.Protocol):
         self.exchanges = 0
         self.idle_since = 0.0
 
-    # -- for the one who asks ---------------------------------------------------------------------------------------
+    # -- for the caller ---------------------------------------------------------------------------------------------
 
     @property
     def transport(self) -> asyncio.Transport:
         if self._transport is None:
-            raise RuntimeError("the connection is not made yet")
+            raise RuntimeError("the connection is not established yet")
         return self._transport
 
     @property
@@ -93,13 +93,14 @@ class Connection(asyncio.Protocol):
     def usable(self) -> bool:
         if not (self.reusable and self.complete) or self.ended or self.transport.is_closing():
             return False
-        # An answer that came early: what is left of the body would stand before the next request.
+        # The answer came early: the rest of the body would precede the next request.
         return self.transport.get_write_buffer_size() == 0
 
     def send(self, head: bytes, body: bytes | None = None, *, bare_head: bool = False, upgrades: bool = False) -> None:
-        """Begins an exchange. ``bare_head`` says that the answer has no body whatever its head says, as for HEAD.
+        """Begins an exchange. ``bare_head`` says that the answer has no body whatever its head declares (HEAD).
 
-        ``upgrades`` says that another protocol was asked for: an answer of 101 is then the last, see `hand_over`.
+        ``upgrades`` says that the request asks for another protocol: an answer of 101 is then the last, see
+        `hand_over`.
         """
         self.status = 0
         self.headers = {}
@@ -108,7 +109,7 @@ class Connection(asyncio.Protocol):
         self._bare_head = bare_head
         self._upgrades = upgrades
         self._barren = self._lines = self._wanted = 0
-        if self._parts:  # of an answer that was not read
+        if self._parts:  # left from an answer that was not read
             self._take()
         self.exchanges += 1
         self._big = body is not None and len(body) > BIG
@@ -119,12 +120,12 @@ class Connection(asyncio.Protocol):
             self.transport.write(head + body if body else head)
 
     async def head(self, deadline: float | None, idle: float | None) -> None:
-        """Waits until ``status`` and ``headers`` are there. ``deadline`` is the loop's time, ``idle`` is in seconds."""
+        """Waits for ``status`` and ``headers``. ``deadline`` is the loop's time, ``idle`` is in seconds."""
         while self._headless:
             await self._wait(deadline, idle)
 
     async def chunk(self, deadline: float | None, idle: float | None) -> bytes:
-        """What has come of the body, ``b""`` after its end."""
+        """The next received part of the body, ``b""`` after its end."""
         self._wanted = 0
         while not self._parts:
             if self.complete:
@@ -133,7 +134,7 @@ class Connection(asyncio.Protocol):
         return self._take()
 
     async def rest(self, limit: int, deadline: float | None, idle: float | None) -> bytes:
-        """The body to its end, or somewhat more than ``limit`` bytes of it."""
+        """The rest of the body, or a little more than ``limit`` bytes of it."""
         self._wanted = limit
         self._resume()
         while not self.complete and self._buffered <= limit:
@@ -141,8 +142,8 @@ class Connection(asyncio.Protocol):
         return self._take()
 
     def hand_over(self, protocol: asyncio.Protocol) -> bytes:
-        """Gives the transport, which is paused, to the protocol that the server changed to; returns what came after the
-        head. Nobody's exchange can follow here."""
+        """Gives the paused transport to the protocol that the server switched to; returns the bytes after the head. No
+        further exchange is possible here."""
         after, self._after = self._after or b"", None
         transport = self.transport
         transport.set_protocol(protocol)
@@ -150,7 +151,7 @@ class Connection(asyncio.Protocol):
         return after
 
     def end(self, problem: Exception) -> None:
-        """Ends everything here; whoever waits gets ``problem``."""
+        """Ends the exchange; waiting callers get ``problem``."""
         if self._problem is None:
             self._problem = problem
         self.reusable = False
@@ -159,7 +160,7 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     def abort(self) -> None:
-        self.end(Broken("it was closed here"))
+        self.end(Broken("the client closed it"))
 
     # -- for the transport ------------------------------------------------------------------------------------------
 
@@ -176,13 +177,13 @@ class Connection(asyncio.Protocol):
             self._parser.feed_data(data)
         except HttpParserUpgrade as change:
             if not self._upgrades or self.status != 101:
-                self.end(Broken("it changes to another protocol, which was not asked for", rubbish=True))
+                self.end(Broken("the server switches to another protocol without a request", rubbish=True))
                 return
             self._after = data[change.args[0] :]
             self.transport.pause_reading()
             self._wake()
         except HttpParserError as problem:
-            if self.complete:  # the answer is whole: what else it said does not matter, but nothing may follow
+            if self.complete:  # the answer is complete: the error does not matter, but no further exchange may follow
                 self.reusable = False
                 self._wake()
             else:
@@ -193,23 +194,23 @@ class Connection(asyncio.Protocol):
             elif not self.complete:
                 self._barren += len(data)
                 if self._barren > MAX_HEAD:
-                    what = "headers" if self._headless else "trailers, or what is said of chunks,"
+                    what = "headers" if self._headless else "trailers or chunk extensions"
                     self.end(Broken(f"{what} of more than {MAX_HEAD} bytes", rubbish=True))
                 if self._headless:
                     return
             if self._surplus:
-                self.abort()  # it speaks without being asked
+                self.abort()  # an unsolicited answer
             elif self.complete or not self._wanted or self._buffered > self._wanted:
                 self._wake()
 
     def eof_received(self) -> None:
         if self._cut_off():
-            self._over("the other side ended it without TLS's close_notify")
+            self._over("the server ended it without TLS's close_notify")
         else:
-            self._over("the other side closed it", properly=True)
+            self._over("the server closed it", properly=True)
 
     def _cut_off(self) -> bool:
-        """Whether TLS was not ended by the other side: anybody on the way may have ended the connection then."""
+        """Whether the server did not end TLS, so that anything in between may have cut the connection."""
         tls = self._transport.get_extra_info("ssl_object") if self._transport is not None else None
         if tls is None:
             return False
@@ -220,7 +221,7 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         # After a reset there was no eof_received.
-        self._over(str(exc) or type(exc).__name__ if exc is not None else "the other side broke it off")
+        self._over(str(exc) or type(exc).__name__ if exc is not None else "the server reset it")
         self.reusable = False
         if self._timer is not None:
             self._timer.cancel()
@@ -239,7 +240,7 @@ class Connection(asyncio.Protocol):
         self._began = True
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self._surplus or not self._headless:  # a trailer says nothing that counts
+        if self._surplus or not self._headless:  # trailers are ignored
             return
         self._lines += 1
         if self._lines > MAX_HEADERS:
@@ -271,7 +272,7 @@ class Connection(asyncio.Protocol):
         self._received += size
         self._buffered += size
         parts = self._parts
-        if size >= SMALL or not parts:  # the first is never copied: most often it is all there is
+        if size >= SMALL or not parts:  # the first part is never copied: mostly it is the whole body
             parts.append(body)
         elif len(last := parts[-1]) < READ_BUFFER and isinstance(last, bytearray):
             last += body
@@ -284,12 +285,12 @@ class Connection(asyncio.Protocol):
     def on_message_complete(self) -> None:
         if self._surplus:
             return
-        if self._headless:  # an interim answer, such as 103: the real one is still to come
+        if self._headless:  # an interim answer, such as 103: the final one follows
             self.headers = {}
             self._began = False
             return
         self.complete = True
-        # A big body that was refused may not have been read. With TLS, nobody says how much of it is still to be sent.
+        # The server may not have read all of a refused body. With TLS, asyncio does not tell how much is unsent.
         refused = self._big and self.status >= 400
         self.reusable = self.reusable and self._parser.should_keep_alive() and not refused
 
@@ -302,8 +303,8 @@ class Connection(asyncio.Protocol):
             still = self._loop.time() + idle
             deadline = still if deadline is None else min(deadline, still)
         self._deadline = deadline
-        # A timer is set again only where it would come too late: most waits end long before their deadline, and one
-        # timer goes on for many of them.
+        # A timer is set again only if it would fire too late: most waits end long before their deadline, so one timer
+        # serves many of them.
         if deadline is not None and (self._timer is None or self._timer.when() > deadline):
             if self._timer is not None:
                 self._timer.cancel()
@@ -343,7 +344,7 @@ class Connection(asyncio.Protocol):
             self.transport.resume_reading()
 
     def _over(self, why: str, *, properly: bool = False) -> None:
-        """Nothing more will come. A proper end is that of a body that does not say how long it is, else it breaks."""
+        """The input has ended. That completes a body without a declared length, and breaks any other exchange."""
         self.reusable = False
         if self._problem is not None:
             return

@@ -1,4 +1,4 @@
-"""Credentials: who asks. They are asked for with every request and never frozen into a connection."""
+"""Credentials: who the client is. Every request asks for them; no connection keeps them."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ class Credentials(ABC):
 
     @abstractmethod
     async def authorization(self) -> str:
-        """The value of the ``Authorization`` header for a request now, ``""`` for none.
+        """The value of the ``Authorization`` header for a request at this moment, ``""`` for none.
 
         Raises:
-            CredentialsError: there are none to be had.
+            CredentialsError: they can't be obtained.
         """
 
     async def certificate(self) -> ClientCertificate | None:
-        """The client certificate for connections made from now on, where this source gives one.
+        """The client certificate for new connections, if this source has one.
 
         Raises:
-            CredentialsError: there is none to be had.
+            CredentialsError: it can't be obtained.
         """
         return None
 
     async def rejected(self, authorization: str) -> bool:
-        """Says that the server answered 401 to ``authorization``; returns whether asking again may give another."""
+        """Reports that the server answered 401 to ``authorization``; returns whether new credentials may differ."""
         return False
 
     async def close(self) -> None:
-        """Ends what the source has open."""
+        """Closes the source's resources."""
         return
 
 
 class Anonymous(Credentials):
-    """No credentials in headers; a client certificate may still say who asks."""
+    """No credentials in headers; a client certificate may still authenticate the client."""
 
     async def authorization(self) -> str:
         return ""
@@ -79,7 +79,7 @@ class Basic(Credentials):
 
 
 class TokenFile(Credentials):
-    """A bearer token in a file that is read again and again, as service-account tokens are rotated.
+    """A bearer token in a file that is read repeatedly, because service-account tokens are rotated.
 
     The file is read at most once every ``period`` seconds (50: client-go's minute less its leeway of 10 s), and at
     once after a 401. While it can't be read, the last token that was read stays in use.
@@ -110,7 +110,7 @@ class TokenFile(Credentials):
             if not token:
                 raise CredentialsError(f"token file {self._path} is empty")
             self._header = f"Bearer {_clean(token, f'token file {self._path}')}"
-        except (OSError, ValueError) as problem:  # no text, or a path that can be none
+        except (OSError, ValueError) as problem:  # not text, or not a valid path
             if not self._header:
                 why = getattr(problem, "strerror", None) or str(problem)
                 raise CredentialsError(f"token file {self._path} can't be read: {why}") from None
@@ -123,7 +123,7 @@ class TokenFile(Credentials):
 
 
 def _clean(token: str, what: str) -> str:
-    """Refuses what would end the header and begin another."""
+    """Refuses characters that would end the header and start another."""
     if not token.isprintable() or not token.isascii():
-        raise CredentialsError(f"{what} holds characters that an HTTP header can't carry")
+        raise CredentialsError(f"{what} contains characters that an HTTP header can't carry")
     return token

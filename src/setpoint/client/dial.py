@@ -1,4 +1,4 @@
-"""Dialing: from nothing to a connection to the server, over TLS and through a proxy where the configuration says so."""
+"""Dialing: connections to the server, over TLS and through a proxy if the configuration says so."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ CONNECT_TIMEOUT = 30.0
 EYEBALLS = 0.25
 """Seconds after which the next address of a host is tried too (RFC 8305)."""
 TCP_KEEP_ALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPALIVE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
-"""After 30 s of silence the system asks whether the other side is still there, and gives up after three questions, 10 s
-apart: a connection into nowhere is noticed after a minute. (Left to themselves, systems ask nine times, 75 s apart.)
-``TCP_KEEPALIVE`` is what macOS calls the first."""
+"""After 30 s of silence the system probes the connection, and closes it after three probes, 10 s apart: a dead
+connection is noticed after a minute. (By default, systems send nine probes, 75 s apart.) ``TCP_KEEPALIVE`` is macOS's
+name for the first setting."""
 
 
 class Dialer:
-    """Makes connections to ``config.server`` with one TLS ``context``, None for none.
+    """Makes connections to ``config.server`` with one TLS ``context``, or None for plain HTTP.
 
-    ``absolute`` says that requests go to a proxy that wants the whole URL; ``headers`` are what that proxy is sent.
+    ``absolute`` says that requests go to a proxy that expects the full URL; ``headers`` are for that proxy.
     """
 
     def __init__(self, config: ClientConfig, context: ssl.SSLContext | None) -> None:
@@ -49,7 +49,7 @@ class Dialer:
         """A new connection.
 
         Raises:
-            TransportError: there is none to be had; nothing was sent to the server.
+            TransportError: the connection failed; nothing was sent to the server.
         """
         shown = redacted(self._config.server)
         timeout = asyncio.timeout(CONNECT_TIMEOUT)
@@ -85,7 +85,7 @@ class Dialer:
         loop = asyncio.get_running_loop()
         host, port = _address(url)
         found = _literal(host, port) or await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        # asyncio's own way to try several addresses loses sockets when it is cancelled
+        # asyncio's own Happy Eyeballs loses sockets when it is cancelled
         raw = await start_connection(found, happy_eyeballs_delay=EYEBALLS, interleave=1, loop=loop)
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         for word, value in TCP_KEEP_ALIVE.items():
@@ -124,7 +124,7 @@ class Dialer:
         try:
             await connection.head(None, None)
         except Broken as problem:
-            what = "what it sent is no HTTP" if problem.rubbish else "the connection to it broke"
+            what = "its answer is not HTTP" if problem.rubbish else "the connection to it broke"
             raise TransportError(f"proxy {shown}: {what}: {line_of(problem)}", sent=False) from None
         if not 200 <= connection.status < 300:
             try:
@@ -140,7 +140,7 @@ class Dialer:
         transport = await loop.start_tls(
             tunnel.transport, connection, self.context, server_hostname=self._server_name()
         )
-        if transport is None:  # it was closed meanwhile
+        if transport is None:  # closed in the meantime
             raise ConnectionResetError("the proxy closed the connection")
         connection.connection_made(transport)
         return connection
@@ -150,7 +150,7 @@ class Dialer:
 
 
 def basic_of(url: SplitResult) -> str:
-    """The ``Authorization`` that user information in a URL stands for, ``""`` where there is none."""
+    """The ``Authorization`` value for the user information of a URL, ``""`` without any."""
     if url.username is None:
         return ""
     secret = f"{unquote(url.username)}:{unquote(url.password or '')}"
@@ -158,13 +158,13 @@ def basic_of(url: SplitResult) -> str:
 
 
 def _with_port(url: SplitResult) -> str:
-    """Host and port as in a ``CONNECT``."""
+    """Host and port in the form of ``CONNECT``."""
     host, port = _address(url)
     return f"{_written(host)}:{port}"
 
 
 def host_header(url: SplitResult) -> str:
-    """Host, and port where it is not the scheme's own."""
+    """The host, and the port if it is not the scheme's default."""
     host, _ = _address(url)
     return _written(host) if url.port is None else f"{_written(host)}:{url.port}"
 
@@ -178,7 +178,7 @@ def _address(url: SplitResult) -> tuple[str, int]:
 
 
 def _literal(host: str, port: int) -> list[AddrInfoType]:
-    """The address that ``host`` is, if it is one; looking up a name takes a thread."""
+    """The address in ``host`` if it is one, so that no thread is needed for a look-up."""
     try:
         version = ip_address(host).version
     except ValueError:
@@ -192,5 +192,5 @@ def os_reason(problem: BaseException) -> str:
 
 
 def line_of(problem: object) -> str:
-    """What ``problem`` says, in one line; its type where it says nothing."""
+    """The message of ``problem`` in one line; its type if the message is empty."""
     return " ".join(str(problem).split()) or type(problem).__name__

@@ -1,4 +1,4 @@
-"""Discovery: which resources a server has (aggregated discovery of KEP-3352, else one request per group version)."""
+"""Discovery: the resources of a server (aggregated discovery of KEP-3352, else one request per group version)."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ AGGREGATED = ",".join((_FORM.format("v2"), _FORM.format("v2beta1"), JSON))
 
 @dataclass(frozen=True, slots=True)
 class Discovered:
-    """What a server has.
+    """The resources of a server.
 
     Attributes:
         resources: in the server's order: groups, then versions with the preferred one first.
-        failed: the group versions that could not be asked about (an aggregated API server that is down), and why.
+        failed: the group versions that could not be discovered (an aggregated API server that is down), and the
+            reasons.
     """
 
     resources: tuple[Resource, ...]
@@ -86,7 +87,7 @@ class _Group(Struct, rename="camel"):
 
 
 class _Root(Struct):
-    """Any of the four answers that ``/api`` and ``/apis`` give; ``kind`` says which."""
+    """Any of the four answers of ``/api`` and ``/apis``; ``kind`` distinguishes them."""
 
     kind: str = ""
     items: list[_AggregatedGroup] | None = None
@@ -111,7 +112,7 @@ class _ResourceList(Struct):
 
 
 class Discovery:
-    """Asks a server what it has, anew with each call; `setpoint.client.RestMapper` remembers.
+    """Discovers a server's resources, anew with each call; `setpoint.client.RestMapper` caches them.
 
     A group version that can't be asked about does not fail the others; it is in `Discovered.failed`.
     """
@@ -156,7 +157,7 @@ class Discovery:
         return Discovered(tuple(found), failed)
 
     async def _legacy(self, version: GroupVersion) -> list[Resource] | str:
-        """The resources of one group version, or why they can't be had."""
+        """The resources of one group version, or the reason why discovery failed."""
         path = f"/apis/{version.group}/{version.version}" if version.group else f"/api/{version.version}"
         try:
             listed = await self._get(path, _ResourceList, JSON)
@@ -194,7 +195,7 @@ class Discovery:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             shown = body[:200].decode("utf-8", "replace")
             raise TransportError(
-                f"GET {path}: the answer is no discovery document: {problem}: {shown}", sent=True
+                f"GET {path}: the answer is not a discovery document: {problem}: {shown}", sent=True
             ) from None
 
 

@@ -1,4 +1,4 @@
-"""Objects of kinds that have no class: plain JSON under typed metadata."""
+"""Objects of kinds without a class: plain JSON under typed metadata."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _CONTENT = "_content"
 
 
 class DynamicObject(Object, omit_defaults=True):
-    """An object of any kind. ``metadata`` is typed; the rest is plain JSON, by the names of the wire.
+    """An object of any kind. ``metadata`` is typed; the rest is plain JSON with wire names.
 
         Certificate = dynamic(await client.rest_mapper.resource("certificates.cert-manager.io"))
         certificate = await client.get(Certificate, "web")
         certificate["spec"]["renewBefore"] = "360h"
         await client.update(certificate)
 
-    Every verb takes the class that `dynamic` makes.
+    Every verb accepts the class that `dynamic` returns.
     """
 
     @classmethod
     def of(cls, document: dict[str, Any]) -> Self:
-        """A new object that says what ``document`` says, as if made by hand.
+        """A new object with the content of ``document``, as if created locally.
 
         Raises:
-            ValueError: ``document`` is of another kind.
+            ValueError: ``document`` has another kind.
         """
         resource = resource_of(cls)
         said = (document.get("apiVersion", resource.api_version), document.get("kind", resource.kind))
@@ -44,10 +44,10 @@ class DynamicObject(Object, omit_defaults=True):
 
     @property
     def raw(self) -> dict[str, Any]:
-        """Everything but apiVersion, kind and metadata; yours to change. Parsed when first asked for.
+        """Everything but apiVersion, kind and metadata; you may change it. Parsed on first access.
 
         Raises:
-            TooDeep: it is nested too deeply.
+            TooDeep: the document is nested too deeply.
         """
         content = vars(self).get(_CONTENT)
         if content is None:
@@ -61,7 +61,7 @@ class DynamicObject(Object, omit_defaults=True):
 
     def __setitem__(self, field: str, value: Any) -> None:
         if field in ("apiVersion", "kind", "metadata"):
-            raise KeyError(f"{field} is not set like this: the class says the kind, .metadata is typed")
+            raise KeyError(f"{field} can't be set as an item: the class determines the kind, and .metadata is typed")
         self.raw[field] = value
 
     def __delitem__(self, field: str) -> None:

@@ -1,4 +1,4 @@
-"""What goes wrong between a client and an API server: one exception per reason."""
+"""The errors of a client: one exception per reason."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ __all__ = [
 
 
 class ConfigError(Exception):
-    """The configuration can't be used; the message names the file, context, cluster or user, and what to do."""
+    """The configuration can't be used; the message names the file, context, cluster or user, and the remedy."""
 
 
 class CredentialsError(TransportError):
-    """Credentials can't be had: a token file is unreadable, a plugin failed or hangs, a refresh was refused.
+    """Credentials can't be obtained: a token file is unreadable, a plugin failed or hangs, a refresh was refused.
 
-    Nothing was sent. What outlives an outage of the server (informers, leader election) outlives one of its
-    credentials too.
+    Nothing was sent. Components that survive an outage of the server (informers, leader election) also survive one of
+    its credentials.
     """
 
     def __init__(self, message: str) -> None:
@@ -55,9 +55,9 @@ class CredentialsError(TransportError):
 
 
 class UnreadableAnswer(TransportError, DecodeError):
-    """The server did what was asked, but what it answered does not fit its model, or is nested too deeply.
+    """The server carried out the request, but its answer does not fit the model, or is nested too deeply.
 
-    The message names what was asked for, and the object as far as the answer tells.
+    The message names the request, and the object as far as the answer has it.
     """
 
     def __init__(self, problem: DecodeError, *, verb: str, resource: Resource | str, key: str) -> None:
@@ -69,15 +69,15 @@ class UnreadableAnswer(TransportError, DecodeError):
 
 
 class ApiError(Exception):
-    """The server answered that it did not do what was asked.
+    """The server answered with an error.
 
     Attributes:
-        status: the server's `Status`; made up from the HTTP status where the answer held none.
+        status: the server's `Status`; derived from the HTTP status if the answer had none.
         verb: ``get``, ``list``, ``watch``, ``create``, ``update``, ``patch``, ``delete``, ``deletecollection``, or
             the HTTP method for a path that names no resource.
         resource: the plural with its group, such as ``deployments.apps``; the path where there is no resource.
         key: ``namespace/name`` of the object, ``namespace/`` of a collection in a namespace, else ``""``.
-        retry_after: seconds after which the server wants to be asked again, None if it said nothing.
+        retry_after: seconds after which the server asks for a retry, or None.
     """
 
     reason_name: ClassVar[str] = ""
@@ -108,7 +108,7 @@ class ApiError(Exception):
 
     @property
     def reason(self) -> str:
-        """One word for machines, such as ``NotFound``; ``""`` where the server gave none."""
+        """One word for machines, such as ``NotFound``; ``""`` if the server sent none."""
         return self.status.reason
 
     @property
@@ -118,7 +118,7 @@ class ApiError(Exception):
 
     @property
     def causes(self) -> list[StatusCause]:
-        """What is wrong, field by field."""
+        """The causes, field by field."""
         return self.status.details.causes if self.status.details is not None else []
 
     def _describe(self) -> str:
@@ -137,39 +137,39 @@ class ApiError(Exception):
 
 
 class BadRequest(ApiError):
-    """The request makes no sense to the server."""
+    """The server can't interpret the request."""
 
 
 class Unauthorized(ApiError):
-    """The server does not know who asks: the credentials are missing, wrong or expired."""
+    """The server could not authenticate the request: the credentials are missing, wrong or expired."""
 
 
 class Forbidden(ApiError):
-    """The server knows who asks and does not allow it. The message names the user, verb and resource."""
+    """The user is not allowed to make this request. The message names the user, verb and resource."""
 
 
 class NotFound(ApiError):
-    """No such object, or no such resource."""
+    """The object or the resource does not exist."""
 
 
 class AlreadyExists(ApiError):
-    """An object of that name exists."""
+    """An object of that name exists already."""
 
 
 class Conflict(ApiError):
-    """The object has changed since it was read, or a precondition or another field manager stands against it."""
+    """The object has changed since it was read, a precondition failed, or another field manager owns a field."""
 
 
 class Gone(ApiError):
-    """What was asked for is gone for good."""
+    """The requested state is gone for good."""
 
 
 class Expired(Gone):
-    """The resource version or continue token is too old: list anew."""
+    """The resource version or continue token is too old: list again."""
 
 
 class Invalid(ApiError):
-    """The object is not valid; `causes` says what is wrong with which field."""
+    """The object is not valid; `causes` has the errors by field."""
 
 
 class TooManyRequests(ApiError):
@@ -177,35 +177,35 @@ class TooManyRequests(ApiError):
 
 
 class Timeout(ApiError):
-    """The server did not finish in the time that the request allowed."""
+    """The server did not finish within the timeout of the request."""
 
 
 class ServerTimeout(ApiError):
-    """The server could not answer in time; the action may or may not have been done."""
+    """The server could not answer in time; the request may or may not have been carried out."""
 
 
 class ServiceUnavailable(ApiError):
-    """The server, or the one behind it, does not work at the moment."""
+    """The server, or the one behind it, is unavailable."""
 
 
 class InternalError(ApiError):
-    """Something broke within the server."""
+    """The server had an internal error."""
 
 
 class MethodNotAllowed(ApiError):
-    """The resource does not know this verb."""
+    """The resource does not support this verb."""
 
 
 class NotAcceptable(ApiError):
-    """The server can't answer in the form that was asked for."""
+    """The server can't answer in the requested media type."""
 
 
 class UnsupportedMediaType(ApiError):
-    """The server does not take bodies, or patches, of this form."""
+    """The server does not accept bodies, or patches, of this media type."""
 
 
 class RequestEntityTooLarge(ApiError):
-    """The body is too big for the server."""
+    """The body is too large for the server."""
 
 
 _BY_REASON: dict[str, type[ApiError]] = {
@@ -263,7 +263,7 @@ def error_from_status(
 
 _NOTHING_THERE = "the server could not find the requested resource"
 _NO_GROUP = b"404 page not found"
-"""What an API server says where it does not even serve a group, as for custom resources that are not installed."""
+"""The answer of an API server that does not serve the group, as for custom resources that are not installed."""
 
 
 def error_from(
@@ -275,17 +275,17 @@ def error_from(
     resource: Resource | str = "",
     key: str = "",
 ) -> ApiError:
-    """The exception for an answer that is an error.
+    """The exception for an error answer.
 
-    A body that is no Status (a load balancer's page, a proxy's complaint) is shown in the message, shortened. API
-    servers answer so, too, where they serve nothing: the message then says which version of which resource.
+    A body that is not a Status (a load balancer's page, a proxy's error) is shown in the message, shortened. API
+    servers also answer so for paths that they don't serve: the message then names the version and the resource.
     """
     headers = headers or {}
     status = _status_of(status_code, body, headers)
     if not status.code:
         status.code = status_code
     if status.code in (401, 403) and not status.message:
-        status.message = "the server does not say why"
+        status.message = "the server gives no reason"
     if status_code == 404 and (status.message == _NOTHING_THERE or body.strip() == _NO_GROUP):
         status.reason, status.message = "NotFound", _NOTHING_THERE
         if isinstance(resource, Resource):
@@ -294,7 +294,7 @@ def error_from(
 
 
 def retry_after_of(headers: Mapping[str, str]) -> float | None:
-    """Seconds of a ``Retry-After`` header; None without one, or where it is a date (API servers send seconds)."""
+    """Seconds of a ``Retry-After`` header; None without one, or if it is a date (API servers send seconds)."""
     value = headers.get("retry-after", "")
     return float(value) if value.isascii() and value.isdigit() and len(value) <= 9 else None
 
@@ -312,7 +312,7 @@ def _status_of(code: int, body: bytes, headers: Mapping[str, str]) -> Status:
         message = f"the server redirects to {location}; redirects are not followed: is this the API server's address?"
     elif shown:
         form = headers.get("content-type", "").partition(";")[0] or "unknown type"
-        message = f"the answer is no Status of an API server ({form}): {shown}"
+        message = f"the answer is not a Status of an API server ({form}): {shown}"
     else:
         message = "the answer is empty"
     return Status(status="Failure", code=code, message=message, details=StatusDetails())

@@ -1,4 +1,4 @@
-"""One request over HTTP and its answer."""
+"""One HTTP request and its answer."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 __all__ = ["Exchange", "late"]
 
 PIECE = 1 << 20
-"""Bytes that are unpacked at a time: what is tiny on the wire must not be endless in memory."""
+"""Bytes that are unpacked at a time: a tiny compressed body must not fill the memory."""
 SLICE = 1 << 16
-"""Bytes of a packed body that are looked at together: what follows a part of it is copied to be looked at."""
+"""Compressed bytes that are unpacked together: input behind a gzip member is copied."""
 MAX_EMPTY = 100
-"""How many parts of a packed body may hold nothing: more than one is legal, thousands are a way to keep us busy."""
+"""The most empty members of a compressed body: a few are legal, thousands are an attack."""
 
 
 class Exchange:
-    """``async with``: the answer, whose connection is given back afterwards, or closed if the answer was not read."""
+    """``async with`` gives the answer; leaving returns the connection, or closes it if the answer was not read."""
 
     __slots__ = ("_connection", "_pool", "_request", "_transport")
 
@@ -48,7 +48,7 @@ class Exchange:
 
 
 class HttpResponse(Response):
-    """An answer that comes over a `Connection`. Several headers of one name are one, separated by commas."""
+    """An answer received over a `Connection`. Several headers of one name are joined with commas."""
 
     __slots__ = ("_connection", "_deadline", "_request", "_transport", "headers", "idle_timeout", "status")
 
@@ -83,7 +83,7 @@ class HttpResponse(Response):
                 if size > limit:
                     raise too_long(limit)
                 parts.append(part)
-            await asyncio.sleep(0)  # others need not wait until a gigabyte is unpacked
+            await asyncio.sleep(0)  # other tasks need not wait until a gigabyte is unpacked
             if self._deadline is not None and asyncio.get_running_loop().time() > self._deadline:
                 raise TransportError(late(self._transport.shown, self._request), sent=True, timed_out=True)
         unpacking.end()
@@ -124,7 +124,7 @@ class _Unpacking:
     def __init__(self, encoding: str, asked: str, shown: str) -> None:
         self._said = f"{asked}: the answer of {shown} broke off"
         if encoding.lower() not in ("gzip", "x-gzip"):
-            text = f"{asked}: {shown} answered with the encoding {encoding!r}, which was not asked for"
+            text = f"{asked}: {shown} answered with the encoding {encoding!r}, which was not requested"
             raise TransportError(text, sent=True)
         self._stream = zlib.decompressobj(wbits=31)
         self._empty = 0
@@ -145,7 +145,7 @@ class _Unpacking:
             if self._stream.eof:
                 self._empty += 1
                 if self._empty > MAX_EMPTY:
-                    raise TransportError(f"{self._said}: its gzip is empty, again and again", sent=True)
+                    raise TransportError(f"{self._said}: its gzip has too many empty members", sent=True)
                 data = self._stream.unused_data
                 if data:
                     self._stream = zlib.decompressobj(wbits=31)

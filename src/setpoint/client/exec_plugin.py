@@ -24,14 +24,14 @@ __all__ = ["ExecPlugin", "ExecPluginConfig"]
 API_GROUP = "client.authentication.k8s.io"
 VERSIONS = (f"{API_GROUP}/v1", f"{API_GROUP}/v1beta1")
 TIMEOUT = 60.0
-"""Seconds that a plugin may take."""
+"""The time limit for a plugin, in seconds."""
 _MAX_OUTPUT = 1 << 20
 _SHOWN = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class ExecPluginConfig:
-    """What to run. ``env`` is added to the environment; ``cluster`` is handed over if the plugin asks for it."""
+    """A plugin's command. ``env`` is added to the environment; ``cluster`` is passed if the plugin asks for it."""
 
     command: str
     api_version: str
@@ -63,10 +63,10 @@ class _Credential:
 
 
 class ExecPlugin(Credentials):
-    """Runs a program that prints an ``ExecCredential``, and keeps what it says until it expires or gets a 401.
+    """Runs a program that prints an ``ExecCredential``, and caches the credential until it expires or gets a 401.
 
-    One run at a time: however many requests wait, they share it, and its failure too. The plugin gets no terminal
-    and is killed after ``timeout`` seconds; what it wrote to stderr is in the error.
+    There is one run at a time: all waiting requests share it, and its failure. The plugin has no terminal
+    and is killed after ``timeout`` seconds; the error contains its stderr.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class ExecPlugin(Credentials):
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
                 limit=_MAX_OUTPUT,
-                start_new_session=True,  # so that it is killed together with what it started
+                start_new_session=True,  # its own group, so that it is killed together with its children
             )
         except OSError as problem:
             raise self._failed(f"can't be run: {problem.strerror or problem}", hint=True) from None
@@ -136,13 +136,13 @@ class ExecPlugin(Credentials):
             hangs = True
             raise self._failed(f"gave no answer within {self._timeout:g} s", stderr) from None
         finally:
-            if process.returncode is None or hangs:  # it may have ended, and left something that holds its output
+            if process.returncode is None or hangs:  # the plugin may have ended, but a child still holds its output
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
             process._transport.close()  # type: ignore[attr-defined]
         if stdout is None:
-            raise self._failed(f"prints without end (more than {_MAX_OUTPUT} bytes)", stderr)
+            raise self._failed(f"printed more than {_MAX_OUTPUT} bytes", stderr)
         if code != 0:
             raise self._failed(f"ended with exit code {code}", stderr, hint=True)
         return self._read(stdout, stderr)
@@ -155,7 +155,7 @@ class ExecPlugin(Credentials):
             raise self._failed(f"printed no ExecCredential: {problem}", stderr) from None
         if answer.kind != "ExecCredential" or answer.apiVersion != config.api_version:
             said = f"{answer.apiVersion or '(none)'} {answer.kind or '(none)'}"
-            raise self._failed(f"printed {said}; {config.api_version} ExecCredential was asked for", stderr)
+            raise self._failed(f"printed {said}; a {config.api_version} ExecCredential was expected", stderr)
         status = answer.status or _Status()
         if bool(status.clientCertificateData) != bool(status.clientKeyData):
             raise self._failed("printed a client certificate without its key, or a key without its certificate", stderr)
@@ -189,7 +189,7 @@ class ExecPlugin(Credentials):
 
 
 async def _all(stream: asyncio.StreamReader) -> bytes | None:
-    """Everything from the stream, None when it is more than a credential can be."""
+    """Everything from the stream, None if it is longer than a credential can be."""
     parts = bytearray()
     while chunk := await stream.read(1 << 16):
         parts += chunk
@@ -199,7 +199,7 @@ async def _all(stream: asyncio.StreamReader) -> bytes | None:
 
 
 async def _drain(stream: asyncio.StreamReader, kept: bytearray) -> None:
-    """Reads to the end, keeping the last of it."""
+    """Reads to the end; returns the last part."""
     while chunk := await stream.read(1 << 16):
         kept += chunk
         del kept[:-_SHOWN]

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 class CoreV1(Group):
-    """v1"""
+    """The resources of v1."""
 
     __slots__ = ()
 
@@ -141,7 +141,7 @@ class CoreV1(Group):
 
 
 class AdmissionregistrationV1(Group):
-    """admissionregistration.k8s.io/v1"""
+    """The resources of admissionregistration.k8s.io/v1."""
 
     __slots__ = ()
 
@@ -179,7 +179,7 @@ class AdmissionregistrationV1(Group):
 
 
 class AdmissionregistrationV1alpha1(Group):
-    """admissionregistration.k8s.io/v1alpha1"""
+    """The resources of admissionregistration.k8s.io/v1alpha1."""
 
     __slots__ = ()
 
@@ -197,7 +197,7 @@ class AdmissionregistrationV1alpha1(Group):
 
 
 class AdmissionregistrationV1beta1(Group):
-    """admissionregistration.k8s.io/v1beta1"""
+    """The resources of admissionregistration.k8s.io/v1beta1."""
 
     __slots__ = ()
 
@@ -215,7 +215,7 @@ class AdmissionregistrationV1beta1(Group):
 
 
 class ApiextensionsV1(Group):
-    """apiextensions.k8s.io/v1"""
+    """The resources of apiextensions.k8s.io/v1."""
 
     __slots__ = ()
 
@@ -226,7 +226,7 @@ class ApiextensionsV1(Group):
 
 
 class ApiregistrationV1(Group):
-    """apiregistration.k8s.io/v1"""
+    """The resources of apiregistration.k8s.io/v1."""
 
     __slots__ = ()
 
@@ -237,7 +237,7 @@ class ApiregistrationV1(Group):
 
 
 class AppsV1(Group):
-    """apps/v1"""
+    """The resources of apps/v1."""
 
     __slots__ = ()
 
@@ -268,7 +268,7 @@ class AppsV1(Group):
 
 
 class AuthenticationV1(Group):
-    """authentication.k8s.io/v1"""
+    """The resources of authentication.k8s.io/v1."""
 
     __slots__ = ()
 
@@ -284,7 +284,7 @@ class AuthenticationV1(Group):
 
 
 class AuthorizationV1(Group):
-    """authorization.k8s.io/v1"""
+    """The resources of authorization.k8s.io/v1."""
 
     __slots__ = ()
 
@@ -312,7 +312,7 @@ class AuthorizationV1(Group):
 
 
 class AutoscalingV1(Group):
-    """autoscaling/v1"""
+    """The resources of autoscaling/v1."""
 
     __slots__ = ()
 
@@ -325,7 +325,7 @@ class AutoscalingV1(Group):
 
 
 class AutoscalingV2(Group):
-    """autoscaling/v2"""
+    """The resources of autoscaling/v2."""
 
     __slots__ = ()
 
@@ -338,7 +338,7 @@ class AutoscalingV2(Group):
 
 
 class BatchV1(Group):
-    """batch/v1"""
+    """The resources of batch/v1."""
 
     __slots__ = ()
 
@@ -354,7 +354,7 @@ class BatchV1(Group):
 
 
 class CertificatesV1(Group):
-    """certificates.k8s.io/v1"""
+    """The resources of certificates.k8s.io/v1."""
 
     __slots__ = ()
 
@@ -377,7 +377,7 @@ class CertificatesV1(Group):
 
 
 class CertificatesV1beta1(Group):
-    """certificates.k8s.io/v1beta1"""
+    """The resources of certificates.k8s.io/v1beta1."""
 
     __slots__ = ()
 
@@ -395,7 +395,7 @@ class CertificatesV1beta1(Group):
 
 
 class CoordinationV1(Group):
-    """coordination.k8s.io/v1"""
+    """The resources of coordination.k8s.io/v1."""
 
     __slots__ = ()
 
@@ -406,7 +406,7 @@ class CoordinationV1(Group):
 
 
 class CoordinationV1alpha2(Group):
-    """coordination.k8s.io/v1alpha2"""
+    """The resources of coordination.k8s.io/v1alpha2."""
 
     __slots__ = ()
 
@@ -417,7 +417,7 @@ class CoordinationV1alpha2(Group):
 
 
 class CoordinationV1beta1(Group):
-    """coordination.k8s.io/v1beta1"""
+    """The resources of coordination.k8s.io/v1beta1."""
 
     __slots__ = ()
 
@@ -428,7 +428,7 @@ class CoordinationV1beta1(Group):
 
 
 class DiscoveryV1(Group):
-    """discovery.k8s.io/v1"""
+    """The resources of discovery.k8s.io/v1."""
 
     __slots__ = ()
 
@@ -439,7 +439,7 @@ class DiscoveryV1(Group):
 
 
 class EventsV1(Group):
-    """events.k8s.io/v1"""
+    """The resources of events.k8s.io/v1."""
 
     __slots__ = ()
 
@@ -450,7 +450,7 @@ class EventsV1(Group):
 
 
 class FlowcontrolV1(Group):
-    """flowcontrol.apiserver.k8s.io/v1"""
+    """The resources of flowcontrol.apiserver.k8s.io/v1."""
 
     __slots__ = ()
 
@@ -466,7 +466,7 @@ class FlowcontrolV1(Group):
 
 
 class ApiserverinternalV1alpha1(Group):
-    """internal.apiserver.k8s.io/v1alpha1"""
+    """The resources of internal.apiserver.k8s.io/v1alpha1."""
 
     __slots__ = ()
 
@@ -477,7 +477,7 @@ class ApiserverinternalV1alpha1(Group):
 
 
 class LifecycleV1alpha1(Group):
-    """lifecycle.k8s.io/v1alpha1"""
+    """The resources of lifecycle.k8s.io/v1alpha1."""
 
     __slots__ = ()
 
@@ -493,7 +493,7 @@ class LifecycleV1alpha1(Group):
 
 
 class NetworkingV1(Group):
-    """networking.k8s.io/v1"""
+    """The resources of networking.k8s.io/v1."""
 
     __slots__ = ()
 
@@ -524,7 +524,7 @@ class NetworkingV1(Group):
 
 
 class NodeV1(Group):
-    """node.k8s.io/v1"""
+    """The resources of node.k8s.io/v1."""
 
     __slots__ = ()
 
@@ -535,7 +535,7 @@ class NodeV1(Group):
 
 
 class PolicyV1(Group):
-    """policy/v1"""
+    """The resources of policy/v1."""
 
     __slots__ = ()
 
@@ -546,7 +546,7 @@ class PolicyV1(Group):
 
 
 class RbacV1(Group):
-    """rbac.authorization.k8s.io/v1"""
+    """The resources of rbac.authorization.k8s.io/v1."""
 
     __slots__ = ()
 
@@ -572,7 +572,7 @@ class RbacV1(Group):
 
 
 class ResourceV1(Group):
-    """resource.k8s.io/v1"""
+    """The resources of resource.k8s.io/v1."""
 
     __slots__ = ()
 
@@ -603,7 +603,7 @@ class ResourceV1(Group):
 
 
 class ResourceV1alpha3(Group):
-    """resource.k8s.io/v1alpha3"""
+    """The resources of resource.k8s.io/v1alpha3."""
 
     __slots__ = ()
 
@@ -619,7 +619,7 @@ class ResourceV1alpha3(Group):
 
 
 class ResourceV1beta1(Group):
-    """resource.k8s.io/v1beta1"""
+    """The resources of resource.k8s.io/v1beta1."""
 
     __slots__ = ()
 
@@ -647,7 +647,7 @@ class ResourceV1beta1(Group):
 
 
 class ResourceV1beta2(Group):
-    """resource.k8s.io/v1beta2"""
+    """The resources of resource.k8s.io/v1beta2."""
 
     __slots__ = ()
 
@@ -680,7 +680,7 @@ class ResourceV1beta2(Group):
 
 
 class SchedulingV1(Group):
-    """scheduling.k8s.io/v1"""
+    """The resources of scheduling.k8s.io/v1."""
 
     __slots__ = ()
 
@@ -691,7 +691,7 @@ class SchedulingV1(Group):
 
 
 class SchedulingV1alpha3(Group):
-    """scheduling.k8s.io/v1alpha3"""
+    """The resources of scheduling.k8s.io/v1alpha3."""
 
     __slots__ = ()
 
@@ -712,7 +712,7 @@ class SchedulingV1alpha3(Group):
 
 
 class SchedulingV1beta1(Group):
-    """scheduling.k8s.io/v1beta1"""
+    """The resources of scheduling.k8s.io/v1beta1."""
 
     __slots__ = ()
 
@@ -728,7 +728,7 @@ class SchedulingV1beta1(Group):
 
 
 class StorageV1(Group):
-    """storage.k8s.io/v1"""
+    """The resources of storage.k8s.io/v1."""
 
     __slots__ = ()
 
@@ -764,7 +764,7 @@ class StorageV1(Group):
 
 
 class StoragemigrationV1(Group):
-    """storagemigration.k8s.io/v1"""
+    """The resources of storagemigration.k8s.io/v1."""
 
     __slots__ = ()
 
@@ -775,7 +775,7 @@ class StoragemigrationV1(Group):
 
 
 class StoragemigrationV1beta1(Group):
-    """storagemigration.k8s.io/v1beta1"""
+    """The resources of storagemigration.k8s.io/v1beta1."""
 
     __slots__ = ()
 

@@ -30,7 +30,7 @@ logger = logging.getLogger("setpoint.client")
 MAX_REFUSAL = 1 << 20
 """Bytes of the answer of a server that opens no WebSocket."""
 RELOAD_PERIOD = 10.0
-"""Seconds between two looks at the certificates' files."""
+"""Seconds between two checks of the certificates' files."""
 
 
 class HttpTransport(Transport):
@@ -38,19 +38,18 @@ class HttpTransport(Transport):
 
     *Guarantees*
 
-    - Credentials are asked for with every request. After a 401 they are asked for once more, if their source says
-      that this may help.
-    - When a certificate or CA file changes, or a plugin gives another certificate, new connections use it; streams
-      that are open go on over the old ones.
-    - Redirects are not followed, cookies are not kept, the environment's proxies count only through the config.
+    - Every request asks for credentials. After a 401 it asks once more, if their source says that this may help.
+    - When a certificate or CA file changes, or a plugin returns another certificate, new connections use it; open
+      streams continue over the old ones.
+    - Redirects are not followed, cookies are not kept, proxy settings of the environment count only through the config.
     - `close` ends every connection and stream.
 
     *Caveats*
 
-    - It belongs to the event loop in which it was first used.
+    - A transport belongs to the event loop in which it was first used.
     - HTTP/1.1 only: each stream has a connection of its own. The number of connections is not limited here.
-    - A read that meets a kept connection which the server has just closed is sent again over another; a write may
-      not be, as nobody can say whether the server has seen it.
+    - A read that meets a kept connection which the server has just closed is sent again over another one; a write is
+      not, because the client can't know whether the server has received it.
     """
 
     def __init__(self, config: ClientConfig) -> None:
@@ -104,14 +103,14 @@ class HttpTransport(Transport):
     async def close(self) -> None:
         self._waits.close()
         pools, self._pool, self._old = [*self._old, *filter(None, (self._pool,))], None, []
-        await every(*(pool.close("the transport was closed") for pool in pools), self._config.credentials.close())
+        await every(*(pool.close("the transport is closed") for pool in pools), self._config.credentials.close())
 
     # -- for the exchange -------------------------------------------------------------------------------------------
 
     async def open(self, request: Request) -> tuple[Pool, Connection, float | None]:
-        """A connection on which the head of the answer has come, and the loop's time until which all of it must.
+        """A connection that has received the head of the answer, and the deadline for all of it in the loop's time.
 
-        Credentials have deadlines of their own; ``request.timeout`` begins when they are there.
+        Credentials have their own deadlines; ``request.timeout`` begins when they are available.
         """
         authorization, pool = await self._who()
         again = True
@@ -133,7 +132,7 @@ class HttpTransport(Transport):
             authorization, pool = await self._who()
 
     async def _who(self) -> tuple[str, Pool]:
-        """What to send as ``Authorization``, and the connections to use."""
+        """The ``Authorization`` to send, and the pool of connections to use."""
         async with self._waits.until(None, ""):
             authorization = await self._config.credentials.authorization()
             return authorization or self._own, await self._current()
@@ -176,7 +175,7 @@ class HttpTransport(Transport):
         idle: float | None,
         body: bool = False,
     ) -> TransportError:
-        """``problem`` in words that say what was asked of whom. ``idle`` is the idle timeout that held."""
+        """``problem`` as an error that names the request and the server. ``idle`` is the idle timeout."""
         asked = f"{request.method} {request.path}"
         if isinstance(problem, Late):
             if idle is not None and (deadline is None or asyncio.get_running_loop().time() < deadline - 0.001):
@@ -188,14 +187,14 @@ class HttpTransport(Transport):
             text = f"{asked}: the answer of {self.shown} broke off: {line_of(problem)}"
             return TransportError(text, sent=True, reset=True)
         if problem.rubbish:
-            return TransportError(f"{asked}: what {self.shown} sent is no HTTP: {line_of(problem)}", sent=True)
+            return TransportError(f"{asked}: the answer of {self.shown} is not HTTP: {line_of(problem)}", sent=True)
         text = f"{asked}: the connection to {self.shown} broke: {line_of(problem)}"
         return TransportError(text, sent=True, reset=True)
 
     # -- connections and certificates -------------------------------------------------------------------------------
 
     async def _current(self) -> Pool:
-        """The pool of connections to use now: a new one when certificates have changed."""
+        """The pool of connections to use: a new one after certificates have changed."""
         certificate: ClientCertificate | None = None
         if self._https:
             certificate = await self._config.credentials.certificate()
@@ -211,13 +210,13 @@ class HttpTransport(Transport):
             except ConfigError as problem:
                 if certificate is None:
                     raise
-                raise CredentialsError(str(problem)) from None  # it may give a better one the next time
+                raise CredentialsError(str(problem)) from None  # the next call may return a better one
             self._retire()
             self._pool = pool
         return self._pool
 
     def _reload(self, certificate: ClientCertificate | None) -> bool:
-        """Takes up changed files; what was good stays in use while they are not, such as between two writes."""
+        """Loads changed files; the old ones stay in use while the new ones are invalid, such as between two writes."""
         if self._pool is None:
             return True
         try:
@@ -230,7 +229,7 @@ class HttpTransport(Transport):
         return True
 
     def _retire(self) -> None:
-        """Puts the pool aside, and forgets those put aside earlier that nobody uses any more."""
+        """Retires the pool, and drops retired ones without connections in use."""
         self._old = [pool for pool in self._old if pool.needed]
         if self._pool is not None:
             self._pool.retire()

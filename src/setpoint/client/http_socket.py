@@ -21,13 +21,13 @@ from setpoint.client.waits import Waits
 __all__ = ["Handshake", "HttpSocket"]
 
 HEARTBEAT: Final = 30.0
-"""Seconds between pings; one without a pong for half of that has the connection closed."""
+"""Seconds between pings; a pong that is missing for half of that closes the connection."""
 MAX_MESSAGE: Final = 16 << 20
-"""Bytes of one message; API servers send what a container writes in pieces of 32 KiB."""
+"""Bytes of one message; API servers send a container's output in parts of 32 KiB."""
 READ_BUFFER: Final = 1 << 18
-"""Bytes of messages that may wait for their reader before the other side is made to wait."""
+"""Buffered bytes of messages from which on reading from the socket pauses."""
 GOODBYE: Final = 5.0
-"""Seconds that the other side has to read what was sent, and to answer a close frame."""
+"""Seconds for the server to read the sent messages, and to answer a close frame."""
 
 
 class Handshake:

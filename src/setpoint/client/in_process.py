@@ -16,7 +16,7 @@ __all__ = ["InProcessTransport"]
 
 
 class Answer(Protocol):
-    """What the handler returns. A body that is a stream is closed with ``aclose()`` where it has one."""
+    """The answer of a handler. A body that is a stream is closed with ``aclose()`` where it has one."""
 
     @property
     def status(self) -> int: ...
@@ -32,8 +32,7 @@ Handler = Callable[[Request], Awaitable[Answer]]
 class InProcessTransport:
     """Calls ``handler`` (such as ``ApiServer.handle``) with each request.
 
-    ``user`` acts as that user, by impersonation; None acts as what the handler takes a request without credentials
-    for. Deadlines hold here as over HTTP.
+    ``user`` is impersonated; with None, requests have no credentials. Deadlines hold here as over HTTP.
     """
 
     def __init__(self, handler: Handler, *, user: str | None = None) -> None:

@@ -1,8 +1,8 @@
 """kubeconfig files, with client-go's rules (``tools/clientcmd``).
 
 ``KUBECONFIG`` is a list of files; for each cluster, user and context, and for ``current-context``, the first file
-that has it wins. Relative paths are relative to the file that says them. Missing files of the list are passed over;
-one that can't be read or understood is an error, never ignored.
+that has it wins. Relative paths are relative to the file that contains them. Missing files of the list are skipped;
+one that can't be read or parsed is an error, never ignored.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ _OUTSIDE = frozenset(
     {"auth-provider", "certificate-authority", "client-certificate", "client-key", "exec", "tokenFile"}
 )
 _SECRETS = frozenset({"auth-provider", "client-key-data", "exec", "password", "token"})
-"""Fields of a user for which a kubeconfig should be its owner's alone; ``exec`` says what is run."""
+"""Fields of a user that make a kubeconfig secret: only its owner should have access. ``exec`` names a command."""
 _SECTIONS = {"clusters": "cluster", "users": "user", "contexts": "context"}
 
 
 class Kubeconfig:
-    """What a list of files says together.
+    """The merged content of a list of files.
 
     Attributes:
         clusters, users, contexts: the stanzas by name.
         current_context: ``""`` if no file names one.
-        files: those that were there.
+        files: the existing ones.
     """
 
     def __init__(self) -> None:
@@ -48,10 +48,10 @@ class Kubeconfig:
 
     @classmethod
     def read(cls, *paths: Path, missing_ok: bool = False) -> Kubeconfig:
-        """Merges the files; the first that says something wins.
+        """Merges the files; the first file with a value wins.
 
         Raises:
-            ConfigError: a file can't be read or is no kubeconfig.
+            ConfigError: a file can't be read or is not a kubeconfig.
         """
         merged = cls()
         for path in dict.fromkeys(paths):
@@ -62,29 +62,31 @@ class Kubeconfig:
 
     @classmethod
     def parse(cls, text: bytes, origin: str) -> Kubeconfig:
-        """What is no file, such as a Secret's content; ``origin`` stands for it in messages.
+        """A kubeconfig that is not in a file, such as a Secret's content; ``origin`` names it in messages.
 
-        It has to carry its credentials itself: whoever may write such a thing must not thereby read this machine's
-        files or run its programs.
+        It must contain its credentials: the author of such a Secret must not be able to read this machine's files or
+        run its programs.
 
         Raises:
-            ConfigError: it is no kubeconfig, or names a file, a command or an auth-provider.
+            ConfigError: it is not a kubeconfig, or names a file, a command or an auth-provider.
         """
         path = Path(origin)
         parsed = cls()
         parsed._merge(path, parse_yaml(text, path))
         for stanza in (*parsed.clusters.values(), *parsed.users.values()):
             for field in _OUTSIDE & stanza.fields.keys():
-                raise ConfigError(f"{stanza.where}: {field} is not allowed there, it must carry its credentials itself")
+                raise ConfigError(
+                    f"{stanza.where}: {field} is not allowed in this kubeconfig, it must contain its credentials"
+                )
         return parsed
 
     def _merge(self, path: Path, document: Any) -> None:
         if not isinstance(document, dict):
-            raise ConfigError(f"{path} is no kubeconfig: it holds {form(document)}, not a mapping")
+            raise ConfigError(f"{path} is not a kubeconfig: it holds {form(document)}, not a mapping")
         kind, version = document.get("kind") or "Config", document.get("apiVersion") or "v1"
         if kind != "Config" or version != "v1":
             raise ConfigError(
-                f"{path} is no kubeconfig of a known version: it says apiVersion {version!r}, kind {kind!r}"
+                f"{path} is not a kubeconfig of a known version: it has apiVersion {version!r}, kind {kind!r}"
             )
         self.files.append(path)
         current = document.get("current-context")
@@ -169,7 +171,7 @@ class Kubeconfig:
     def _named(self, stanzas: Mapping[str, Stanza], what: str, context: Stanza) -> Stanza:
         name = context.text(what)
         if not name:
-            if what == "user":  # as kubectl has it: no user is nobody
+            if what == "user":  # as in kubectl: no user means anonymous
                 return Stanza("user", "", context.path, {})
             raise ConfigError(f"{context.where} names no {what}")
         if name not in stanzas:
@@ -179,7 +181,7 @@ class Kubeconfig:
 
 
 def kubeconfig_paths(environ: Mapping[str, str]) -> list[Path]:
-    """The files to look at: those of ``KUBECONFIG``, else ``~/.kube/config``."""
+    """The files to read: those of ``KUBECONFIG``, else ``~/.kube/config``."""
     listed = [Path(part) for part in environ.get("KUBECONFIG", "").split(os.pathsep) if part]
     home = environ.get("HOME") or environ.get("USERPROFILE")
     return listed or [(Path(home) if home else Path.home()) / ".kube" / "config"]
@@ -191,7 +193,7 @@ def load_kubeconfig(
     """The configuration of a context (default: the current one) of ``path``, or of the usual files.
 
     Raises:
-        ConfigError: names the file, context, cluster or user, and what is wrong with it.
+        ConfigError: names the file, context, cluster or user, and its error.
     """
     environ = os.environ if environ is None else environ
     if path is not None:
@@ -206,10 +208,10 @@ def load_kubeconfig(
 def load_config(
     path: str | Path | None = None, context: str | None = None, *, environ: Mapping[str, str] | None = None
 ) -> ClientConfig:
-    """The configuration to use: ``path`` > ``$KUBECONFIG`` > ``~/.kube/config`` > the pod that this runs in.
+    """The configuration to use: ``path`` > ``$KUBECONFIG`` > ``~/.kube/config`` > the pod's service account.
 
     Raises:
-        ConfigError: there is none, or the first that there is can't be used.
+        ConfigError: there is none, or the first one can't be used.
     """
     environ = os.environ if environ is None else environ
     if path is not None or context is not None:

@@ -80,7 +80,7 @@ def _exec_config(plugin: Stanza, cluster: Stanza, config: ClientConfig) -> ExecP
     if mode not in ("", "Never", "IfAvailable", "Always"):
         raise ConfigError(f"{plugin.where}: interactiveMode {mode!r} is not Never, IfAvailable or Always")
     if not mode and version == VERSIONS[0]:
-        raise ConfigError(f"{plugin.where}: interactiveMode must be said with {version}")
+        raise ConfigError(f"{plugin.where}: interactiveMode must be given with {version}")
     if mode == "Always":
         raise ConfigError(f"{plugin.where}: interactiveMode is Always, but plugins get no terminal here")
     if os.sep in command and not os.path.isabs(command):
@@ -89,11 +89,13 @@ def _exec_config(plugin: Stanza, cluster: Stanza, config: ClientConfig) -> ExecP
     for place, entry in enumerate(plugin.entries("env")):
         name, value = entry["name"], entry.get("value")
         if not isinstance(value, str | None) or not _fits(name, value or "") or "=" in name:
-            raise ConfigError(f"{plugin.where}: env[{place}] must have a name and a value that an environment can hold")
+            raise ConfigError(
+                f"{plugin.where}: env[{place}] must have a valid name and value for an environment variable"
+            )
         environ[name] = value or ""
     args = plugin.names("args")
     if not _fits(command, *args):
-        raise ConfigError(f"{plugin.where}: command and args hold characters that a command line can't carry")
+        raise ConfigError(f"{plugin.where}: command and args contain characters that a command line can't carry")
     return ExecPluginConfig(
         command,
         version,
@@ -106,7 +108,7 @@ def _exec_config(plugin: Stanza, cluster: Stanza, config: ClientConfig) -> ExecP
 
 
 def _cluster_info(cluster: Stanza, config: ClientConfig) -> dict[str, Any]:
-    """``spec.cluster`` of an ExecCredential: how the plugin reaches the cluster, and what is meant for it alone."""
+    """``spec.cluster`` of an ExecCredential: the address of the cluster, and its configuration for the plugin."""
     authority = config.ca_data
     if config.ca_file is not None:
         try:
@@ -134,7 +136,7 @@ def _cluster_info(cluster: Stanza, config: ClientConfig) -> dict[str, Any]:
 
 
 def _fits(*words: str) -> bool:
-    """Whether an operating system takes these as arguments or environment."""
+    """Whether an operating system accepts these as arguments or environment."""
     try:
         return all(b"\0" not in os.fsencode(word) for word in words)
     except UnicodeEncodeError:

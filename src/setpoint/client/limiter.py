@@ -1,4 +1,4 @@
-"""How many requests may be under way at once, as the server's answers say."""
+"""A limit on requests in flight that adapts to the server's answers."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["AdaptiveLimiter"]
 class AdaptiveLimiter:
     """Lets at most ``limit`` requests through at a time; others wait, first come, first served.
 
-    - A 429 halves the limit, down to ``least``; each answer that is none raises it by one over itself, up to
-      ``most`` (additive increase, multiplicative decrease, as in TCP). Of the 429s to requests that were under way
-      together only the first counts.
-    - Streams are not counted, and leases not made to wait: leadership does not depend on the rest of the traffic.
+    - A 429 halves the limit, down to ``least``; each other answer raises it by one over itself, up to ``most``
+      (additive increase, multiplicative decrease, as in TCP). Of the 429s to requests that were in flight together only
+      the first counts.
+    - Streams are not counted, and leases do not wait: leadership does not depend on the rest of the traffic.
     - A waiter that is cancelled leaves its place at once.
     """
 
@@ -30,12 +30,12 @@ class AdaptiveLimiter:
 
     @property
     def in_flight(self) -> int:
-        """How many requests are under way."""
+        """The number of requests in flight."""
         return self._places.taken
 
     @property
     def waiting(self) -> int:
-        """How many requests wait for a place."""
+        """The number of requests that wait for a place."""
         return self._places.waiting
 
     async def enter(self) -> None:
@@ -43,7 +43,7 @@ class AdaptiveLimiter:
         await self._places.acquire()
 
     def leave(self, *, throttled: bool | None) -> None:
-        """Gives the place back; ``throttled`` says whether the answer was a 429, None that there was none."""
+        """Gives the place back; ``throttled`` says whether the answer was a 429, None means no answer."""
         places = self._places
         if throttled is None:
             self._epoch -= 1

@@ -9,14 +9,14 @@ MAX_LINE = 16 << 20
 
 
 class LineTooLong(ValueError):
-    """A line is longer than the framer's limit: this is no watch stream."""
+    """A line is longer than the framer's limit: this is not a watch stream."""
 
 
 class LineFramer:
     """Cuts chunks of any size into lines.
 
-    Every byte is copied a few times at most, however the chunks fall: a line spread over many chunks is collected, not
-    put together anew with each, and takes the memory of its bytes even if they come one by one.
+    Every byte is copied a few times at most, for any chunk sizes: the parts of a line are collected and joined once,
+    and take only the memory of their bytes, even if they arrive one by one.
     """
 
     __slots__ = ("_limit", "_rest")
@@ -46,7 +46,7 @@ class LineFramer:
         return [line for line in lines if line]
 
     def rest(self) -> bytes:
-        """What came after the last newline; the framer is empty afterwards."""
+        """The input after the last newline; the framer is empty afterwards."""
         rest = bytes(self._rest)
         self._rest = bytearray()
         return rest

@@ -21,7 +21,7 @@ __all__ = ["Oidc", "OidcConfig"]
 
 _T = TypeVar("_T")
 LEEWAY = 10.0
-"""Seconds before its expiry from which an ID token counts as expired."""
+"""An ID token counts as expired this many seconds before its expiry."""
 _FORM = "application/x-www-form-urlencoded"
 
 
@@ -51,9 +51,9 @@ class _Provider(msgspec.Struct):
 
 
 class Oidc(Credentials):
-    """An ID token as bearer token; when it is about to expire, or got a 401, another is fetched.
+    """An ID token as bearer token; a new one is fetched when it is about to expire, or after a 401.
 
-    One fetch at a time: however many requests wait, they share it, and its failure too.
+    There is one fetch at a time: all waiting requests share it, and its failure.
 
     ``connect`` makes a transport to a URL's host. A new refresh token replaces the old one for as long as this object
     lives; it is not written back to the kubeconfig.
@@ -104,7 +104,7 @@ class Oidc(Credentials):
         code, answer = await self._send(
             "POST", endpoint, {"authorization": basic, "content-type": _FORM}, urlencode(grant).encode()
         )
-        if code in (400, 401):  # some providers take the client's secret in the form only (RFC 6749, 2.3.1)
+        if code in (400, 401):  # some providers accept the client's secret only in the form (RFC 6749, 2.3.1)
             grant |= {"client_id": config.client_id, "client_secret": config.client_secret}
             code, answer = await self._send("POST", endpoint, {"content-type": _FORM}, urlencode(grant).encode())
         tokens = self._decoded(answer, _Tokens)
@@ -115,7 +115,7 @@ class Oidc(Credentials):
         self._refresh_token = tokens.refresh_token or self._refresh_token
         self._expires = _expiry(tokens.id_token)
         if not self._valid():
-            raise self._failed("the ID token that the issuer gave has expired already: is this machine's clock right?")
+            raise self._failed("the ID token of the issuer has expired already: is this machine's clock right?")
 
     async def _send(self, method: str, url: str, headers: dict[str, str], body: bytes) -> tuple[int, bytes]:
         parts = urlsplit(url)
@@ -135,7 +135,7 @@ class Oidc(Credentials):
         try:
             return msgspec.json.decode(body, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-            raise self._failed(f"the issuer answered no JSON: {problem}") from None
+            raise self._failed(f"the issuer's answer is not JSON: {problem}") from None
 
     def _failed(self, why: str) -> CredentialsError:
         where = f" of {self._config.source}" if self._config.source else ""
@@ -146,7 +146,7 @@ class Oidc(Credentials):
 
 
 def _expiry(token: str) -> float:
-    """Seconds since the epoch at which a JWT (RFC 7519) expires; 0 where it does not say."""
+    """Seconds since the epoch at which a JWT (RFC 7519) expires; 0 if it has no expiry."""
     parts = token.split(".")
     if len(parts) != 3:
         return 0.0

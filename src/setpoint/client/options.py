@@ -1,4 +1,4 @@
-"""The small types that verbs take and give."""
+"""Small types of the verbs' arguments and results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AnyFieldSelector = str | Mapping[str, str] | FieldSelector | None
 
 
 class PatchType(Enum):
-    """How the server reads a patch; the value is the content type."""
+    """The type of a patch; the value is its media type."""
 
     JSON = "application/json-patch+json"
     """RFC 6902: a list of operations."""
@@ -35,10 +35,10 @@ class PatchType(Enum):
 
 
 def checked_name(name: str, what: str) -> str:
-    """``name`` if it can be a segment of a path.
+    """``name``, if it is a valid path segment.
 
     Raises:
-        ValueError: it is empty, ``.`` or ``..``, or holds ``/`` or ``%``; sent, it would address something else.
+        ValueError: it is empty, ``.`` or ``..``, or contains ``/`` or ``%``; it would address another path.
     """
     if not name:
         raise ValueError(f"{what} is empty")

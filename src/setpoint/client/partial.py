@@ -1,4 +1,4 @@
-"""Objects of which only the metadata is fetched."""
+"""Objects reduced to their metadata."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _FORM = "application/json;as={};g=meta.k8s.io;v=v1,application/json"
 
 
 class PartialObjectMetadata(Object, omit_defaults=True):
-    """An object of any kind, of which the server sends the metadata only (``meta.k8s.io/v1``).
+    """An object of any kind, of which the server sends only the metadata (``meta.k8s.io/v1``).
 
-    Get a class for a kind from `metadata_only`. Every verb that reads takes it; so do `delete`, `patch`, and `update`
+    Get a class for a kind from `metadata_only`. Every read verb accepts it; so do `delete`, `patch`, and `update`
     for changes of the metadata.
     """
 
@@ -25,7 +25,7 @@ class PartialObjectMetadata(Object, omit_defaults=True):
 
 
 def metadata_only(kind: type[Object] | Resource) -> type[PartialObjectMetadata]:
-    """The class whose objects are ``kind``'s without their content; the same class for the same resource."""
+    """The class for objects of ``kind`` reduced to their metadata; the same class for the same resource."""
     return _class_of(kind if isinstance(kind, Resource) else resource_of(kind))
 
 

@@ -1,4 +1,4 @@
-"""Patches computed on the JSON that was read, so that what the models do not know survives."""
+"""Patches computed on the JSON that was read, so that fields unknown to the models survive."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from setpoint.meta import Object, TooDeep, decode, json_of, plain, raw_of, to_wi
 __all__ = ["changes", "edited", "patch_between"]
 
 _KEYS = ("name", "key", "type", "uid", "containerPort", "port", "mountPath", "devicePath", "ip", "topologyKey")
-"""Fields that tell the items of a list apart; the first that all items have, with distinct values, counts."""
+"""Fields that may identify the items of a list; the first that all items have, with distinct values, is used."""
 
 
 def changes(obj: Object) -> tuple[PatchType, bytes] | None:
-    """The patch that makes what was read into what ``obj`` says now; None if nothing was changed.
+    """The patch from the JSON that was read to the current state of ``obj``; None without a change.
 
-    ``obj`` must have been read from a server. The patch carries ``obj``'s resourceVersion as a precondition: applied
-    to anything but the very version that was read, it is a conflict. Fields that the model of ``obj`` does not know
+    ``obj`` must have been read from a server. The patch carries ``obj``'s resourceVersion as a precondition: it
+    conflicts with any version but the one that was read. Fields that the model of ``obj`` does not know
     stay as they are, also those within items of lists.
 
     Raises:
-        ValueError: ``obj`` was made by hand, so nothing says what it was before; or a text in it is not Unicode.
-        TooDeep: it is nested too deeply to be compared.
+        ValueError: ``obj`` was created locally, so its earlier state is unknown; or a string in it is not Unicode.
+        TooDeep: ``obj`` is nested too deeply to be compared.
     """
     raw = raw_of(obj)
     if raw is None:
@@ -36,9 +36,9 @@ def changes(obj: Object) -> tuple[PatchType, bytes] | None:
     try:
         return _changes(obj, raw)
     except RecursionError:
-        raise TooDeep(f"{type(obj).__name__} {obj.key}: nested too deeply for its changes to be found") from None
+        raise TooDeep(f"{type(obj).__name__} {obj.key}: nested too deeply to compute its changes") from None
     except UnicodeEncodeError:
-        json_of(to_wire(obj), type(obj).__name__, str(obj.key))  # which says where
+        json_of(to_wire(obj), type(obj).__name__, str(obj.key))  # raises an error that names the string
         raise
 
 
@@ -48,7 +48,7 @@ def _changes(obj: Object, raw: bytes) -> tuple[PatchType, bytes] | None:
     after = to_wire(obj)
     if before == after:
         return None
-    for part in ("metadata", "spec", "status"):  # left out on the wire when they say nothing; still not removed
+    for part in ("metadata", "spec", "status"):  # left out on the wire when empty, but not removed
         if part in read and (part in before or part in after):
             before.setdefault(part, {})
             after.setdefault(part, {})
@@ -65,7 +65,7 @@ def _changes(obj: Object, raw: bytes) -> tuple[PatchType, bytes] | None:
 
 def patch_between(original: dict[str, Any], modified: dict[str, Any]) -> tuple[PatchType, Any]:
     """A patch from one document to the other: a merge patch, or a JSON patch where a null must be set."""
-    from setpoint.patch import merge_patch  # readers of objects need not pay for it
+    from setpoint.patch import merge_patch  # imported here, because reading objects does not need it
 
     patch = merge_patch.diff(original, modified)
     if merge_patch.apply(original, patch) == modified:
@@ -76,9 +76,9 @@ def patch_between(original: dict[str, Any], modified: dict[str, Any]) -> tuple[P
 
 
 def edited(raw: Any, before: Any, after: Any) -> Any:
-    """``raw`` with the edit that led from ``before`` to ``after``; ``before`` is what a model understood of ``raw``.
+    """``raw`` with the changes from ``before`` to ``after``; ``before`` is the part of ``raw`` that the model knows.
 
-    Nothing that is given is changed; the result shares parts with all three.
+    No argument is changed; the result shares parts with all three.
     """
     if before == after:
         return raw
@@ -86,11 +86,11 @@ def edited(raw: Any, before: Any, after: Any) -> Any:
         result = {key: value for key, value in raw.items() if key in after or key not in before}
         for key, value in after.items():
             if key not in raw:
-                if key not in before or before[key] != value:  # else it is the model's own zero, which nobody said
+                if key not in before or before[key] != value:  # otherwise it is an unset zero value
                     result[key] = value
             elif key in before:
                 result[key] = edited(raw[key], before[key], value)
-            else:  # in the JSON, but it said nothing to the model
+            else:  # in the JSON, but empty for the model
                 result[key] = edited(raw[key], {}, value) if isinstance(value, dict) else value
         return result
     if isinstance(raw, list) and isinstance(before, list) and isinstance(after, list) and len(raw) == len(before):
@@ -102,7 +102,7 @@ def edited(raw: Any, before: Any, after: Any) -> Any:
 
 
 def _origins(before: list[Any], after: list[Any]) -> list[int | None]:
-    """For each item of ``after`` its place in ``before``, None for a new one."""
+    """The index in ``before`` of each item of ``after``, None for a new one."""
     if not all(isinstance(item, dict) for item in (*before, *after)):
         return [None] * len(after)
     for key in _KEYS:

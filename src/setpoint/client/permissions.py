@@ -1,4 +1,4 @@
-"""Who else on this machine may read a secret, or write what decides who we are."""
+"""Warnings about files with secrets or identities that other users of the machine may read or change."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ logger = logging.getLogger("setpoint.client")
 
 
 def warn_if_open(path: Path, what: str) -> None:
-    """Logs a warning if any user of the machine may read or change ``path``; its group may.
+    """Logs a warning if any user of the machine may read or change ``path``; access by its group is fine.
 
-    A warning and no error, as with kubectl and helm: mounted Secrets are 0644 unless they say otherwise. Symbolic
-    links are followed; where there are no such permissions (Windows), nothing is said.
+    It is a warning, not an error, as with kubectl and helm: mounted Secrets are 0644 by default. Symbolic
+    links are followed; without such permissions (Windows), nothing is logged.
     """
     if os.name != "posix":
         return
     try:
         mode = path.stat().st_mode
-    except OSError:  # whoever reads it says so, with the reason
+    except OSError:  # the code that reads the file reports that, with the reason
         return
     if mode & (stat.S_IROTH | stat.S_IWOTH):
         verb = "change" if mode & stat.S_IWOTH else "read"

@@ -1,4 +1,4 @@
-"""Connections that are kept for the next request."""
+"""Idle connections, kept for the next request."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["Pool"]
 
 KEEP_ALIVE = 50.0
 """Seconds that an idle connection is kept: less than the 60 after which load balancers drop one, and the 90 of API
-servers. A write that is sent just when the other side hangs up fails, as it must not be sent twice."""
+servers. A write that meets a connection just being closed fails, as it must not be sent twice."""
 
 
 class Pool:
-    """Connections of one dialer; ``certificate`` is the one that credentials gave for it.
+    """Connections of one dialer; ``certificate`` is the client certificate from the credentials.
 
-    Once it is retired it keeps none any more: those in use are closed when they are given back.
+    A retired pool keeps no connections: those in use are closed when they are returned.
     """
 
     def __init__(self, dialer: Dialer, certificate: ClientCertificate | None) -> None:
@@ -33,16 +33,16 @@ class Pool:
 
     @property
     def in_use(self) -> int:
-        """Connections on which an exchange is under way."""
+        """Connections with a running exchange."""
         return sum(not connection.ended for connection in self.connections) - len(self._idle)
 
     @property
     def needed(self) -> bool:
-        """Whether there are connections, or will be."""
+        """Whether there are open connections, or some being opened."""
         return bool(self.connections) or self._dialing > 0
 
     def take(self) -> Connection | None:
-        """The connection that was used last, None where there is none."""
+        """The most recently used idle connection, or None."""
         oldest = asyncio.get_running_loop().time() - KEEP_ALIVE
         while self._idle:
             connection = self._idle.pop()
@@ -55,7 +55,7 @@ class Pool:
         """A new connection.
 
         Raises:
-            TransportError: there is none to be had.
+            TransportError: the connection failed.
         """
         self._dialing += 1
         try:
@@ -67,7 +67,7 @@ class Pool:
         return connection
 
     def give_back(self, connection: Connection) -> None:
-        """Keeps it if it can be used again, and else closes it."""
+        """Keeps the connection if it can be used again, and closes it otherwise."""
         if self._retired or not connection.usable:
             connection.abort()
             return
@@ -86,7 +86,7 @@ class Pool:
             self._idle.pop().abort()
 
     async def close(self, reason: str) -> None:
-        """Closes all of them; whoever waits on one gets a `TransportError`. Returns when their sockets are closed."""
+        """Closes all connections; callers waiting on one get a `TransportError`. Returns when they are closed."""
         self.retire()
         connections = list(self.connections)
         for connection in connections:

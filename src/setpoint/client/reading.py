@@ -64,11 +64,11 @@ class Reading(ClientBase):
         resource_version: str = "",
         subresource: str = "",
     ) -> K | DynamicObject:
-        """The object of that name. A ``resource_version`` asks for a state at least that new (``"0"``: any).
+        """The object of that name. A ``resource_version`` requires a state at least that new (``"0"``: any).
 
         Raises:
-            NotFound: there is none.
-            UnreadableAnswer: it does not fit its class, or is nested too deeply.
+            NotFound: the object does not exist.
+            UnreadableAnswer: the object does not fit its class, or is nested too deeply.
         """
         kind = await self._kind(kind)
         resource = resource_of(kind)
@@ -128,9 +128,9 @@ class Reading(ClientBase):
         resource_version_match: str = "",
         timeout: float = 60.0,
     ) -> ObjectList[Any]:
-        """The objects of a kind: of one ``namespace``, or with None of all of them.
+        """The objects of a kind: in one ``namespace``, or with None in all namespaces.
 
-        ``limit`` 0 is no limit; with one, go on with `ObjectList.metadata`'s token, or use `pages`.
+        ``limit`` 0 means no limit; with a limit, continue with the token in `ObjectList.metadata`, or use `pages`.
 
         Raises:
             Expired: the token in ``continue_`` is too old.
@@ -195,9 +195,9 @@ class Reading(ClientBase):
     ) -> AsyncIterator[Any]:
         """Every object, fetched in pages of ``limit``.
 
-        When the server has forgotten the state that the pages are of (410 on a continue token, after some five
-        minutes), everything is listed once more and what was already given is left out: every object that exists
-        throughout comes exactly once, but not all are of the same moment any more.
+        If the server no longer has the state of the pages (410 on a continue token, after about five minutes),
+        everything is listed once more without the objects already returned: every object that exists throughout comes
+        exactly once, but the objects no longer belong to one moment.
         """
         kind = await self._kind(kind)
         given: set[str] = set()
@@ -238,7 +238,7 @@ class Reading(ClientBase):
         send_initial_events: bool = False,
         idle_timeout: float | None = IDLE_TIMEOUT,
     ) -> Watch[K]:
-        """The changes from ``resource_version`` on; without one, first an ``ADDED`` for each object there is.
+        """The changes from ``resource_version`` on; without one, an ``ADDED`` for each existing object comes first.
 
         The server ends the watch after ``timeout_seconds`` (default: its own choice, 5 to 10 minutes).
         """

@@ -17,7 +17,7 @@ _SENDS = ("POST", "PUT", "PATCH")
 
 
 class RequestHead:
-    """Makes heads for one server; what is the same in all of them is made once."""
+    """Builds heads for one server; the common parts are built once."""
 
     def __init__(self, config: ClientConfig) -> None:
         url = urlsplit(config.server)
@@ -38,9 +38,10 @@ class RequestHead:
         return headers
 
     def bytes_of(self, request: Request, authorization: str, dialer: Dialer) -> bytes:
-        """
+        """The head of ``request``.
+
         Raises:
-            TransportError: a header holds what would end it and begin another.
+            TransportError: a header contains a line break or a zero byte.
         """
         headers, body = request.headers, request.body
         parts = [
@@ -63,7 +64,7 @@ class RequestHead:
         head = "".join(parts)
         if head.count("\n") != lines or head.count("\r") != lines or "\0" in head:
             asked = f"{request.method} {request.path}"
-            raise TransportError(f"{asked}: a header holds a line break or a zero byte", sent=False)
+            raise TransportError(f"{asked}: a header contains a line break or a zero byte", sent=False)
         return f"{head}\r\n".encode()
 
 

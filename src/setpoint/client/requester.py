@@ -1,4 +1,4 @@
-"""The raw layer: requests to paths, answered with bytes. Retries, warnings and errors are dealt with here."""
+"""The raw layer: requests to paths, answered with bytes. It handles retries, warnings and errors."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ IDLE_TIMEOUT = 330.0
 """Seconds without a byte after which a stream is dead: API servers send a bookmark a minute and end a watch after
 five to ten; where bookmarks are off, the server's own end comes first."""
 EXEMPT = "/apis/coordination.k8s.io/"
-"""Leases never wait for the limiter: whoever can't renew in time loses leadership."""
+"""Leases never wait for the limiter: a leader that can't renew in time loses its lease."""
 _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 _VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _MAX_WARNINGS = 1000
 MAX_ERROR = 4 << 20
-"""Bytes of an error's body; a Status that names every field of an object is shorter."""
+"""The most bytes of an error's body; a Status that names every field of an object is shorter."""
 
 
 class Requester:
-    """Sends requests over one transport, again where `RetryPolicy` says so.
+    """Sends requests over one transport, with retries by `RetryPolicy`.
 
-    Each distinct ``Warning`` of the server is given to ``on_warning`` once (default: a log line of this package).
+    Each distinct ``Warning`` of the server is passed to ``on_warning`` once (default: a log line of this package).
     """
 
     def __init__(
@@ -54,10 +54,10 @@ class Requester:
         self._on_warning = on_warning or _log_warning
         self._warned: OrderedDict[str, None] = OrderedDict()
         self.answers: Counter[tuple[str, str]] = Counter()
-        """How many answers there were, by method and status; ``<error>`` stands for none."""
+        """The number of answers, by method and status; ``<error>`` stands for none."""
 
     def over(self, transport: Transport) -> Requester:
-        """The same over another transport: one limiter, and no warning twice."""
+        """A requester over another transport, which shares the limiter and the memory of warnings."""
         made = Requester(transport, retry=self._retry, on_warning=self._on_warning, limiter=self._limiter)
         made._warned, made.answers = self._warned, self.answers
         return made
@@ -77,12 +77,12 @@ class Requester:
         resource: Resource | str = "",
         key: str = "",
     ) -> bytes:
-        """The body of the answer. ``timeout`` is in seconds and holds for each attempt; ``verb``, ``resource`` and
+        """The body of the answer. ``timeout`` is in seconds, for each attempt; ``verb``, ``resource`` and
         ``key`` are for messages only.
 
         Raises:
             ApiError: the server answered with an error.
-            TransportError: there was no answer.
+            TransportError: no answer, or an incomplete one.
         """
         sent: dict[str, str] = {"accept": accept}
         if body is not None:
@@ -142,12 +142,12 @@ class Requester:
         resource: Resource | str = "",
         key: str = "",
     ) -> AbstractAsyncContextManager[Response]:
-        """An answer that is read as it comes. Leaving the context closes it. Establishing it is tried again as for
-        `request`; what happens after the head is the caller's.
+        """A streamed answer. Leaving the context closes it. Establishing it is retried as for `request`; errors after
+        the head are the caller's.
 
         Raises:
             ApiError: the server answered with an error.
-            TransportError: there was no answer, or (when reading) it broke off or nothing came for ``idle_timeout``.
+            TransportError: there was no answer, or (when reading) it broke off or was silent for ``idle_timeout``.
         """
         request = Request(method, path, query, {"accept": accept, **(headers or {})}, None, None, idle_timeout)
         return _Stream(self, request, verb or _VERBS.get(method, method), resource or path, key)
@@ -162,9 +162,9 @@ class Requester:
 
 
 class _Stream:
-    """What `Requester.stream` gives.
+    """The context manager of `Requester.stream`.
 
-    A class and no generator: a stream that is abandoned lives within its reader's generator, and when an event loop
+    A class instead of a generator: an abandoned stream lives in its reader's generator, and when an event loop
     ends it closes all generators at once. One that is left after it was closed makes contextlib raise a RuntimeError.
     """
 

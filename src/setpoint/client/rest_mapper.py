@@ -1,4 +1,4 @@
-"""RestMapper: from the names that people use to resources, and back."""
+"""RestMapper: resources by their kubectl names, and the reverse."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from setpoint.meta import GroupKind, GroupVersionKind, Resource
 __all__ = ["AmbiguousMatchError", "NoMatchError", "RestMapper"]
 
 REFRESH_PERIOD = 1.0
-"""Seconds after a discovery within which a name that is not found does not cause another."""
+"""Seconds after a discovery in which an unknown name does not cause another one."""
 
 
 class NoMatchError(LookupError):
-    """The server has no such resource. The message names it, and the groups that could not be asked."""
+    """The server has no such resource. The message names it, and the groups whose discovery failed."""
 
 
 class AmbiguousMatchError(LookupError):
@@ -24,16 +24,16 @@ class AmbiguousMatchError(LookupError):
 
 
 class RestMapper:
-    """Finds resources by kind, plural, singular, short name or category. Discovers when first asked.
+    """Finds resources by kind, plural, singular, short name or category. The first look-up discovers.
 
     *Guarantees*
 
-    - A name that is not known causes a new discovery before it counts as absent, so a CustomResourceDefinition that
+    - An unknown name causes a new discovery before it counts as absent, so a CustomResourceDefinition that
       has just been created is found.
-    - However many ask at once, there is one discovery at a time.
-    - Where several groups have a name, a group of Kubernetes' own wins over custom ones, and of several the first in
-      the server's order (the core group comes first). A name that only custom groups have, and several of them, is
-      ambiguous. Where a group has several versions, its preferred one counts.
+    - Concurrent callers share one discovery.
+    - If several groups have a name, a built-in group wins over custom ones, and of several built-in groups the first in
+      the server's order (the core group comes first). A name that only several custom groups have is ambiguous. If a
+      group has several versions, its preferred one counts.
     """
 
     def __init__(self, discovery: Discovery) -> None:
@@ -43,7 +43,7 @@ class RestMapper:
         self._lock = asyncio.Lock()
 
     async def resource(self, name: str) -> Resource:
-        """By kubectl's forms: ``po``, ``pod``, ``pods``, ``Pod``, ``deployments.apps``, ``deployments.v1.apps``.
+        """By kubectl's names: ``po``, ``pod``, ``pods``, ``Pod``, ``deployments.apps``, ``deployments.v1.apps``.
 
         Raises:
             NoMatchError: the server has no such resource.
@@ -56,7 +56,7 @@ class RestMapper:
         return found[0]
 
     async def for_kind(self, kind: GroupVersionKind | GroupKind) -> Resource:
-        """The resource of a kind; without a version in the preferred one.
+        """The resource of a kind; without a version, the preferred one.
 
         Raises:
             NoMatchError: the server has no such kind.
@@ -68,12 +68,12 @@ class RestMapper:
         """Every resource of a category such as ``all``, each in its preferred version.
 
         Raises:
-            NoMatchError: nothing is in it.
+            NoMatchError: the category is empty.
         """
         return await self._find(lambda known: _preferred(known, lambda entry: name in entry.categories), name)
 
     async def refresh(self) -> Discovered:
-        """Discovers anew."""
+        """Discovers again."""
         async with self._lock:
             return await self._discover()
 
@@ -96,7 +96,7 @@ class RestMapper:
             return found
         text = f"the server has no resource {name!r}{_meant(known, name)}"
         if known.failed:
-            text += "; these could not be asked: " + "; ".join(
+            text += "; the discovery of these groups failed: " + "; ".join(
                 f"{version}: {why}" for version, why in known.failed.items()
             )
         raise NoMatchError(text)

@@ -1,4 +1,4 @@
-"""Trying again: what the raw layer does by itself, and `retry_on_conflict`."""
+"""Retries: those of the raw layer, and `retry_on_conflict`."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """When a request is sent again without its caller noticing; client-go's rules.
+    """The rules for retries that the caller does not see; they are client-go's.
 
-    - A 429 or 5xx with ``Retry-After``: any verb, after exactly that many seconds. The server says with the header
-      that it did not begin.
-    - A connection that broke: GET only, after ``reset_delay`` seconds. With any other verb it is unknown whether
-      the server has done it.
-    - At most ``attempts`` times more; a server that asks for more than ``patience`` seconds in one go is not waited
-      for: the error, with its delay, goes to the caller.
+    - A 429 or 5xx with ``Retry-After``: any verb, after exactly that many seconds. The header means that the server
+      has not begun.
+    - A broken connection: only GET, after ``reset_delay`` seconds. For any other verb it is unknown whether
+      the server has carried it out.
+    - At most ``attempts`` retries; a delay of more than ``patience`` seconds is not waited for: the error, with its
+      delay, goes to the caller.
     """
 
     attempts: int = 10
@@ -33,13 +33,13 @@ class RetryPolicy:
     patience: float = 60.0
 
     def delay_after_error(self, method: str, error: TransportError, attempt: int) -> float | None:
-        """Seconds until the request is sent again, None to give up. ``attempt`` counts from 0."""
+        """Seconds until the retry, None to give up. ``attempt`` counts from 0."""
         if attempt >= self.attempts or method != "GET" or not error.reset:
             return None
         return self.reset_delay
 
     def delay_after_answer(self, code: int, retry_after: float | None, attempt: int) -> float | None:
-        """Seconds until the request is sent again, None to give up. ``attempt`` counts from 0."""
+        """Seconds until the retry, None to give up. ``attempt`` counts from 0."""
         if attempt >= self.attempts or retry_after is None or retry_after > self.patience:
             return None
         return retry_after if code == 429 or code >= 500 else None
@@ -56,9 +56,9 @@ class Backoff:
 
 
 DEFAULT_RETRY = Backoff(steps=5, initial=0.01, factor=1.0, jitter=0.1)
-"""For conflicts that others' unrelated writes cause: client-go's DefaultRetry."""
+"""For conflicts with unrelated writes of other clients: client-go's DefaultRetry."""
 DEFAULT_BACKOFF = Backoff(steps=4, initial=0.01, factor=5.0, jitter=0.1)
-"""For conflicts with writers that do the same thing: client-go's DefaultBackoff."""
+"""For conflicts with clients that do the same thing: client-go's DefaultBackoff."""
 
 
 async def retry_on_conflict(
@@ -66,10 +66,10 @@ async def retry_on_conflict(
 ) -> T:
     """Calls ``attempt`` until it does not raise `Conflict`, at most ``backoff.steps`` times in all.
 
-    ``attempt`` must read the object anew each time; an object that was read once conflicts for ever.
+    ``attempt`` must read the object each time; an object that was read only once conflicts for ever.
 
     Raises:
-        Conflict: the last one, when the steps are used up.
+        Conflict: the last one, after all steps.
     """
     delay = backoff.initial
     for step in range(backoff.steps):

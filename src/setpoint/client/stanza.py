@@ -1,4 +1,4 @@
-"""The parts of a kubeconfig: stanzas that know where they stand, so that errors can name it."""
+"""The parts of a kubeconfig: stanzas that know their position, so that errors can name it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Stanza", "form", "parse_yaml", "read_yaml"]
 
 @dataclass(frozen=True, slots=True)
 class Stanza:
-    """One cluster, user or context, and the file that it stands in."""
+    """One cluster, user or context, and its file."""
 
     what: str
     name: str
@@ -52,7 +52,7 @@ class Stanza:
         try:
             return base64.b64decode("".join(text.split()), validate=True)
         except (binascii.Error, ValueError):
-            raise ConfigError(f"{self.where}: {key} is no base64") from None
+            raise ConfigError(f"{self.where}: {key} is not base64") from None
 
     def names(self, key: str) -> tuple[str, ...]:
         value = self.fields.get(key)
@@ -63,7 +63,7 @@ class Stanza:
         return tuple(value)
 
     def entries(self, key: str) -> tuple[Mapping[str, Any], ...]:
-        """Those of a list of mappings with a name each."""
+        """The stanzas in a list of mappings, each with a name."""
         value = self.fields.get(key)
         if value is None:
             return ()
@@ -99,12 +99,12 @@ def parse_yaml(text: bytes, path: Path) -> Any:
     import yaml
 
     try:
-        document = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
+        document = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both loaders are safe
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as problem:
         mark = getattr(problem, "problem_mark", None)
         line = f" line {mark.line + 1}:" if mark is not None else ""
         why = getattr(problem, "problem", None) or type(problem).__name__
-        raise ConfigError(f"kubeconfig {path} is no YAML:{line} {why}") from None
+        raise ConfigError(f"kubeconfig {path} is not YAML:{line} {why}") from None
     if document is None:
         raise ConfigError(f"kubeconfig {path} is empty")
     return document

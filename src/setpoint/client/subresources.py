@@ -28,19 +28,19 @@ S = TypeVar("S", bound=Object)
 M = TypeVar("M")
 _NO_EVICTION = 'no kind "Eviction" is registered for version "policy/v1"'
 LOG_IDLE = 3600.0
-"""A log may well be silent; after an hour the connection is taken for dead."""
+"""A log may be silent for long; after an hour the connection counts as dead."""
 
 
 class Subresources(ClientBase):
-    """What some kinds offer beside the usual verbs; a part of `setpoint.client.Client`."""
+    """The subresources of some kinds; a part of `setpoint.client.Client`."""
 
     # -- scale ------------------------------------------------------------------------------------------------------
 
     async def get_scale(self, kind: type[Object], name: str, *, namespace: str | None = None) -> Scale:
-        """How many replicas an object wants and has, of any kind with a ``scale`` subresource.
+        """The wanted and the actual number of replicas of an object of any kind with a ``scale`` subresource.
 
         Raises:
-            NotFound: no such object, or its kind can't be scaled.
+            NotFound: the object does not exist, or its kind can't be scaled.
         """
         from setpoint.models.autoscaling_v1 import Scale
 
@@ -65,7 +65,7 @@ class Subresources(ClientBase):
         resource_version: str = "",
         dry_run: bool = False,
     ) -> Scale:
-        """Sets the number of replicas wanted, at ``resource_version`` only if that is given.
+        """Sets the wanted number of replicas; with ``resource_version``, only of that version.
 
         Raises:
             Conflict: the object has another resource version.
@@ -93,7 +93,7 @@ class Subresources(ClientBase):
             self._observe(WriteRecord(resource, key, scale.uid, version, "patch"))
         return scale
 
-    # -- what pods, service accounts and certificate requests have -----------------------------------------------------
+    # -- pods, service accounts and certificate requests ------------------------------------------------------------
 
     async def evict(
         self,
@@ -103,9 +103,9 @@ class Subresources(ClientBase):
         grace_period_seconds: int | None = None,
         dry_run: bool = False,
     ) -> Status:
-        """Asks for a pod's removal in keeping with its disruption budgets. A `Pod` is evicted by its uid.
+        """Evicts a pod, subject to its disruption budgets. A `Pod` is evicted by its uid.
 
-        Servers before 1.22 know evictions of ``policy/v1beta1`` alone; they are asked a second time, in that version.
+        Servers before 1.22 have only evictions of ``policy/v1beta1``; they get a second request in that version.
 
         Raises:
             TooManyRequests: a budget does not allow it now; see ``retry_after``.
@@ -132,7 +132,7 @@ class Subresources(ClientBase):
         """Assigns a pod to a node, as a scheduler does.
 
         Raises:
-            Conflict: it is assigned already.
+            Conflict: the pod is assigned already.
         """
         body: dict[str, Any] = {
             "apiVersion": "v1",
@@ -151,7 +151,7 @@ class Subresources(ClientBase):
         audiences: tuple[str, ...] = (),
         expiration_seconds: int | None = None,
     ) -> TokenRequest:
-        """A token of a service account; ``status.token`` holds it. Bad for logs."""
+        """A new token of a service account, in ``status.token``. Don't log it."""
         from setpoint.models.authentication_v1 import TokenRequest
 
         spec: dict[str, Any] = {"audiences": list(audiences)}
@@ -187,7 +187,7 @@ class Subresources(ClientBase):
         since_seconds: int | None = None,
         limit_bytes: int | None = None,
     ) -> str:
-        """What a container has written up to now. Bytes that are no UTF-8 are replaced."""
+        """A container's output so far. Bytes that are not UTF-8 are replaced."""
         query = _log_query(container, previous, timestamps, tail_lines, since_seconds, limit_bytes)
         key = self._key(_POD, *_named_by(pod, namespace))
         body = await self._requester.request(
@@ -214,7 +214,7 @@ class Subresources(ClientBase):
         limit_bytes: int | None = None,
         idle_timeout: float | None = LOG_IDLE,
     ) -> AbstractAsyncContextManager[Response]:
-        """What a container writes, as it writes: ``async with ... as log: async for chunk in log.chunks()``."""
+        """A container's output, as a stream: ``async with ... as log: async for chunk in log.chunks()``."""
         query = _log_query(container, previous, timestamps, tail_lines, since_seconds, limit_bytes)
         key = self._key(_POD, *_named_by(pod, namespace))
         return self._requester.stream(

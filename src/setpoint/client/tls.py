@@ -16,10 +16,10 @@ __all__ = ["ClientCertificate", "TlsConfig", "default_context"]
 
 
 def default_context(*, cafile: str | None = None, cadata: str | None = None) -> ssl.SSLContext:
-    """As `ssl.create_default_context`, and no stricter than Go, in which Kubernetes' programs are written.
+    """As `ssl.create_default_context`, but no stricter than Go, the language of Kubernetes' programs.
 
-    Kubernetes' own certificates, and many private authorities', lack what Python insists on since 3.13, such as an
-    authority key identifier.
+    Kubernetes' own certificates, and many private authorities', lack extensions that Python requires since 3.13, such
+    as an authority key identifier.
     """
     context = ssl.create_default_context(cafile=cafile, cadata=cadata)
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
@@ -36,7 +36,7 @@ class ClientCertificate:
     key_data: bytes = field(default=b"", repr=False)
 
     def load_into(self, context: ssl.SSLContext, source: str) -> None:
-        """Gives ``context`` this certificate.
+        """Loads this certificate into ``context``.
 
         Raises:
             ConfigError: a file is missing or unreadable, or the two don't belong together.
@@ -58,14 +58,14 @@ class ClientCertificate:
                 raise ConfigError(f"client certificate {shown} can't be used: {_reason(problem)}{where}") from None
 
     def files(self) -> tuple[Path, ...]:
-        """The files that decide, whose change means a new certificate."""
+        """The files of the certificate, whose change means a new one."""
         pairs = ((self.cert_data, self.cert_file), (self.key_data, self.key_file))
         return tuple(file for data, file in pairs if not data and file is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class TlsConfig:
-    """How to trust a server. ``ca_data`` is PEM and wins over ``ca_file``; with neither the system's roots count."""
+    """The trust in a server. ``ca_data`` is PEM and wins over ``ca_file``; with neither, the system's roots count."""
 
     ca_file: Path | None = None
     ca_data: bytes = field(default=b"", repr=False)
@@ -74,7 +74,7 @@ class TlsConfig:
     source: str = ""
 
     def context(self, extra: ClientCertificate | None = None) -> ssl.SSLContext:
-        """A fresh context; ``extra`` is a certificate that a credentials source gave, and wins.
+        """A fresh context; ``extra`` is a certificate from a credentials source, which wins.
 
         Raises:
             ConfigError: a certificate can't be loaded.
@@ -89,7 +89,7 @@ class TlsConfig:
             )
         except ssl.SSLError as problem:
             shown = "certificate-authority-data" if self.ca_data else str(self.ca_file)
-            raise ConfigError(f"{shown} holds no usable PEM certificate: {_reason(problem)}{where}") from None
+            raise ConfigError(f"{shown} contains no usable PEM certificate: {_reason(problem)}{where}") from None
         if not self.verify:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
@@ -99,7 +99,7 @@ class TlsConfig:
         return context
 
     def stamp(self) -> tuple[tuple[int, int] | None, ...]:
-        """What changes when a file does: a pair of modification time and size for each."""
+        """A value that changes with the files: modification time and size of each."""
         files = [] if self.ca_data or self.ca_file is None else [self.ca_file]
         if self.certificate is not None:
             files += self.certificate.files()
@@ -107,7 +107,7 @@ class TlsConfig:
 
 
 def check_readable(path: Path, what: str, source: str) -> None:
-    """Raises `ConfigError` with the reason if ``path`` is no file that can be read."""
+    """Raises `ConfigError` with the reason if ``path`` is not a readable file."""
     try:
         with path.open("rb"):
             pass
@@ -126,7 +126,7 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 
 
 def _no_password() -> str:
-    """Without this OpenSSL would ask on the terminal."""
+    """Refuses encrypted keys; OpenSSL would ask on the terminal otherwise."""
     raise ConfigError("the client key is encrypted; encrypted keys are not supported")
 
 
@@ -136,7 +136,7 @@ def _reason(problem: ssl.SSLError) -> str:
 
 @contextmanager
 def _as_file(data: bytes, path: Path | None) -> Iterator[str]:
-    """The ssl module takes files only; data goes to one that only its owner can read, for as long as it is loaded."""
+    """A file for the ssl module, which can't load data: readable only by its owner, and deleted after loading."""
     if not data:
         yield str(path)
         return

@@ -18,16 +18,16 @@ __all__ = ["Request", "Response", "Transport", "TransportError"]
 
 DEFAULT_TIMEOUT = 30.0
 MAX_BODY = 1 << 30
-"""Bytes of an answer after which it counts as endless."""
+"""The most bytes of an answer; a longer one counts as endless."""
 
 
 class TransportError(Exception):
     """No answer, or only a part of one: refused, reset, timed out, truncated.
 
     Attributes:
-        sent: whether the request may have reached the server. False means that it surely did not, so sending it
-            again can't do it twice.
-        reset: whether an established connection broke. Trying again at once is worth it for reads.
+        sent: whether the request may have reached the server. False means that it certainly did not, so that a
+                    retry can't carry it out twice.
+        reset: whether an established connection broke. An immediate retry is worthwhile for reads.
         timed_out: whether a deadline passed.
     """
 
@@ -40,14 +40,14 @@ class TransportError(Exception):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Request:
-    """One request as it goes to a transport.
+    """One request to a transport.
 
     ``path`` is not yet percent-encoded; nor are the parts of ``query``. Header names are lower-case. ``timeout`` is
     in seconds and covers connecting, the answer's head and its body; streams have None. ``idle_timeout`` is in
     seconds too: a stream without a byte for so long ends in a `TransportError`.
 
-    ``allowed`` is called at the last moment before the request is sent, each time that it is: when the credentials and
-    the connection are there. It refuses by raising a `TransportError`.
+    ``allowed`` is called immediately before each time that the request is sent, when the credentials and
+    the connection are ready. It may raise a `TransportError` to prevent it.
     """
 
     method: str
@@ -60,24 +60,24 @@ class Request:
     allowed: Callable[[], None] | None = field(default=None, compare=False, repr=False)
 
     def __repr__(self) -> str:
-        """What is asked for, without what may be secret: values of the query (a command), headers, the body."""
+        """The request without parts that may be secret: values of the query (a command), headers, the body."""
         names = "&".join(name for name, _ in self.query)
         size = f", {len(self.body)} bytes" if self.body is not None else ""
         return f"Request({self.method} {self.path}{'?' if names else ''}{names}{size})"
 
 
 class Response(ABC):
-    """An answer whose head has come. Get it from ``async with transport.send(request) as response``."""
+    """An answer whose head has been received. Get it from ``async with transport.send(request) as response``."""
 
     status: int
     headers: Mapping[str, str]
     idle_timeout: float | None = None
-    """Seconds without a byte after which reading ends in a `TransportError`; at first the request's. It may be changed
+    """Seconds of silence after which reading raises a `TransportError`; at first the request's. It may be changed
     between two reads."""
 
     @abstractmethod
     def chunks(self) -> AsyncIterator[bytes]:
-        """The body as it comes, in pieces of any size.
+        """The body as it arrives, in parts of any size.
 
         Raises:
             TransportError: the body broke off, or a deadline passed.
@@ -99,7 +99,7 @@ class Response(ABC):
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     async def batches(self) -> AsyncIterator[list[bytes]]:
-        """The lines of the body, all those at once that came at once. Cheaper than `lines` by one await a line.
+        """The lines of the body, in batches as they arrive. Cheaper than `lines` by one await per line.
 
         Raises:
             TransportError: as for `chunks`; also when the stream ends within a line.
@@ -129,7 +129,7 @@ class Response(ABC):
 
 
 class Transport(Protocol):
-    """Sends requests. Knows nothing of kinds, verbs, retries or errors that a server answers with."""
+    """Sends requests. It handles no kinds, verbs, retries or error answers."""
 
     def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
         """Leaving the context closes the answer, read or not, without waiting for the rest of it.
@@ -140,7 +140,7 @@ class Transport(Protocol):
         ...
 
     async def close(self) -> None:
-        """Ends everything that is open: whoever reads from a stream gets a `TransportError`."""
+        """Closes everything: callers that read from a stream get a `TransportError`."""
         ...
 
 

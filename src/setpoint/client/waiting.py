@@ -33,7 +33,7 @@ class WaitFailed(Exception):
 
 
 class WaitTimeout(WaitFailed, TimeoutError):
-    """The condition was not true in time. The message says what the object said last."""
+    """The condition did not become true in time. The message has the object's last state."""
 
 
 class Waiting(Reading):
@@ -99,14 +99,14 @@ class Waiting(Reading):
 
 
 class _Wait(Generic[K]):
-    """One wait: what is waited for, and what was seen."""
+    """One wait: the awaited condition, and the last observed state."""
 
     def __init__(self, wanted: K, resource: Resource, key: ObjectKey, condition: str | Callable[[K], bool]) -> None:
         self.wanted = wanted
         self.key = key
         self.last: K | None = None
         self.problem: Exception | None = None
-        """Why the last attempt to list or watch failed; None if it did not."""
+        """The error of the last attempt to list or watch; None if it succeeded."""
         self._resource = resource
         self._is_there = False
         self._test: Callable[[K], bool] | None = None
@@ -122,10 +122,10 @@ class _Wait(Generic[K]):
             self._test = condition
 
     def look(self, found: K | None, *, is_deleted: bool = False) -> bool:
-        """Whether the condition holds for what is there now: ``found``, or nothing.
+        """Whether the condition holds for the current state: ``found``, or None for a missing object.
 
         Raises:
-            WaitFailed: it can't any more.
+            WaitFailed: it can't become true any more.
         """
         uid = self.wanted.uid
         self._is_there = found is not None and not is_deleted and (not uid or found.uid == uid)
@@ -147,7 +147,7 @@ class _Wait(Generic[K]):
         return present is not None and str(present.get("status", "")).lower() == self._status.lower()
 
     def state(self) -> str:
-        """What the object said last, and why nothing newer is known."""
+        """The object's last state, and the reason why no newer one is known."""
         if not self._is_there:
             said = "there is no such object"
         elif self._test is None and self._word not in ("create", "delete"):

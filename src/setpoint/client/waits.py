@@ -11,7 +11,7 @@ __all__ = ["Waits"]
 
 
 class Waits:
-    """What a transport waits for at the moment. `close` ends all of it, whoever waits."""
+    """The current waits of a transport. `close` ends all of them."""
 
     __slots__ = ("_open", "closed")
 
@@ -20,15 +20,15 @@ class Waits:
         self._open: dict[Deadline, None] = {}  # in their order, as sets are not
 
     def until(self, deadline: float | None, what: str) -> Wait:
-        """``async with waits.until(...)``: what is awaited inside ends at the loop's time ``deadline``.
+        """``async with waits.until(...)``: the block is cancelled at the loop's time ``deadline``.
 
         Raises (on leaving):
-            TransportError: the deadline passed (``what`` says what did not happen), or the owner was closed.
+            TransportError: the deadline passed (``what`` is the message), or the owner was closed.
         """
         return Wait(self, deadline, what)
 
     def close(self) -> None:
-        """Ends every wait, those whose deadline has just passed among them, and those to come."""
+        """Ends all current waits, including those whose deadline has just passed, and all later ones."""
         self.closed = True
         for deadline in self._open:
             deadline.expire()
@@ -45,7 +45,7 @@ class Wait:
 
     async def __aenter__(self) -> Wait:
         if self._waits.closed:
-            raise TransportError("the transport was closed", sent=False)
+            raise TransportError("the transport is closed", sent=False)
         self._waits._open[self._deadline] = None
         await self._deadline.__aenter__()
         return self
@@ -62,5 +62,5 @@ class Wait:
             await self._deadline.__aexit__(kind, error, trace)
         except TimeoutError:
             if self._waits.closed:
-                raise TransportError("the transport was closed", sent=True) from None
+                raise TransportError("the transport is closed", sent=True) from None
             raise TransportError(self._what, sent=True, timed_out=True) from None

@@ -1,4 +1,4 @@
-"""Watches: the changes of a collection as they happen. An informer is what most programs want instead."""
+"""Watches: the changes of a collection as they happen. Most programs should use an informer instead."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _frames = msgspec.json.Decoder(_Frame)
 
 
 def _taken_apart(line: bytes) -> tuple[EventType, bytes]:
-    """Type and object of an event, however deep the object is nested."""
+    """Type and object of an event, for an object nested at any depth."""
     try:
         frame = _frames.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
@@ -41,7 +41,7 @@ def _taken_apart(line: bytes) -> tuple[EventType, bytes]:
             return decode(_Type, b'{"type":%b}' % found["type"]).type, found["object"]
         except (DecodeError, KeyError):
             shown = line[:200].decode("utf-8", "replace")
-            raise TransportError(f"no watch event: {problem}: {shown}", sent=True) from None
+            raise TransportError(f"not a watch event: {problem}: {shown}", sent=True) from None
     return frame.type, bytes(frame.object)
 
 
@@ -60,12 +60,12 @@ class WatchEvent(Generic[K]):
 
     @property
     def object(self) -> K | Status:
-        """The object, decoded when first asked for; the `Status` of an ``ERROR``.
+        """The object, decoded on first access; the `Status` of an ``ERROR``.
 
         A bookmark's object has nothing but a resource version.
 
         Raises:
-            DecodeError: it does not fit its model.
+            DecodeError: the object does not fit its model.
         """
         if self._object is None:
             self._object = decode(Status, self.raw) if self.type == "ERROR" else decode(self._kind, self.raw)
@@ -80,12 +80,12 @@ class WatchEvent(Generic[K]):
 
     @property
     def resource_version(self) -> str:
-        """Where a watch may go on; ``""`` for an ``ERROR``."""
+        """The version from which a watch may continue; ``""`` for an ``ERROR``."""
         return "" if self.type == "ERROR" else self.metadata.resource_version
 
     @property
     def error(self) -> ApiError | None:
-        """What an ``ERROR`` says, as an exception to raise."""
+        """The ``ERROR`` as an exception to raise."""
         if self.type != "ERROR":
             return None
         return error_from_status(cast("Status", self.object), verb="watch", resource=self._resource)
@@ -101,11 +101,12 @@ class Watch(Generic[K]):
             async for event in events: ...
 
     Iterating without ``async with`` works too: the connection is closed when the iteration ends, by itself, by an
-    exception or by cancellation inside of it. After a ``break`` use `aclose`, or it closes when it is collected.
+    exception or by cancellation inside of it. After a ``break`` call `aclose`; otherwise it closes when it is
+    garbage-collected.
 
     Raises (while iterating):
         ApiError: the server refused the watch.
-        TransportError: the stream broke, or nothing came for its idle timeout. An ordinary end just ends.
+        TransportError: the stream broke, or was silent for its idle timeout. An ordinary end ends the iteration.
     """
 
     def __init__(self, open: AbstractAsyncContextManager[Response], kind: type[K], resource: Resource) -> None:

@@ -61,10 +61,10 @@ class WebSocketTransport(Protocol):
 def connect_over(
     transport: Transport, request: Request, protocols: Sequence[str]
 ) -> AbstractAsyncContextManager[WebSocket]:
-    """A WebSocket over ``transport``, for transports that wrap another one, too.
+    """A WebSocket over ``transport``, which may wrap another one.
 
     Raises:
-        TransportError: it has none.
+        TransportError: the transport has no WebSockets.
     """
     if not isinstance(transport, WebSocketTransport):
         raise TransportError(f"{request.path}: {type(transport).__name__} has no WebSockets", sent=False)
@@ -73,7 +73,7 @@ def connect_over(
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """How a command ended, and what it wrote."""
+    """The exit code and the output of a command."""
 
     exit_code: int
     stdout: bytes
@@ -81,9 +81,9 @@ class CommandResult:
 
 
 class CommandStream:
-    """A command that runs in a container. Iterate for what it writes: ``("stdout" | "stderr", bytes)``.
+    """A command that runs in a container. Iterate over its output: ``("stdout" | "stderr", bytes)``.
 
-    `exit_code` is known when the iteration has ended.
+    `exit_code` is set when the iteration has ended.
     """
 
     def __init__(self, socket: WebSocket, key: ObjectKey) -> None:
@@ -112,16 +112,17 @@ class CommandStream:
         """Ends the command's standard input.
 
         Raises:
-            TransportError: the server speaks version 4 of the protocol (before Kubernetes 1.30), which can't say so.
+            TransportError: the server speaks version 4 of the protocol (before Kubernetes 1.30), which has no such
+                message.
         """
         if self._socket.protocol != _COMMAND_PROTOCOLS[0]:
             raise TransportError(
-                "this server can't end a command's standard input; it takes Kubernetes 1.30", sent=True
+                "this server can't end a command's standard input; that needs Kubernetes 1.30", sent=True
             )
         await self._socket.send(_CLOSE + _STDIN)
 
     async def resize(self, columns: int, rows: int) -> None:
-        """Says how big the terminal is, where the command has one."""
+        """Sets the size of the terminal, if the command has one."""
         await self._socket.send(_RESIZE + msgspec.json.encode({"Width": columns, "Height": rows}))
 
     def _exit_code_of(self, data: bytes) -> int:
@@ -151,7 +152,7 @@ class PortStream:
         """The next bytes, ``b""`` at the end.
 
         Raises:
-            TransportError: nothing listens there, or the connection broke.
+            TransportError: no process listens on the port, or the connection broke.
         """
         while (message := await self._socket.receive()) is not None:
             if len(message) < 2 or message[0] > 1:
@@ -187,7 +188,7 @@ class PodConnections(ClientBase):
 
         Raises:
             ApiError: the pod, the container or the command does not exist, or it is not allowed.
-            TransportError: the connection broke, or the command took too long; it may go on running.
+            TransportError: the connection broke, or the command took too long; it may still be running.
         """
         written: dict[str, list[bytes]] = {"stdout": [], "stderr": []}
         limit = asyncio.timeout(timeout)
@@ -208,7 +209,7 @@ class PodConnections(ClientBase):
 
     @staticmethod
     async def _talk(running: CommandStream, stdin: bytes | None, written: dict[str, list[bytes]]) -> None:
-        """Writes and reads at once: a command that answers while it reads would else wait for us, and we for it."""
+        """Writes and reads concurrently: a command that writes before it has read all input would block otherwise."""
 
         async def read() -> None:
             async for name, data in running:
@@ -221,7 +222,7 @@ class PodConnections(ClientBase):
                 if stdin is not None:
                     await running.close_stdin()
             except TransportError:
-                if running.exit_code is None:  # else the command ended, be it without having read everything
+                if running.exit_code is None:  # otherwise the command ended, perhaps without reading all input
                     raise
 
         async with TaskScope() as scope:
@@ -242,14 +243,14 @@ class PodConnections(ClientBase):
         stdin: bool = False,
         tty: bool = False,
     ) -> AsyncIterator[CommandStream]:
-        """Runs a command in a container, to talk with while it runs. Leaving the context ends the connection.
+        """Runs a command in a container, with streams while it runs. Leaving the context ends the connection.
 
         Raises:
-            ApiError: it is not allowed, or there is no such pod.
+            ApiError: it is not allowed, or the pod does not exist.
             ValueError: ``command`` is empty.
         """
         if not command or isinstance(command, str):
-            raise ValueError("the command must be a list of words, such as ['sh', '-c', 'date']")
+            raise ValueError("the command must be a list of arguments, such as ['sh', '-c', 'date']")
         key = self._pod_key(pod, namespace)
         query = [("command", word) for word in command]
         query += [("container", container)] if container else []
@@ -265,7 +266,7 @@ class PodConnections(ClientBase):
         """Opens one connection to a port in a pod. Leaving the context closes it.
 
         Raises:
-            ApiError: it is not allowed, or there is no such pod.
+            ApiError: it is not allowed, or the pod does not exist.
         """
         key = self._pod_key(pod, namespace)
         async with self._connect(key, "portforward", [("ports", str(port))], _PORT_PROTOCOLS) as socket:

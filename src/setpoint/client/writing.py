@@ -40,11 +40,11 @@ def _says_status(body: bytes) -> bool:
     try:
         return _kinds.decode(body).kind == "Status"
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return False  # whatever it is
+        return False  # of any type
 
 
 def _check(obj: Any, verb: str) -> None:
-    """Raises TypeError for what is no object, such as a manifest's dict."""
+    """Raises TypeError for a value that is not an object, such as a manifest's dict."""
     if isinstance(obj, Object):
         return
     if isinstance(obj, type):
@@ -66,7 +66,7 @@ class Writing(ClientBase):
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
     ) -> K:
-        """Stores a new object and returns it as stored. Its name may be left to the server (``generate_name``).
+        """Stores a new object and returns it as stored. The server may generate its name (``generate_name``).
 
         Raises:
             AlreadyExists: the name is taken.
@@ -100,12 +100,12 @@ class Writing(ClientBase):
     ) -> K:
         """Stores the changes made to ``obj`` since it was read; returns the object as stored.
 
-        What is sent is a patch computed on the JSON that was read, so fields that the model does not know survive.
-        It holds only for the version that was read. Without a change nothing is sent and ``obj`` is returned.
+        It sends a patch computed on the JSON that was read, so fields that the model does not know survive.
+        The patch applies only to the version that was read. Without a change nothing is sent and ``obj`` is returned.
 
         Raises:
-            Conflict: it was changed by somebody else since: read it again (`setpoint.client.retry_on_conflict`).
-            ValueError: ``obj`` was made by hand; use `apply`, `create` or `replace`.
+            Conflict: another client has changed it since: read it again (`setpoint.client.retry_on_conflict`).
+            ValueError: ``obj`` was created locally; use `apply`, `create` or `replace`.
         """
         _check(obj, "update")
         change = changes(obj)
@@ -126,7 +126,7 @@ class Writing(ClientBase):
         )
 
     async def update_status(self, obj: K, *, dry_run: bool = False, field_manager: str | None = None) -> K:
-        """As `update`, for what was changed in ``obj.status``; the server ignores other changes."""
+        """As `update`, for changes in ``obj.status``; the server ignores other changes."""
         return await self.update(obj, subresource="status", dry_run=dry_run, field_manager=field_manager)
 
     async def replace(
@@ -138,12 +138,12 @@ class Writing(ClientBase):
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
     ) -> K:
-        """Stores ``obj`` in the place of what is there (PUT). **Drops fields that its model does not know.**
+        """Replaces the stored object with ``obj`` (PUT). *This drops fields that its model does not know*.
 
-        With a resource version it holds for that version only; without one it wins over everything.
+        With a resource version it replaces only that version; without one it overwrites every change.
 
         Raises:
-            Conflict: it was changed since it was read.
+            Conflict: the object was changed since it was read.
         """
         _check(obj, "replace")
         resource = resource_of(type(obj))
@@ -217,7 +217,7 @@ class Writing(ClientBase):
         ``before``, the JSON that the caller knows of the object, is for observers of writes (`WriteRecord`).
 
         Raises:
-            NotFound: there is no such object (`PatchType.APPLY` creates it).
+            NotFound: the object does not exist (`PatchType.APPLY` creates it).
             Conflict: the patch names a resource version that is not the stored one.
             Invalid: the result is not valid, or a ``test`` of a JSON patch failed.
         """
@@ -252,12 +252,12 @@ class Writing(ClientBase):
         field_validation: FieldValidation | None = None,
         before: bytes | None = None,
     ) -> K:
-        """Server-side apply (KEP-555): what ``obj`` says becomes so, and this field manager owns it.
+        """Server-side apply (KEP-555): sets the fields of ``obj``, which this field manager then owns.
 
         Fields that this manager applied before and ``obj`` does not mention any more are removed; all others stay.
-        What only the server may say (uid, resourceVersion, managedFields, status and the like) is left out, and a
-        Secret's ``string_data`` is sent as ``data``. With
-        ``subresource="status"`` it is the status that is sent. ``before`` is as for `patch`.
+        Fields that only the server may set (uid, resourceVersion, managedFields, status and the like) are left out, and
+        a Secret's ``string_data`` is sent as ``data``. With ``subresource="status"`` the status is sent. ``before`` is
+        as for `patch`.
 
         Raises:
             Conflict: without ``force``, when another manager owns a field with another value; its causes name them.
@@ -336,14 +336,14 @@ class Writing(ClientBase):
         grace_period_seconds: int | None = None,
         dry_run: bool = False,
     ) -> K | DynamicObject | Status:
-        """Asks for the deletion of an object, or of a kind's object by name.
+        """Requests the deletion of an object, or of a kind's object by name.
 
-        Given an object, its uid is the precondition: a newer object of the same name is not hit. Returns the object
-        if it still exists, with a deletion timestamp (finalizers, grace period), and as it last was or a `Status` if
-        it is gone.
+        The uid of a given object is a precondition: a newer object of the same name is not deleted. Returns the object
+        It returns the object if it still exists, with a deletion timestamp (finalizers, grace period); if it is gone,
+        its last state or a `Status`.
 
         Raises:
-            NotFound: there is none.
+            NotFound: the object does not exist.
             Conflict: a precondition (``uid``, ``resource_version``) does not hold.
         """
         if isinstance(obj_or_kind, Object):
@@ -389,9 +389,9 @@ class Writing(ClientBase):
         dry_run: bool = False,
         timeout: float = 60.0,
     ) -> None:
-        """Asks for the deletion of all objects of a kind that match, in one namespace (default: the client's).
+        """Requests the deletion of all matching objects of a kind, in one namespace (default: the client's).
 
-        Objects with finalizers are still there afterwards. Not atomic: an error may come after some are deleted.
+        Objects with finalizers still exist afterwards. It is not atomic: some objects may be deleted before an error.
         """
         resource = resource_of(await self._kind(kind))
         place = self._namespace_of(resource, namespace)

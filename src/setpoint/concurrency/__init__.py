@@ -1,4 +1,4 @@
-"""Concurrency: tasks, deadlines and semaphores that end well whenever they are cancelled. Knows nothing but asyncio."""
+"""Concurrency: tasks, deadlines and semaphores that are safe to cancel at any moment. Imports only asyncio."""
 
 from setpoint.concurrency.deadline import Deadline
 from setpoint.concurrency.semaphore import FairSemaphore

@@ -9,14 +9,14 @@ __all__ = ["Deadline"]
 
 
 class Deadline:
-    """``async with Deadline(at):`` what is awaited inside ends at the loop's time ``at``; None is never.
+    """``async with Deadline(at):`` cancels the block at the loop's time ``at`` and raises TimeoutError; None is never.
 
     As `asyncio.timeout_at`, with one difference: `move` and `expire` may be called at any time and by any task of the
-    loop, before the block, within it and after it. `asyncio.Timeout.reschedule` raises `RuntimeError` from the moment
-    on at which the deadline has passed, which nobody but the block's own task can know.
+    loop, before the block, within it and after it. `asyncio.Timeout.reschedule` raises `RuntimeError` once the deadline
+    has passed, and only the block's own task can know that it has.
 
-    *Guarantees*: a deadline that has passed stays so. The cancellation of the block's task by somebody else comes out
-    as `asyncio.CancelledError`, also when it comes in the same tick as the deadline.
+    *Guarantees*: a deadline that has passed stays so. When another task cancels the block's task, the block raises
+    `asyncio.CancelledError`, also if both happen in the same iteration of the loop.
 
     Raises (on leaving):
         TimeoutError: the deadline passed, or `expire` was called, before the block had ended.
@@ -36,11 +36,11 @@ class Deadline:
 
     @property
     def expired(self) -> bool:
-        """Whether the block was cancelled by this."""
+        """Whether this deadline cancelled the block."""
         return self._timeout is not None and self._timeout.expired()
 
     def move(self, at: float | None) -> None:
-        """Sets another deadline. Without effect once the old one has passed, `expire` was called, or the block left."""
+        """Sets another deadline, unless the old one has passed, `expire` was called, or the block was left."""
         timeout = self._timeout
         if self._settled or (timeout is not None and timeout.expired()):
             return
@@ -49,13 +49,13 @@ class Deadline:
             timeout.reschedule(at)
 
     def expire(self) -> None:
-        """Ends the block in the loop's next turn, or as soon as it is entered. May be called again."""
+        """Ends the block in the loop's next iteration, or as soon as it is entered. May be called again."""
         self.move(float("-inf"))
         self._settled = True
 
     async def __aenter__(self) -> Deadline:
         if self._timeout is not None:
-            raise RuntimeError("a deadline is for one block; make another one")
+            raise RuntimeError("a deadline is for one block; create another one")
         timeout = asyncio.timeout_at(self._at)
         await timeout.__aenter__()
         self._timeout = timeout

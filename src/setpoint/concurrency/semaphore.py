@@ -1,4 +1,4 @@
-"""A fair semaphore whose number of places may change."""
+"""A fair semaphore whose capacity may change."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class FairSemaphore:
 
     *Guarantees*
 
-    - Whoever waits may be cancelled at any moment, alone or together with others: it leaves the queue, and a place
-      that had just been given to it goes to the next.
-    - A place that is free is never left so while somebody waits.
+    - A waiting task may be cancelled at any moment, alone or together with others: it leaves the queue, and a place
+    that it had just been given goes to the next.
+    - A place is never left free while a task waits for one.
 
     ``places`` must be at least 1. With fewer places than holders (`resize`), those holders keep theirs.
     """
@@ -26,7 +26,7 @@ class FairSemaphore:
             raise ValueError(f"a semaphore needs at least one place, not {places}")
         self._places = places
         self.taken = 0
-        """How many places are held."""
+        """The number of places that are held."""
         self._waiting: dict[asyncio.Future[None], None] = {}
 
     @property
@@ -35,7 +35,7 @@ class FairSemaphore:
 
     @property
     def waiting(self) -> int:
-        """How many wait for a place."""
+        """The number of tasks that wait for a place."""
         return len(self._waiting)
 
     async def acquire(self) -> None:

@@ -1,4 +1,4 @@
-"""One run for all who wait for its result."""
+"""One run for all callers that wait for its result."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ T = TypeVar("T")
 
 
 class Shared(Generic[T]):
-    """Calls ``work`` once for all who ask while it is under way; they share what it returns, and what it fails with.
+    """Calls ``work`` once for all callers that arrive while it runs; they share its result or its exception.
 
-    Nothing is kept for those who ask later. The work runs in the task of whoever asked first: when that task is
-    cancelled, the next one that waits begins anew.
+    No result is kept for later callers. The work runs in the first caller's task: when that task is cancelled, the
+    next waiting caller starts the work anew.
 
     *Caveats*: several tasks get the same exception object.
     """
@@ -30,7 +30,7 @@ class Shared(Generic[T]):
         self._failure: Exception | None = None
 
     async def __call__(self) -> T:
-        """The result of the run that is under way, or else of a new one. Raises what the run raised."""
+        """The result of the current run, or else of a new one. Raises the exception of the run."""
         seen = self._runs
         async with self._lock:
             if self._runs == seen:
@@ -43,6 +43,6 @@ class Shared(Generic[T]):
         self._failure = self._result = None
         try:
             self._result = await self._work()
-        except Exception as problem:  # noqa: BLE001 - it is raised for everybody who waits
+        except Exception as problem:  # noqa: BLE001 - every waiting caller raises it
             self._failure = problem
         self._runs += 1

@@ -1,4 +1,4 @@
-"""Where a task or a thread is: the lines of code that it waits at."""
+"""The position of a task or a thread: the lines of code that it waits at."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RUNNING: Final = (AsyncGeneratorType, CoroutineType, GeneratorType)
 def stack_of(task: asyncio.Task[Any]) -> list[str]:
     """``file:line in function`` for each coroutine that the task is in, outermost first; empty if it has ended.
 
-    For a task that waits, from within its loop. Where it waits for another task, that is the last line.
+    Call it for a waiting task, from the task's loop. If it waits for another task, that is the last line.
     """
     lines = []
     awaited: Any = task.get_coro()
@@ -29,7 +29,7 @@ def stack_of(task: asyncio.Task[Any]) -> list[str]:
         elif isinstance(awaited, GeneratorType):
             frame, inner = awaited.gi_frame, awaited.gi_yieldfrom
         else:
-            # What an `async for` awaits does not say which generator it is of; a future refers to none.
+            # The awaitable of an `async for` has no reference to its generator; a future has none to its owner.
             awaited = next((each for each in get_referents(awaited) if isinstance(each, _RUNNING)), None)
             continue
         if frame is None:
@@ -40,7 +40,7 @@ def stack_of(task: asyncio.Task[Any]) -> list[str]:
 
 
 def stack_of_thread(ident: int) -> list[str]:
-    """As `stack_of`, for the thread with that identifier, whatever it is doing; empty if it has ended."""
+    """The same as `stack_of` for the thread with that identifier, in any state; empty if it has ended."""
     lines: list[str] = []
     frame = sys._current_frames().get(ident)
     while frame is not None:
@@ -54,5 +54,5 @@ def _line(frame: FrameType) -> str:
 
 
 def told_of(task: asyncio.Task[Any], indent: str = "  ") -> str:
-    """The task's name and `stack_of` it, a line each."""
+    """The task's name and its `stack_of`, a line each."""
     return "\n".join((f"{indent}{task.get_name()}", *(f"{indent}  {line}" for line in stack_of(task))))

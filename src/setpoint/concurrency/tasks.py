@@ -13,15 +13,14 @@ T = TypeVar("T")
 
 
 async def end(tasks: Iterable[asyncio.Task[Any]], *, within: float | None = None) -> set[asyncio.Task[Any]]:
-    """Cancels the tasks, in their order, and returns when all have ended or ``within`` seconds have passed; returns
-    those left.
+    """Cancels the tasks, in their order, and waits for their end, at most ``within`` seconds; returns those left.
 
     A task may take its time to clean up. One that runs on after half of ``within`` is cancelled once more: it may have
     swallowed the first cancellation. With None there is no limit.
 
-    Whoever waits here may be cancelled: the tasks that still run are cancelled once more and waited for all the same,
-    so that none is left without an owner; only then `asyncio.CancelledError` is raised. What the tasks failed with is
-    theirs to tell.
+    The caller may be cancelled: the tasks that still run are then cancelled once more and still waited for, so that
+    none is left without an owner; only then `asyncio.CancelledError` is raised. The exceptions of the tasks are left
+    to their owners.
     """
     loop = asyncio.get_running_loop()
     ordered = [task for task in tasks if not task.done()]
@@ -50,23 +49,23 @@ async def end(tasks: Iterable[asyncio.Task[Any]], *, within: float | None = None
 
 
 def _cancel(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """Cancels those that have not ended. The order of a set is another one in each run of a program."""
+    """Cancels those that have not ended. The order of a set differs between runs of a program."""
     for task in tasks:
         task.cancel()
 
 
 class TaskScope:
-    """``async with TaskScope() as scope:`` tasks that end, at the latest, when the block does.
+    """``async with TaskScope() as scope:`` owns tasks that end, at the latest, with the block.
 
     Leaving the block cancels those that still run and waits for them, however long their clean-up takes, and also when
-    whoever leaves it is cancelled meanwhile. `asyncio.TaskGroup` is for tasks that a block waits for; this is for tasks
-    that are of no use without it.
+    its own task is cancelled meanwhile. `asyncio.TaskGroup` is for tasks that a block waits for; this is for tasks
+    that serve only the block.
 
     Raises (on leaving):
-        Exception: what the first of the tasks, in the order of their start, failed with, by itself or in its clean-up.
-            Where the block itself fails, that is raised, with a note of theirs.
-        asyncio.CancelledError: the block was cancelled. What the tasks failed with goes to the loop's exception
-            handler then: nothing takes precedence over a cancellation, and nothing is lost.
+        Exception: the exception of the first failed task, in the order of their start, raised by itself or in its
+            clean-up. If the block itself fails, its exception is raised, with a note of the tasks'.
+        asyncio.CancelledError: the block was cancelled. The exceptions of the tasks then go to the loop's exception
+            handler: nothing takes precedence over a cancellation, and nothing is lost.
     """
 
     __slots__ = ("_tasks", "ending")
@@ -74,7 +73,7 @@ class TaskScope:
     def __init__(self) -> None:
         self._tasks: list[asyncio.Task[Any]] = []
         self.ending = False
-        """Whether the block is being left: who of the tasks swallowed a cancellation can see that it was meant."""
+        """Whether the block is being left: a task that swallowed a cancellation can see that it must end."""
 
     def start(self, work: Coroutine[Any, Any, T], *, name: str | None = None) -> asyncio.Task[T]:
         """Starts a task.
@@ -84,13 +83,13 @@ class TaskScope:
         """
         if self.ending:
             work.close()
-            raise RuntimeError("these tasks are ending; no other can be started beside them")
+            raise RuntimeError("this TaskScope is closing; no other task can be started in it")
         task = asyncio.get_running_loop().create_task(work, name=name)
         self._tasks.append(task)
         return task
 
     async def first(self) -> None:
-        """Waits until one of the tasks has ended, in whatever way."""
+        """Waits until one of the tasks has ended, for any reason."""
         await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
 
     async def all(self) -> None:
@@ -129,9 +128,9 @@ class TaskScope:
 
 
 async def first(*works: Coroutine[Any, Any, Any]) -> int:
-    """Runs them side by side until one has ended, ends the others, and returns the first ended one's position.
+    """Runs them concurrently until one has ended, ends the others, and returns the index of the first that ended.
 
-    Raises what one of them failed with, see `TaskScope`.
+    Raises the exception of a failed one, see `TaskScope`.
     """
     async with TaskScope() as scope:
         tasks = [scope.start(work) for work in works]
@@ -142,7 +141,7 @@ async def first(*works: Coroutine[Any, Any, Any]) -> int:
 async def until(event: asyncio.Event, *tasks: asyncio.Future[Any]) -> bool:
     """Waits until the event is set or one of these tasks has ended; returns whether the event is set.
 
-    The tasks stay their owner's: they are neither cancelled nor asked for their result.
+    The tasks still belong to their owner: this neither cancels them nor retrieves their results.
     """
     if not event.is_set():
         async with TaskScope() as scope:
@@ -152,10 +151,10 @@ async def until(event: asyncio.Event, *tasks: asyncio.Future[Any]) -> bool:
 
 
 async def every(*works: Coroutine[Any, Any, T]) -> list[T]:
-    """Runs them side by side, each to its own end; returns what they return, in their order.
+    """Runs them concurrently, each to its own end; returns their results in the same order.
 
-    For clean-ups, where the failure of one must not keep the others from being done. Raises the first failure in their
-    order, with notes of the others. Whoever waits here may be cancelled: that cancels all of them.
+    For clean-ups, where one failure must not keep the others from running. Raises the first failure in their order,
+    with notes of the others. If the caller is cancelled, all of them are.
     """
     async with TaskScope() as scope:
         tasks = [scope.start(work) for work in works]
@@ -173,7 +172,7 @@ def _failures(tasks: Iterable[asyncio.Task[Any]]) -> list[BaseException]:
 
 
 def _report(tasks: Iterable[asyncio.Task[Any]], error: BaseException | None) -> None:
-    """Hands what can't be raised to the loop."""
+    """Passes an exception that can't be raised to the loop's exception handler."""
     for problem in _failures(tasks):
         if problem is not error:
             asyncio.get_running_loop().call_exception_handler(

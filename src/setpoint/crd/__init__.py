@@ -1,4 +1,4 @@
-"""Custom resources: Python classes to CustomResourceDefinitions."""
+"""Custom resources: CustomResourceDefinitions from Python classes."""
 
 from setpoint.crd.conversion import Conversion
 from setpoint.crd.custom_resource import Column, CustomResource, Definition, Scale

@@ -3,7 +3,7 @@
 They come from the same data as the generated models, with merge keys, so that server-side apply merges a template's
 containers by name. A PodTemplateSpec with all its descriptions is 330 KB, beyond the 256 KiB that all annotations of an
 object may have together (``kubectl apply`` keeps the whole CRD in one); so descriptions are cut to their first
-sentence, for the first levels only, which leaves less than 90 KB and still says what ``image`` is.
+sentence, for the first levels only, which leaves less than 90 KB and still describes ``image``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _KEPT = (
 )
 _SENTENCE = re.compile(r"(.+?[.!?])(?=\s|$)", re.DOTALL)
 _LEVELS = 3
-"""How deep descriptions go: those of a container in a pod template are still there."""
+"""The depth of descriptions: those of a container in a pod template are included."""
 _LONGEST = 160
 _STRINGS: JSONSchema = {"type": "object", "additionalProperties": {"type": "string"}}
 INT_OR_STRING: JSONSchema = {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True}
@@ -51,7 +51,7 @@ EMBEDDED_META: JSONSchema = {
         "namespace": {"type": "string"},
     },
 }
-"""Metadata inside an object, such as a pod template's: what its author may say, as controller-gen has it."""
+"""Metadata inside an object, such as a pod template's: the fields that users may set, as in controller-gen."""
 
 _KNOWN = {
     ".meta.v1.ObjectMeta": EMBEDDED_META,
@@ -66,9 +66,9 @@ def is_builtin(kind: type) -> bool:
 
 
 def builtin_schema(kind: type) -> JSONSchema | None:
-    """The structural schema of a type of Kubernetes' own, or None if ``kind`` is not one.
+    """The structural schema of a built-in type, or None if ``kind`` is not one.
 
-    That is a generated model, or one of those in ``setpoint.meta`` (`Condition`, `LabelSelector`).
+    Built-in types are the generated models, and those in ``setpoint.meta`` (`Condition`, `LabelSelector`).
     """
     shared = kind.__module__.startswith("setpoint.meta.")
     if not (shared or is_builtin(kind)):
@@ -78,7 +78,7 @@ def builtin_schema(kind: type) -> JSONSchema | None:
         return None
     made: JSONSchema = copy_json(_inlined(name))
     if kind is Condition:
-        # A controller may leave out what its framework fills in; the API's own type asks for all of it.
+        # A controller may leave out fields that its framework fills in; the API's own type requires them all.
         made["required"] = ["status", "type"]
     return made
 
@@ -138,7 +138,7 @@ def _description(source: JSONSchema, level: int) -> JSONSchema:
 
 
 def _complete_keys(schema: JSONSchema) -> None:
-    """Gives a list's map keys that are optional a default, as structural schemas ask for (``protocol`` is TCP)."""
+    """Gives optional map keys of a list a default, as structural schemas require (``protocol`` is TCP)."""
     items = schema["items"]
     for key in schema["x-kubernetes-list-map-keys"]:
         if key not in items.get("required", ()):

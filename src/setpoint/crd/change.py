@@ -1,4 +1,4 @@
-"""One difference between two CustomResourceDefinitions, and whom it hurts."""
+"""One difference between two CustomResourceDefinitions, and its consequences."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from msgspec import Struct
 __all__ = ["Change", "Severity"]
 
 Severity = Literal["", "may", "breaks"]
-"""``breaks``: what worked does not work any more. ``may``: it depends on what somebody does. ``""``: no harm."""
+"""``breaks``: something that worked stops working. ``may``: that depends on the usage. ``""``: no harm."""
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """``stored``: objects that are in the cluster: they lose data, or can't be updated until somebody repairs them.
-    ``writers``: manifests and programs that write: they are refused, or what they write is dropped. ``readers``:
-    programs that read: a field is gone, or holds what they have never seen."""
+    """``stored``: effect on the cluster's objects: they lose data, or can't be updated until they are repaired.
+    ``writers``: on manifests and programs that write: they are refused, or their fields are dropped. ``readers``: on
+    programs that read: a field is gone, or has unknown values."""
 
     definition: str
     """The CustomResourceDefinition's name, ``mykinds.grp.example.com``."""
     version: str = ""
     field: str = ""
-    """``spec.ports[].number``; empty for what is about the whole."""
+    """``spec.ports[].number``; empty for the whole object."""
     what: str
     """A word for machines: ``field-removed``, ``minimum-raised`` ..."""
     text: str

@@ -6,8 +6,8 @@ class Mykind(CustomResource, group="grp.example.com", version="v1alpha2", conver
 )): ...
 ```
 
-reads as a changelog: from v1alpha1 to v1alpha2 ``numpods`` became ``replicas``, and ``template`` is new. The way back
-follows from it.
+reads as a changelog: from v1alpha1 to v1alpha2 ``numpods`` became ``replicas``, and ``template`` is new. The conversion
+back follows from it.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ Whole = Callable[[dict[str, Any], dict[str, Any]], None]
 
 
 class Move(Struct, frozen=True):
-    """One field's way: from ``old`` to ``new``; None where a version does not have it."""
+    """The mapping of one field from ``old`` to ``new``; None where a version does not have it."""
 
     old: Steps | None
     new: Steps | None
     up: Change | None = None
     down: Change | None = None
     default: Any = MISSING
-    """What the field gets in the version that alone has it."""
+    """The field's default in the only version that has it."""
 
 
 class Function(Struct, frozen=True):
-    """Fields that depend on each other."""
+    """Fields that convert together."""
 
     up: Whole
     down: Whole
@@ -49,21 +49,22 @@ class Function(Struct, frozen=True):
 
 
 class Conversion(Struct, frozen=True):
-    """How objects of an ``older`` version become objects of the version that lists this conversion, and back.
+    """Converts objects of an ``older`` version to the version that lists this conversion, and back.
 
     Fields are named by their wire names: ``spec.replicas``, ``spec.ports[].number`` (in each item of a list),
-    ``spec.limits.*.value`` (in each value of a map). The first place of a method is the older version's, the second the
-    newer's, whatever else moves around them. Fields that are the same in both need no word; every other field must be
-    spoken of, so that none is forgotten.
+    ``spec.limits.*.value`` (in each value of a map). The first path of a method is the older version's, the second the
+    newer's, whatever else moves around them. Fields that both have need no declaration; every other field must be
+    declared, so that none is forgotten.
 
     *Guarantees*
 
-    * Both directions lose nothing: what a version can't hold is kept in an annotation of the object and comes back with
-      the way back, unless the field it belongs to was changed in between.
-    * Metadata is left alone, except that annotation.
-    * Works on plain JSON values: fields that neither class knows stay where they are.
+    * Both directions lose nothing: values that a version can't hold are kept in an annotation of the object and
+      restored
+      by the conversion back, unless the field was changed in between.
+    * Metadata does not change, except that annotation.
+    * It works on plain JSON values: fields that neither class knows stay in place.
 
-    Every method gives a new Conversion.
+    Every method returns a new Conversion.
     """
 
     older: Any
@@ -71,13 +72,13 @@ class Conversion(Struct, frozen=True):
     functions: tuple[Function, ...] = ()
 
     def rename(self, old: str, new: str) -> Conversion:
-        """The field ``old`` is called ``new``, or lives there, with everything in it."""
+        """The field ``old``, with everything in it, is now called or moved to ``new``."""
         return self._with(Move(parse_place(old), parse_place(new)))
 
     def add(self, new: str, *, default: JSON = MISSING) -> Conversion:
         """Only the newer version has ``new``. Objects that come from the older one get ``default``, if it is given.
 
-        A default that is only the schema's need not be repeated, unless the field is required.
+        The default of the schema need not be repeated, unless the field is required.
         """
         return self._with(Move(None, parse_place(new), default=default))
 
@@ -86,9 +87,9 @@ class Conversion(Struct, frozen=True):
         return self._with(Move(parse_place(old), None, default=default))
 
     def change(self, old: str, new: str, *, up: Change, down: Change) -> Conversion:
-        """The field's value means the same and is written otherwise; ``new`` may be ``old``.
+        """The field's value has the same meaning in another notation; ``new`` may be ``old``.
 
-        ``up`` makes the newer value of the older one and ``down`` the other way round; both get and give plain JSON
+        ``up`` computes the newer value from the older one, and ``down`` the reverse; both take and return plain JSON
         values. Where ``down(up(x))`` is not ``x``, ``x`` is kept.
         """
         return self._with(Move(parse_place(old), parse_place(new), up, down))
@@ -96,7 +97,7 @@ class Conversion(Struct, frozen=True):
     def scale(self, old: str, new: str, *, by: int | Fraction) -> Conversion:
         """The field's unit changed: the newer value is ``by`` times the older. From seconds to milliseconds: 1000.
 
-        Whole numbers stay whole: a value that does not come out even is rounded, and the exact one is kept.
+        Whole numbers stay whole: a value without a whole result is rounded, and the exact one is kept.
         """
         factor = Fraction(by)
         if not factor:
@@ -106,11 +107,11 @@ class Conversion(Struct, frozen=True):
         )
 
     def function(self, *, up: Whole, down: Whole, old: Sequence[str], new: Sequence[str]) -> Conversion:
-        """Fields that become others together. ``old`` and ``new`` name the fields of each version that it is about.
+        """Fields that convert together. ``old`` and ``new`` name the affected fields of each version.
 
-        ``up(source, target)`` reads the older document and completes the newer one, where everything else is in place
-        and the fields ``old`` are gone; ``down`` likewise. Both are plain JSON documents, and the function's own to
-        change. Of metadata only labels and annotations may be changed, as API servers have it.
+        ``up(source, target)`` reads the older document and completes the newer one, in which everything else is in
+        place and the fields ``old`` are removed; ``down`` likewise. Both are plain JSON documents that the function may
+        change. Of metadata it may change only labels and annotations, as in API servers.
         """
         places = tuple(map(parse_place, old)), tuple(map(parse_place, new))
         return replace(self, functions=(*self.functions, Function(up, down, *places)))
@@ -122,7 +123,7 @@ class Conversion(Struct, frozen=True):
             and [*filter(is_many, move.old)] != [*filter(is_many, move.new)]
         ):
             places = f"{'.'.join(move.old)} and {'.'.join(move.new)}"
-            raise ValueError(f"{places} are in different numbers of lists or maps: use function()")
+            raise ValueError(f"{places} are inside different numbers of lists or maps: use function()")
         return replace(self, moves=(*self.moves, move))
 
 

@@ -1,4 +1,4 @@
-"""Whether a conversion speaks of every field that two versions don't share."""
+"""Checks that a conversion covers every field that two versions don't share."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _PRESERVE = "x-kubernetes-preserve-unknown-fields"
 
 
 def written(steps: Steps) -> str:
-    """Steps as people write them: ``spec.ports[].number``."""
+    """Steps in their written form: ``spec.ports[].number``."""
     return ".".join(steps).replace(f".{EACH}", EACH)
 
 
 class Coverage:
-    """Compares the schemas of two versions, as a conversion maps them to each other.
+    """Compares the schemas of two versions, under the mapping of a conversion.
 
-    ``problems`` says what is missing or wrong, with what to do. ``old_only`` and ``new_only`` are the objects that only
-    one version has, because all that is in them was moved somewhere else.
+    ``problems`` are the errors, each with a remedy. ``old_only`` and ``new_only`` are the objects that only one version
+    has, because all their fields were moved elsewhere.
     """
 
     def __init__(self, conversion: Conversion, old: JSONSchema, new: JSONSchema, old_name: str, new_name: str) -> None:
@@ -52,7 +52,7 @@ class Coverage:
                     continue
                 self._there(steps, schema, version)
                 if (version, steps) in seen:
-                    self.problems.append(f"{written(steps)} of {version} is spoken of twice")
+                    self.problems.append(f"{written(steps)} of {version} is declared twice")
                 seen.add((version, steps))
                 if is_many(steps[-1]) and move.up is None:
                     self.problems.append(
@@ -81,7 +81,7 @@ class Coverage:
             where = written(at_old) if at_old == at_new else f"{written(at_old)} (now {written(at_new)})"
             change = f".change({written(at_old)!r}, {written(at_new)!r}, up=..., down=...)"
             shapes = f"{before} in {self._old_name} and {after} in {self._new_name}"
-            self.problems.append(f"{where} is {shapes}: say how its values change with {change}")
+            self.problems.append(f"{where} is {shapes}: declare the change of its values with {change}")
         elif before == "a list":
             self._items(old.get("items", {}), new.get("items", {}), (*at_old, EACH), (*at_new, EACH))
         elif before == "a map":
@@ -114,7 +114,7 @@ class Coverage:
     def _alone(
         self, part: JSONSchema, here: Steps, spoken: set[Steps], only: list[Steps], names: tuple[str, str], word: str
     ) -> None:
-        """A field that one version has at this place, and the other has not."""
+        """A field that one version has at this path, and the other does not."""
         if any(steps[: len(here)] == here for steps in spoken) and "properties" in part:
             only.append(here)
             for name, inner in part["properties"].items():

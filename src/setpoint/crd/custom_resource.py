@@ -36,7 +36,7 @@ class Column(Struct, frozen=True):
 
 
 class Scale(Struct, frozen=True, kw_only=True):
-    """Where the scale subresource finds its numbers, so that ``kubectl scale`` and autoscalers work."""
+    """The paths of the scale subresource's numbers, so that ``kubectl scale`` and autoscalers work."""
 
     spec_replicas: str
     status_replicas: str
@@ -44,7 +44,7 @@ class Scale(Struct, frozen=True, kw_only=True):
 
 
 class Definition(Struct, frozen=True, kw_only=True):
-    """What a class says about its CustomResourceDefinition beside its fields."""
+    """A class's declaration of its CustomResourceDefinition, apart from its fields."""
 
     served: bool = True
     storage: bool = True
@@ -140,23 +140,23 @@ class CustomResource(Object, metaclass=CustomResourceMeta):
         status: MykindStatus = MykindStatus()
     ```
 
-    Class keywords: ``group`` and ``version`` are needed; ``kind`` defaults to the class's name, ``plural`` to its
+    Class keywords: ``group`` and ``version`` are required; ``kind`` defaults to the class's name, ``plural`` to its
     lower-case plural, ``scope`` to ``Namespaced``. ``status`` becomes a subresource when the class has one.
-    ``deprecated`` is the warning that users of this version get, or True for the server's own words. ``labels`` and
-    ``annotations`` are the CustomResourceDefinition's. ``conversions`` says how objects of older versions become this
-    one's and back (see `Conversion`); one version of a kind is stored, the others have ``storage=False``. ``spec`` and
+    ``deprecated`` is the warning that users of this version get, or True for the server's default message. ``labels``
+    and ``annotations`` are the CustomResourceDefinition's. ``conversions`` converts objects of older versions to this
+    one and back (see `Conversion`); one version of a kind is stored, the others have ``storage=False``. ``spec`` and
     ``status`` may also be dataclasses or pydantic models.
 
     Raises:
-        DefinitionError: a name is not valid, a keyword is missing, a field's type or default can't be, or a column
-            shows a field that is not there. Types that are defined later are looked at by `crd_for`.
+        DefinitionError: a name is invalid, a keyword is missing, a field's type or default is invalid, or a column
+            shows an unknown field. `crd_for` checks types that are defined later.
     """
 
     definition: ClassVar[Definition]
 
 
 def plural_of(kind: str) -> str:
-    """The lower-case plural by the rule that kubectl's tools use: ``Mykind`` mykinds, ``Policy`` policies."""
+    """The lower-case plural by the rule of kubectl's tools: ``Mykind`` mykinds, ``Policy`` policies."""
     word = kind.lower()
     if word.endswith(("s", "x", "z", "ch", "sh")):
         return word + "es"

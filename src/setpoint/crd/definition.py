@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions from classes."""
+"""CustomResourceDefinitions built from classes."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def crd_for(
 ) -> dict[str, Any]:
     """The ``apiextensions.k8s.io/v1`` CustomResourceDefinition, as plain JSON values, of one kind's classes.
 
-    Several classes of one group and kind become its versions; those that a class's ``conversions`` lead to come with
-    it. Exactly one of them is stored (``storage=False`` for the others).
+    Several classes of one group and kind become its versions; classes that their ``conversions`` lead to are included.
+    Exactly one of them is stored (``storage=False`` for the others).
 
-    ``conversion_client_config`` (``url`` or ``service``, and ``caBundle``) says where the webhook is that converts. It
-    is used if the versions differ in more than their name; without it the definition says nothing about conversion,
-    and whoever installs it has to (see ``Versions.need_webhook``).
+    ``conversion_client_config`` (``url`` or ``service``, and ``caBundle``) is the address of the conversion webhook. It
+    is used if the versions differ in more than their name; without it the definition has no conversion, and its
+    installer must add one (see ``Versions.need_webhook``).
 
     Raises:
-        DefinitionError: the classes don't make one definition, a field has no structural schema, or versions differ
+        DefinitionError: the classes don't form one definition, a field has no structural schema, or versions differ
             without a conversion between them.
     """
     if not classes:
@@ -79,7 +79,7 @@ def crd_for(
 
 
 def _check_unconverted(kinds: Sequence[type[CustomResource]]) -> None:
-    """Versions without a conversion between them are converted by changing their name: they must be the same."""
+    """Versions without a conversion between them change only ``apiVersion``: their schemas must be equal."""
     newest, *others = kinds
     known = Versions.of(newest).classes
     for kind in others:
@@ -116,11 +116,11 @@ def _version(kind: type[CustomResource]) -> dict[str, Any]:
 
 
 def _check_decoding(kind: type[CustomResource]) -> None:
-    """A bound on a type that has none (``ge`` on a string) shows when the first object is read; better here."""
+    """Decodes an object, because an invalid bound (``ge`` on a string) fails only then."""
     try:
         decode(kind, b"{}")
     except DecodeError:
-        pass  # an empty object need not be a valid one
+        pass  # an empty object need not be valid
     except TypeError as problem:
         raise DefinitionError(f"{kind.__name__}: its objects can't be decoded: {problem}") from None
 

@@ -1,4 +1,4 @@
-"""Descriptions from docstrings: a class's own, and the string below a field.
+"""Descriptions from docstrings: that of a class, and the string below a field.
 
 ```python
 class MykindSpec(Model):
@@ -8,9 +8,8 @@ class MykindSpec(Model):
     \"""How many pods to run.\"""
 ```
 
-The string below a field is what ``kubectl explain`` shows for it, unless `Field` has a ``description``. Python does not
-keep such strings, so they are read from the source; where there is none (a REPL, a frozen program) the description is
-missing and nothing else changes.
+``kubectl explain`` shows the string below a field, unless `Field` has a ``description``. Python does not keep such
+strings, so they are read from the source; without source (a REPL, a frozen program) only the description is missing.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ __all__ = ["class_description", "field_descriptions"]
 
 
 def class_description(kind: type) -> str:
-    """The class's own docstring: not one that it inherits, nor the signature that ``@dataclass`` puts there.
+    """The class's own docstring: not an inherited one, nor the signature that ``@dataclass`` sets.
 
-    Nor one of this framework's classes: those speak to programmers, and a definition to users of the API.
+    Docstrings of this framework's classes don't count: they are for programmers, definitions for users of the API.
     """
     text = kind.__dict__.get("__doc__")
     if not isinstance(text, str) or _is_ours(kind) or (is_dataclass(kind) and text.startswith(f"{kind.__name__}(")):
@@ -69,5 +68,5 @@ def _own(kind: Hashable) -> dict[str, str]:
             and isinstance(text.value.value, str)
         ):
             found[field.target.id] = inspect.cleandoc(text.value.value)
-    # The source may have been edited, or hold another class of this name: then its strings are not to be trusted.
+    # The source may have been edited, or contain another class of this name: then its strings can't be trusted.
     return found if found.keys() <= inspect.get_annotations(kind).keys() else {}

@@ -1,13 +1,13 @@
-"""What changed between two states of CustomResourceDefinitions, and whom it hurts.
+"""The changes between two states of CustomResourceDefinitions, and their consequences.
 
 ```python
 for change in compare(old, new):
     print(change.severity, change.place, change.text)
 ```
 
-Pure functions over plain JSON documents. CEL rules are compared as texts: a new one counts as a tightening.
-https://kubernetes.io/docs/reference/using-api/deprecation-policy/ and the API change conventions of
-https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api_changes.md are the measure.
+Pure functions over plain JSON documents. CEL rules are compared as strings: a new one counts as a tightening.
+The criteria are https://kubernetes.io/docs/reference/using-api/deprecation-policy/ and the API change conventions of
+https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api_changes.md
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Document = Mapping[str, Any]
 
 
 def compare_all(old: Iterable[Document], new: Iterable[Document]) -> list[Change]:
-    """The changes of all definitions, by name: those that are gone, those that are new, and those that differ."""
+    """The changes of all definitions, by name: removed, new and changed ones."""
     before = {_name(document): document for document in old}
     after = {_name(document): document for document in new}
     changes: list[Change] = []
     for name in sorted(before.keys() | after.keys()):
         if name not in after:
-            text = "the definition is gone, and with it all of its objects"
+            text = "the definition is removed, and with it all of its objects"
             changes.append(
                 Change(
                     definition=name,
@@ -49,13 +49,13 @@ def compare_all(old: Iterable[Document], new: Iterable[Document]) -> list[Change
 
 
 def compare(old: Document, new: Document) -> list[Change]:
-    """The changes between two states of one CustomResourceDefinition, the whole first, then version by version.
+    """The changes between two states of one CustomResourceDefinition, as a whole first, then by version.
 
-    If ``old`` comes from a cluster its ``status.storedVersions`` is taken into account; otherwise its storage version
+    If ``old`` comes from a cluster its ``status.storedVersions`` is used; otherwise its storage version
     counts as stored.
 
     Raises:
-        ValueError: one of them is no CustomResourceDefinition of ``apiextensions.k8s.io/v1``.
+        ValueError: one of them is not a CustomResourceDefinition of ``apiextensions.k8s.io/v1``.
     """
     name = _name(new)
     _name(old)
@@ -71,7 +71,7 @@ def compare(old: Document, new: Document) -> list[Change]:
 def _name(document: Document) -> str:
     if document.get("kind") != "CustomResourceDefinition" or document.get("apiVersion") != "apiextensions.k8s.io/v1":
         found = f"{document.get('apiVersion')} {document.get('kind')}"
-        raise ValueError(f"want a CustomResourceDefinition of apiextensions.k8s.io/v1, not {found}")
+        raise ValueError(f"expected a CustomResourceDefinition of apiextensions.k8s.io/v1, not {found}")
     return str((document.get("metadata") or {}).get("name"))
 
 
@@ -87,9 +87,7 @@ def _schema(version: Document) -> Document:
 def _names(name: str, old: Document, new: Document) -> Iterator[Change]:
     for part in ("group", "scope"):
         if old.get(part) != new.get(part):
-            text = (
-                f"{part} was {old.get(part)!r} and is {new.get(part)!r}, which API servers refuse: it is another kind"
-            )
+            text = f"{part} was {old.get(part)!r} and is {new.get(part)!r}, which API servers refuse"
             yield _all(name, "", f"{part}-changed", text)
     before, after = old.get("names") or {}, new.get("names") or {}
     for part in ("kind", "plural", "singular", "listKind"):
@@ -98,7 +96,7 @@ def _names(name: str, old: Document, new: Document) -> Iterator[Change]:
             yield _all(name, "", f"{part}-changed", text)
     for part, word in (("shortNames", "short name"), ("categories", "category")):
         for gone in sorted({*(before.get(part) or ())} - {*(after.get(part) or ())}):
-            text = f"the {word} {gone!r} is gone, for those who type it"
+            text = f"the {word} {gone!r} is removed, which breaks commands that use it"
             yield Change(definition=name, what=f"{word.replace(' ', '-')}-removed", text=text, readers="may")
 
 
@@ -112,27 +110,29 @@ def _versions(name: str, old: Document, new: Document) -> Iterator[Change]:
             continue
         if version in stored:
             where = "still in status.storedVersions" if sure else "the version that was stored"
-            text = f"is gone, and it is {where}: API servers refuse that; run `setpoint crd migrate` first"
+            text = f"is removed, and it is {where}: API servers refuse that; run `setpoint crd migrate` first"
             yield _all(name, version, "stored-version-removed", text)
         elif before[version].get("served"):
-            text = "is gone, and was served"
+            text = "is removed, and was served"
             yield Change(
                 definition=name, version=version, what="version-removed", text=text, writers="breaks", readers="breaks"
             )
         else:
-            yield Change(definition=name, version=version, what="version-removed", text="is gone, and was not served")
+            yield Change(
+                definition=name, version=version, what="version-removed", text="is removed, and was not served"
+            )
     for version, content in after.items():
         if version not in before:
-            text = "is new, and the one that is stored" if content.get("storage") else "is new"
+            text = "is new, and it is the storage version" if content.get("storage") else "is new"
             yield Change(definition=name, version=version, what="version-added", text=text)
         elif content.get("storage") and not before[version].get("storage"):
             text = (
-                "is the stored version now; objects are rewritten with their next write, or by `setpoint crd migrate`"
+                "is the storage version now; objects are rewritten with their next write, or by `setpoint crd migrate`"
             )
             yield Change(definition=name, version=version, what="storage-version-changed", text=text)
     strategies = [(spec.get("conversion") or {}).get("strategy") or "None" for spec in (old["spec"], new["spec"])]
     if strategies == ["Webhook", "None"] and len(after) > 1:
-        text = "objects are not converted any more, only their version's name changes"
+        text = "objects are no longer converted, only their apiVersion changes"
         yield Change(
             definition=name, what="conversion-removed", text=text, stored="may", writers="breaks", readers="breaks"
         )
@@ -148,36 +148,36 @@ def _version(name: str, version: str, old: Document, new: Document) -> Iterator[
         )
 
     if old.get("served") and not new.get("served"):
-        yield change("version-unserved", "is not served any more", writers="breaks", readers="breaks")
+        yield change("version-unserved", "is no longer served", writers="breaks", readers="breaks")
     elif new.get("served") and not old.get("served"):
         yield change("version-served", "is served now")
     if new.get("deprecated") and not old.get("deprecated"):
         yield change("version-deprecated", "is deprecated now: its users get a warning")
     before, after = old.get("subresources") or {}, new.get("subresources") or {}
     if "status" in after and "status" not in before:
-        text = "status is a subresource now: writing it with the rest of the object does nothing any more"
+        text = "status is a subresource now: writes to the rest of the object no longer change it"
         yield change("status-subresource-added", text, "status", writers="breaks")
     elif "status" in before and "status" not in after:
-        text = "status is no subresource any more: requests to it are not found, and writers of spec overwrite it"
+        text = "status is no longer a subresource: requests to it are not found, and writers of spec overwrite it"
         yield change("status-subresource-removed", text, "status", "breaks", "breaks")
     yield from _scale(before.get("scale"), after.get("scale"), change)
     paths = [{field["jsonPath"] for field in each.get("selectableFields") or ()} for each in (old, new)]
     for path in sorted(paths[0] - paths[1]):
-        text = "can't be selected by any more"
+        text = "can no longer be used in field selectors"
         yield change("selectable-field-removed", text, path.removeprefix("."), readers="breaks")
     columns = [{column["name"] for column in each.get("additionalPrinterColumns") or ()} for each in (old, new)]
     for column in sorted(columns[0] - columns[1]):
-        yield change("column-removed", f"the column {column!r} is gone, for those who read tables", readers="may")
+        yield change("column-removed", f"the column {column!r} is removed from tables", readers="may")
 
 
 def _scale(before: Document | None, after: Document | None, change: Any) -> Iterator[Change]:
     if before and not after:
-        text = "the scale subresource is gone: kubectl scale and autoscalers don't work any more"
+        text = "the scale subresource is removed: kubectl scale and autoscalers no longer work"
         yield change("scale-subresource-removed", text, "", "breaks", "breaks")
     elif after and not before:
         yield change("scale-subresource-added", "can be scaled now")
     elif before != after:
-        yield change("scale-subresource-changed", "scale looks at other fields now", "", "may", "may")
+        yield change("scale-subresource-changed", "scale uses other fields now", "", "may", "may")
 
 
 def _all(name: str, version: str, what: str, text: str) -> Change:

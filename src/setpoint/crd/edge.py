@@ -19,22 +19,22 @@ JSON = Any
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """From one version to another. Pure: the document that is given stays as it is, and parts of it are shared."""
+    """A conversion from one version to another. Pure: the result shares parts with its unchanged argument."""
 
     api_version: str
     takes: tuple[tuple[Steps, int], ...]
-    """What leaves its place, the deepest first, so that nothing goes along that goes elsewhere."""
+    """The values that move, deepest first, so that a parent does not take along children that move elsewhere."""
     clears: tuple[Steps, ...]
-    """Objects that the other version doesn't have and that are empty now."""
+    """Objects that the other version doesn't have and that have become empty."""
     puts: tuple[tuple[Steps, int, Change | None], ...]
-    """Where it goes, the shallowest first."""
+    """The destinations, shallowest first."""
     fills: tuple[tuple[Steps, JSON], ...]
     functions: tuple[Whole, ...]
     exact: bool
-    """Whether the way back gives the very same document, whatever is in it."""
+    """Whether the conversion back always returns exactly the same document."""
 
     def go(self, document: dict[str, JSON]) -> dict[str, JSON]:
-        """The document in the other version, as far as that can hold it.
+        """The document in the other version, without values that it can't hold.
 
         Raises:
             ConversionError: a user's function failed, or changed metadata.
@@ -63,7 +63,7 @@ class Way:
 def ways(
     conversion: Conversion, old_version: str, new_version: str, old_only: Sequence[Steps], new_only: Sequence[Steps]
 ) -> tuple[Way, Way]:
-    """The way up, to the newer version, and the way down."""
+    """The conversions to the newer version and to the older one."""
     moves = [(move.old, move.new, move.up, move.default) for move in conversion.moves]
     back = [(move.new, move.old, move.down, move.default) for move in conversion.moves]
     calls = conversion.functions

@@ -1,4 +1,4 @@
-"""What can be wrong with a declaration, and with a conversion."""
+"""The errors of declarations and conversions."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ __all__ = ["ConversionError", "DefinitionError"]
 
 
 class DefinitionError(TypeError):
-    """A class can't be a CustomResourceDefinition; the message names the class, the field and what to do."""
+    """A class has no valid CustomResourceDefinition; the message names the class, the field and the remedy."""
 
 
 class ConversionError(ValueError):
-    """An object can't be converted, or lost something on the way; the message names the versions and the field."""
+    """An object can't be converted, or lost data in a conversion; the message names the versions and the field."""

@@ -1,4 +1,4 @@
-"""From any version's class to the newest one, which lists the conversions."""
+"""The newest class of a kind, which lists the conversions, found from any of its versions."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["newest_of"]
 
 
 def newest_of(kind: type[CustomResource]) -> type[CustomResource]:
-    """The class whose conversions lead to ``kind``, over as many versions as there are; ``kind`` if there is none.
+    """The class whose conversions lead to ``kind``, over any number of versions; ``kind`` if there is none.
 
-    Looked for among the classes that are global names of imported modules, so that a program which mentions one version
-    of a kind knows them all, wherever they are defined.
+    It is searched for among the global classes of imported modules, so that a program that uses one version
+    of a kind finds them all, wherever they are defined.
 
     Raises:
         DefinitionError: two classes list a conversion from the same older one.

@@ -1,4 +1,4 @@
-"""What a class says about its fields beyond their types."""
+"""Declarations about a class's fields beyond their types."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from setpoint.crd.rule import Rule, rules_of
 
 ListType = Literal["atomic", "set", "map"]
 KUBERNETES = "kubernetes"
-"""Where `Field` keeps, in ``Meta.extra``, what has no counterpart in JSON Schema."""
+"""The key in ``Meta.extra`` under which `Field` keeps options without a counterpart in JSON Schema."""
 
 
 class FieldOptions(Struct, frozen=True, kw_only=True):
@@ -59,25 +59,25 @@ def Field(
     """Bounds, patterns, descriptions and merge hints of a field, for use inside ``typing.Annotated``.
 
     The bounds go into the CRD's schema, where the API server enforces them, and are checked again when an object is
-    decoded; of patterns the API server alone is the judge. Defaults are Python's own:
+    decoded; only the API server checks patterns. Defaults are Python's own:
     ``replicas: Annotated[int, Field(ge=0)] = 1``.
 
     Args:
         min_length: least length of a string (characters), a list (items) or a map (entries); ``max_length`` likewise.
         min_properties: least number of fields of a free-form object or a class; ``max_properties`` likewise.
-        pattern: a regular expression in RE2's syntax, for a match anywhere in the text. msgspec does not get to see it:
-            it would match what comes in with Python's engine, which a stranger's text can keep busy for good.
+        pattern: a regular expression in RE2's syntax, for a match anywhere in the string. msgspec does not get it,
+                    because it would match with Python's engine, which untrusted input can block for ever.
         format: one that API servers check (``ipv4``, ``cidr``, ``uri``, ``email``, ``duration`` ...), or ``int32``.
-        nullable: the server accepts and keeps ``null``, read as None. A class that must tell null from absent says
-            ``X | UnsetType | None`` instead.
+        nullable: the server accepts and keeps ``null``, read as None. A class that must distinguish null from absent
+                    uses ``X | UnsetType | None`` instead.
         list_type: how a list merges in server-side apply: ``atomic`` (whole), ``set`` (a Python ``set`` is one), or
             ``map`` (by keys).
         list_map_keys: wire names of the keys; they imply ``list_type="map"``.
         map_type: ``atomic`` makes a map or an object merge as a whole.
-        preserve_unknown_fields: fields that the type does not name are kept.
+        preserve_unknown_fields: fields that the type does not have are kept.
         embedded_resource: the value is an object of its own, with apiVersion, kind and metadata.
         rules: CEL rules on the field's value; a plain string is a rule without a message.
-        extra_schema: keywords to add to the schema as they are, for what nothing above says.
+        extra_schema: keywords to add to the schema unchanged, if no argument above covers them.
 
     >>> from typing import Annotated
     >>> Replicas = Annotated[int, Field(ge=0, description="how many")]

@@ -1,9 +1,10 @@
-"""What a version can't hold, and how it comes back.
+"""Values that a version can't hold, and their restoration.
 
-``loss(before, after)`` compares an object with what is left of it after going to another version and back, and gives a
-tree of what is gone; ``restore(tree, after)`` puts it back. Every lost value comes with what the way back gives
-instead: if that changed in between, somebody has changed the field, and the kept value is old news. Items of lists are
-found by their keys, or, where they have none, by what is left of them, so that items may come, go and change places.
+``loss(before, after)`` compares an object with its state after a conversion to another version and back, and returns a
+tree of the lost values; ``restore(tree, after)`` restores them. Every lost value is stored with the value that the
+conversion back gives instead: if that has changed in between, the field was changed, and the kept value is obsolete.
+Items of lists are found by their keys, or, if they have none, by their remaining fields, so that items may be added,
+removed and reordered.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ Tree: TypeAlias = dict[str, Any]
 
 
 def loss(before: JSON, after: JSON, schema: Schema | None, others: frozenset[Steps], steps: Steps = ()) -> Tree | None:
-    """What ``after`` lacks of ``before``; None if nothing.
+    """The values of ``before`` that ``after`` lacks; None if there are none.
 
-    ``others``: places of objects that the other version does not have.
+    ``others``: paths of objects that the other version does not have.
     """
     if before is after or json_equal(before, after):
         return None
@@ -79,8 +80,8 @@ def _items_lost(
 
 
 def restore(tree: JSON, after: JSON) -> JSON:
-    """``after`` with what is in the tree; ``after`` itself is not changed. A tree that makes no sense is ignored: an
-    annotation can be edited by anybody, and an object that can't be converted can't even be deleted."""
+    """``after`` with the values of the tree; ``after`` itself is not changed. An invalid tree is ignored: any client
+    can edit the annotation, and an object that can't be converted can't even be deleted."""
     if not isinstance(tree, dict):
         return after
     if isinstance(tree.get("f"), dict):

@@ -1,4 +1,4 @@
-"""From a field's metadata (`Field`, ``annotated_types``, pydantic's ``Field``) to the keywords of its schema."""
+"""Schema keywords from a field's metadata (`Field`, ``annotated_types``, pydantic's ``Field``)."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _LENGTHS = {"string": ("minLength", "maxLength"), "array": ("minItems", "maxItem
 
 
 def metas_of(extras: Iterable[Any]) -> Iterator[msgspec.Meta]:
-    """What an annotation's extras say, as msgspec says it. What is neither ours nor known is not about the schema."""
+    """An annotation's extras as msgspec's ``Meta``. Unknown extras don't concern the schema."""
     for extra in extras:
         if isinstance(extra, msgspec.Meta):
             if extra.pattern is not None:
                 raise ValueError(
-                    f"msgspec.Meta(pattern={extra.pattern!r}) is matched with Python's engine whenever an object comes "
-                    "in, and a stranger's text can keep it busy for good: say setpoint's Field(pattern=...)"
+                    f"msgspec.Meta(pattern={extra.pattern!r}) is matched with Python's engine by every decode, "
+                    "and untrusted input can block it for ever: use setpoint's Field(pattern=...)"
                 )
             yield extra
         elif type(extra).__module__.partition(".")[0] in ("annotated_types", "pydantic"):
-            # They are told apart by what they carry, so that neither package has to be there.
+            # They are distinguished by their attributes, so that neither package has to be installed.
             if hasattr(extra, "metadata"):
                 yield from metas_of(extra.metadata)
             said = {word: getattr(extra, word, None) for word in _WORDS}
@@ -50,7 +50,7 @@ def metas_of(extras: Iterable[Any]) -> Iterator[msgspec.Meta]:
 
 
 def options_of(metas: Iterable[msgspec.Meta]) -> list[FieldOptions]:
-    """The Kubernetes parts of these."""
+    """The Kubernetes options among these."""
     return [meta.extra[KUBERNETES] for meta in metas if meta.extra and KUBERNETES in meta.extra]
 
 
@@ -58,14 +58,14 @@ def apply(schema: JSONSchema, metas: Iterable[msgspec.Meta]) -> None:
     """Adds their keywords to ``schema``; a later one overrides an earlier one.
 
     Raises:
-        ValueError: a keyword that this schema can't have.
+        ValueError: a keyword does not apply to this schema.
     """
     for meta in metas:
         _apply_meta(schema, meta)
         for option in options_of([meta]):
             _apply_options(schema, option)
     if "pattern" in schema:
-        compile_pattern(schema["pattern"])  # as API servers read it: no look-around, no back-references
+        compile_pattern(schema["pattern"])  # as in API servers: no look-around, no back-references
 
 
 def _apply_meta(schema: JSONSchema, meta: msgspec.Meta) -> None:

@@ -1,4 +1,4 @@
-"""Whether what a declaration points at is there: columns, scale and selectable fields name fields of the schema."""
+"""Checks the paths of a declaration: columns, scale and selectable fields must name fields of the schema."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COLUMN_TYPES = ("integer", "number", "string", "boolean", "date")
 
 
 def field_at(schema: JSONSchema, path: str) -> JSONSchema | None:
-    """The schema at a simple path such as ``.spec.replicas``; None if there is no such field."""
+    """The schema at a simple path such as ``.spec.replicas``; None if the field does not exist."""
     node = schema
     for step in path.split(".")[1:]:
         found = node.get("properties", {}).get(step) or node.get("additionalProperties")
@@ -27,14 +27,14 @@ def field_at(schema: JSONSchema, path: str) -> JSONSchema | None:
 
 
 def path_problems(kind: Any, schema: JSONSchema) -> Iterator[str]:
-    """What is wrong with the paths in a custom resource's declaration, each as ``: what``."""
+    """The errors in the paths of a custom resource's declaration, each as ``: message``."""
     definition = getattr(kind, "definition", None)
     if definition is None:
         return
     for column in definition.columns:
         where = f": column {column.name!r}"
         if column.type not in _COLUMN_TYPES:
-            yield f"{where}: type={column.type!r} is none of {', '.join(_COLUMN_TYPES)}"
+            yield f"{where}: type={column.type!r} is not one of {', '.join(_COLUMN_TYPES)}"
         if not column.json_path.startswith("."):
             yield f"{where}: json_path={column.json_path!r} must start with a dot: '.status.ready'"
         elif _SIMPLE.fullmatch(column.json_path) and _missing(schema, column.json_path):
@@ -74,7 +74,7 @@ def _selectable_problems(paths: tuple[str, ...], schema: JSONSchema) -> Iterator
         if not _SIMPLE.fullmatch(path):
             yield f"{where}, which must be a path of names, such as '.spec.color'"
         elif path.startswith(".metadata."):
-            yield f"{where}; fields of metadata can't be chosen (name and namespace can be selected by anyway)"
+            yield f"{where}; fields of metadata are not allowed (name and namespace are always selectable)"
         elif (found := field_at(schema, path)) is None:
             yield f"{where}, which the class does not have (use wire names)"
         elif found.get("type") not in ("string", "integer", "boolean"):

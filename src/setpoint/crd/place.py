@@ -1,4 +1,4 @@
-"""Places in an object, such as ``spec.ports[].number``, and a document in which values move between them."""
+"""Paths in an object, such as ``spec.ports[].number``, and a document in which values move between them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ENTRY: Final = "*"
 """The step into each value of a map."""
 Steps = tuple[str, ...]
 Place = tuple[str | int, ...]
-"""The index or key that each `EACH` and `ENTRY` stands for."""
+"""The index or key for each `EACH` and `ENTRY`."""
 
 
 class _Missing:
@@ -32,7 +32,7 @@ def parse_place(text: str) -> Steps:
     """``spec.ports[].number`` as steps; ``spec.limits.*.value`` goes into each value of a map.
 
     Raises:
-        ValueError: the text is not a place below the top of an object, or below what is nobody's to convert.
+        ValueError: the text is not a path of a field, or conversions must not change that field.
     """
     steps: list[str] = []
     for name in text.split("."):
@@ -43,7 +43,7 @@ def parse_place(text: str) -> Steps:
             raise ValueError(f"{text!r} is not a field's place, such as 'spec.replicas' or 'spec.ports[].number'")
         steps += [bare, *[EACH] * ((len(name) - len(bare)) // 2)]
     if steps[0] in ("apiVersion", "kind", "metadata", ENTRY):
-        raise ValueError(f"{text!r}: {steps[0]} is not for conversions to change")
+        raise ValueError(f"{text!r}: {steps[0]} can't be changed by conversions")
     return tuple(steps)
 
 
@@ -53,7 +53,7 @@ def is_many(step: str) -> bool:
 
 
 class Draft:
-    """A document made from another without copying more than what changes; the other stays as it is."""
+    """A changed copy of a document, which shares all unchanged parts with the original."""
 
     __slots__ = ("_own", "root")
 
@@ -62,7 +62,7 @@ class Draft:
         self._own: dict[int, JSON] = {id(self.root): self.root}
 
     def pop(self, steps: Steps) -> list[tuple[Place, JSON]]:
-        """Takes out every value at ``steps``; each comes with the indexes and keys that lead to it."""
+        """Removes every value at ``steps``; returns each with the indexes and keys that lead to it."""
         found: list[tuple[Place, JSON]] = []
         for parent, indexes in list(self._parents(self.root, steps[:-1], ())):
             last = steps[-1]
@@ -70,11 +70,11 @@ class Draft:
                 if isinstance(parent, dict) and last in parent:
                     found.append((indexes, parent.pop(last)))
             else:
-                found += [((*indexes, key), parent[key]) for key in _keys(parent)]  # they are put over, one by one
+                found += [((*indexes, key), parent[key]) for key in _keys(parent)]  # `put` replaces them
         return found
 
     def put(self, steps: Steps, indexes: Place, value: JSON) -> bool:
-        """Sets one value, making the objects above it; False if the list's item or map's entry is not there."""
+        """Sets one value, creating the objects above it; False if the list's item or map's entry does not exist."""
         node: JSON = self.root
         left = iter(indexes)
         for step in steps[:-1]:
@@ -96,13 +96,13 @@ class Draft:
         return isinstance(node, dict | list)
 
     def fill(self, steps: Steps, value: JSON) -> None:
-        """Sets the value wherever the object above is there and has none."""
+        """Sets the value wherever the parent object exists without it."""
         for parent, _ in list(self._parents(self.root, steps[:-1], ())):
             if isinstance(parent, dict):
                 parent.setdefault(steps[-1], value)
 
     def _parents(self, node: JSON, steps: Steps, indexes: Place) -> Iterator[tuple[JSON, Place]]:
-        """The containers at ``steps``, each of them the draft's own."""
+        """The containers at ``steps``, copied so that the draft may change them."""
         if not steps:
             if isinstance(node, dict | list):
                 yield node, indexes

@@ -1,4 +1,4 @@
-"""Whether conversions keep what they promise, tried on samples."""
+"""Verification of conversions on samples."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ JSON = Any
 
 
 def verify(versions: Versions, samples: Iterable[Object | Mapping[str, JSON]] = (), *, generated: bool = True) -> None:
-    """Takes each sample, and objects made from the schemas, to every other version and back.
+    """Converts each sample, and objects made from the schemas, to every other version and back.
 
-    A manager calls this before it serves conversions. ``generated=False`` tries the samples alone, for kinds whose
-    functions count on more than the schemas say (on CEL rules, for example).
+    A manager calls this before it serves conversions. ``generated=False`` uses only the samples, for kinds whose
+    functions rely on more than the schemas (on CEL rules, for example).
 
     Raises:
-        ConversionError: something is lost or changed, metadata is touched, or a converted object is not valid in its
+        ConversionError: a value is lost or changed, metadata is changed, or a converted object is not valid in its
             version. The message names versions and fields, all of them.
     """
     tried: list[dict[str, JSON]] = [to_wire(sample) for sample in samples]
@@ -35,8 +35,8 @@ def verify(versions: Versions, samples: Iterable[Object | Mapping[str, JSON]] = 
 
 
 def round_trip_problems(versions: Versions, document: dict[str, JSON]) -> Iterator[str]:
-    """What goes wrong when ``document`` goes to every other version, is held there as an API server holds it (fields
-    that the version does not have are pruned), and comes back."""
+    """The errors when ``document`` is converted to every other version, pruned there as an API server prunes it, and
+    converted back."""
     start = str(document.get("apiVersion")).rpartition("/")[2]
     original = copy_json(document)
     for there in versions.versions:
@@ -52,7 +52,7 @@ def round_trip_problems(versions: Versions, document: dict[str, JSON]) -> Iterat
             yield str(problem)
             continue
         if not json_equal(document, original):
-            yield f"{where}: the conversion changed the object that it was given, at {difference(original, document)}"
+            yield f"{where}: the conversion changed its argument, at {difference(original, document)}"
             return
         if place := difference(original, back):
             yield f"{where} and back: {place}"
@@ -62,7 +62,7 @@ def _state_problems(
     versions: Versions, original: dict[str, JSON], held: dict[str, JSON], there: str, where: str
 ) -> Iterator[str]:
     if errors := validate(versions.schemas[there], held):
-        yield f"{where}: what comes out is not valid there: {to_aggregate_message(errors)}"
+        yield f"{where}: the result is not valid: {to_aggregate_message(errors)}"
     metadata = dict(held.get("metadata") or {})
     annotations = {key: text for key, text in (metadata.get("annotations") or {}).items() if key != versions.annotation}
     metadata.pop("annotations", None)
@@ -82,7 +82,7 @@ def difference(before: JSON, after: JSON, path: str = "") -> str:
             if name not in after:
                 return f"{here} is lost: it was {_short(before[name])}"
             if name not in before:
-                return f"{here} has come from nowhere: {_short(after[name])}"
+                return f"{here} was added by the conversion: {_short(after[name])}"
             if found := difference(before[name], after[name], here):
                 return found
     if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):

@@ -1,4 +1,4 @@
-"""CEL rules: what must be true of a value beyond its schema."""
+"""CEL rules: conditions on a value beyond its schema."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Rule(Struct, frozen=True, kw_only=True):
     """A CEL rule (``x-kubernetes-validations``): ``rule`` must be true of ``self``.
 
     A rule that names ``oldSelf`` is checked on updates only, and only where there was a value before;
-    ``optional_old_self`` makes it hold for new values, too (there ``oldSelf`` is an optional). ``field_path`` points
-    below the place that carries the rule, such as ``.replicas``. ``message_expression`` is CEL that gives a string;
+    ``optional_old_self`` applies it to new values, too (``oldSelf`` is then an optional). ``field_path`` points
+    below the rule's own field, such as ``.replicas``. ``message_expression`` is CEL for a string;
     ``message`` is used when it fails.
 
     https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
@@ -32,31 +32,31 @@ class Rule(Struct, frozen=True, kw_only=True):
 
 
 def immutable(message: str = "is immutable") -> Rule:
-    """For a field: once it is set it can't change.
+    """A rule for a field: once set, it can't change.
 
-    It can still be removed and set anew, because a rule on a field that is gone is not checked; for a required field,
+    It can still be removed and set anew, because the rule of an absent field is not checked; for a required field,
     or one with a default, that can't happen.
     """
     return Rule(rule="self == oldSelf", message=message)
 
 
 def exactly_one_of(*fields: str) -> Rule:
-    """For a class: one of these fields (wire names) is set, and only one. The counterpart of a union of types."""
+    """A rule for a class: exactly one of these fields (wire names) is set. The counterpart of a union of types."""
     return Rule(rule=f"{_count(fields)} == 1", message=f"exactly one of {_list(fields)} must be set")
 
 
 def at_most_one_of(*fields: str) -> Rule:
-    """For a class: no two of these fields (wire names) are set."""
+    """A rule for a class: no two of these fields (wire names) are set."""
     return Rule(rule=f"{_count(fields)} <= 1", message=f"at most one of {_list(fields)} may be set")
 
 
 def at_least_one_of(*fields: str) -> Rule:
-    """For a class: one of these fields (wire names) is set, or more."""
+    """A rule for a class: at least one of these fields (wire names) is set."""
     return Rule(rule=f"{_count(fields)} >= 1", message=f"at least one of {_list(fields)} must be set")
 
 
 def rules_of(given: Sequence[Rule | str]) -> tuple[Rule, ...]:
-    """The rules, where a plain string is a rule without a message."""
+    """The rules; a plain string becomes a rule without a message."""
     if isinstance(given, str):
         raise TypeError(f"rules= is a sequence of rules, not the string {given!r}")
     return tuple(rule if isinstance(rule, Rule) else Rule(rule=rule) for rule in given)
@@ -78,9 +78,9 @@ def document_of(rule: Rule) -> dict[str, Any]:
 
 
 def _count(fields: Sequence[str]) -> str:
-    from setpoint.cel.names import escaped  # all of CEL comes with it
+    from setpoint.cel.names import escaped  # imports all of CEL
 
-    # A name that is none in CEL is escaped: __in__, my__dash__name.
+    # A name that is not valid in CEL is escaped: __in__, my__dash__name.
     names = ", ".join(f"has(self.{escaped(name) or name})" for name in fields)
     return f"[{names}].filter(set, set).size()"
 

@@ -1,4 +1,4 @@
-"""Objects made from a schema: the smallest that it accepts, and one that has everything."""
+"""Objects made from a schema: the smallest that it accepts, and one with every field."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _IMPOSSIBLE = object()
 
 
 def samples_of(schema: Schema, api_version: str, kind: str) -> list[dict[str, JSON]]:
-    """The smallest object, it with the schema's defaults, and one with every field set; only those that are valid.
+    """The smallest object, the same with the schema's defaults, and one with every field set; if they are valid.
 
-    Texts with a ``pattern`` are found by trying a few; a field for which none fits is left out. CEL rules are not
-    asked.
+    Strings with a ``pattern`` are found by trying a few; a field for which none fits is left out. CEL rules are not
+    evaluated.
     """
     head = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "sample", "namespace": "default"}}
     content = schema.replace(
@@ -98,7 +98,7 @@ def _list(schema: Schema, full: bool) -> JSON:
 
 
 def _texts(schema: Schema) -> Iterator[str]:
-    """Texts that fit."""
+    """Strings that fit."""
     pattern = compile_pattern(schema.pattern) if schema.pattern else None
     tried = [schema.default, _TEXTS.get(schema.format), *_TRIED, "a" * (schema.min_length or 0)]
     for text in tried:

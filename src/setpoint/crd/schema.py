@@ -1,7 +1,7 @@
-"""From a Python type to a structural schema (``openAPIV3Schema``).
+"""Structural schemas (``openAPIV3Schema``) from Python types.
 
-What a structural schema can't say (a union of objects, a type that contains itself) is a `DefinitionError` that names
-the class and the field, not something that is silently left open.
+A type without a structural schema (a union of objects, a type that contains itself) is a `DefinitionError` that names
+the class and the field; it is not left open silently.
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
 """
 
@@ -57,9 +57,9 @@ _OPEN: JSONSchema = {"x-kubernetes-preserve-unknown-fields": True}
 
 @dataclass
 class _Walk:
-    """Where the walk is: for error messages, and to see a type that contains itself.
+    """The position in a type: for error messages, and to detect a type that contains itself.
 
-    ``brief``: only to find what is wrong. Built-in types, which are always right, are left open, and no source is read.
+    ``brief``: only to find errors. Built-in types, which are always valid, are left open, and no source is read.
     """
 
     root: type
@@ -86,10 +86,10 @@ def schema_of(kind: type[Object]) -> JSONSchema:
 
 
 def check_fields(kind: type[Object]) -> JSONSchema | None:
-    """Finds what `schema_of` would refuse, as far as that can be known when the class is being defined.
+    """Finds the errors of `schema_of`, as far as they can be known while the class is being defined.
 
-    Gives a schema in which built-in types are left open, or None if a type is named that does not exist yet:
-    `schema_of` finds it later, or says so.
+    Returns a schema in which built-in types are left open, or None if a type is named that does not exist yet:
+    `schema_of` then finds it, or raises.
 
     Raises:
         DefinitionError: as `schema_of`.
@@ -101,7 +101,7 @@ def check_fields(kind: type[Object]) -> JSONSchema | None:
 
 
 def schema_of_type(annotation: Any) -> JSONSchema:
-    """The structural schema of any type that may be a field's: for schemas beside a whole kind's.
+    """The structural schema of any type that a field may have: for schemas other than a whole kind's.
 
     Raises:
         DefinitionError: the type has no structural schema.
@@ -114,7 +114,7 @@ def schema_of_type(annotation: Any) -> JSONSchema:
 
 
 def _unshared(schema: JSONSchema) -> JSONSchema:
-    """A copy that has nothing twice: YAML would write an anchor and a reference for it."""
+    """A copy without shared parts, for which YAML would write anchors and references."""
     made: JSONSchema = copy_json(schema)
     return made
 
@@ -146,7 +146,7 @@ def _record(annotation: Any, walk: _Walk) -> JSONSchema:
             "dict[str, Any] or a class of limited depth"
         )
     if issubclass(kind, Struct) and (kind.__struct_config__.tag or kind.__struct_config__.array_like):
-        raise walk.error(f"{kind.__name__} has tag= or array_like=, which has no structural schema; take it off")
+        raise walk.error(f"{kind.__name__} has tag= or array_like=, which has no structural schema; remove it")
     walk.inside.append(annotation)
     properties: dict[str, JSONSchema] = {}
     required = []
@@ -190,7 +190,7 @@ def _field(item: FieldInfo, described: str, walk: _Walk) -> JSONSchema:
     schema = _type(item.type, walk, described)
     if item.required and types.NoneType in choices and UnsetType not in choices and not schema.get("nullable"):
         raise walk.error(
-            "it is required and may be None, but None is left out on the wire; give it the default None, or say that "
+            "it is required and may be None, but None is left out on the wire; default to None, or declare that "
             "null is a value: X | UnsetType | None, or Field(nullable=True)"
         )
     default = _acceptable(schema, _default(item, walk))
@@ -211,7 +211,7 @@ def _rules(kind: type, walk: _Walk) -> list[JSONSchema]:
 
 
 def _default(item: FieldInfo, walk: _Walk) -> Any:
-    """What the schema should fill in, or UNSET: statuses, absent values and empty collections need no default."""
+    """The default in the schema, or UNSET: statuses, absent values and empty collections need no default."""
     if walk.in_status:
         return UNSET
     made = item.default
@@ -226,7 +226,7 @@ def _default(item: FieldInfo, walk: _Walk) -> Any:
 
 
 def _acceptable(schema: JSONSchema, default: Any) -> Any:
-    """``default`` without empty bytes, which the format ``byte`` does not allow; absent they are read as the same."""
+    """``default`` without empty bytes, which the format ``byte`` does not allow; absence is decoded as the same."""
     if schema.get("format") == "byte" and default == "":
         return UNSET
     if isinstance(default, dict):
@@ -255,7 +255,7 @@ def _type(annotation: Any, walk: _Walk, described: str = "") -> JSONSchema:
     except ValueError as problem:
         raise walk.error(problem) from None
     if schema.get("nullable") and "enum" in schema and None not in schema["enum"]:
-        schema["enum"] = [*schema["enum"], None]  # API servers hold null against the enum, too
+        schema["enum"] = [*schema["enum"], None]  # API servers check null against the enum, too
     return schema
 
 
@@ -305,7 +305,7 @@ def _object(annotation: Any, kind: type, walk: _Walk, *, open_ended: bool) -> JS
 
 
 def _embedded(kind: type[Object], walk: _Walk) -> JSONSchema:
-    """An object inside an object. Servers know its apiVersion, kind and metadata; its status is nobody's wish."""
+    """An object inside an object. Servers add its apiVersion, kind and metadata; the status is left out."""
     schema: JSONSchema = {"type": "object", "x-kubernetes-embedded-resource": True}
     if not hasattr(kind, "resource") or (walk.brief and is_builtin(kind)):
         return schema | _OPEN
@@ -379,7 +379,7 @@ def _enum(values: tuple[Any, ...], walk: _Walk) -> JSONSchema:
 def _array(target: type, arguments: tuple[Any, ...], walk: _Walk) -> JSONSchema:
     items = [argument for argument in arguments if argument is not Ellipsis]
     if len(items) != 1 or (target is tuple and len(arguments) != 2):
-        raise walk.error("a list must say what it holds, with one type: list[str]")
+        raise walk.error("a list must have one item type, such as list[str]")
     walk.path.append("[]")
     schema: JSONSchema = {"type": "array", "items": _type(items[0], walk)}
     walk.path.pop()
@@ -393,7 +393,7 @@ def _map(arguments: tuple[Any, ...], walk: _Walk) -> JSONSchema:
         return {"type": "object", **_OPEN}
     if arguments[0] is not str:
         raise walk.error(
-            f"the keys of a map are plain strings, not {arguments[0]!r}; say more about them in a rule: "
+            f"the keys of a map are plain strings, not {arguments[0]!r}; restrict them in a rule: "
             "Field(rules=[\"self.all(key, key.matches('^[a-z]+$'))\"])"
         )
     walk.path.append("*")

@@ -1,4 +1,4 @@
-"""What changed between two schemas of one version."""
+"""The changes between two schemas of one version."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ class _Comparison:
         )
 
     def _tighter(self, field: str, what: str, text: str) -> Change:
-        text += "; objects that don't keep to it can't be written any more"
+        text += "; objects that violate it can no longer be written"
         return self._change(field, what, text, stored="breaks", writers="breaks")
 
     def _looser(self, field: str, what: str, text: str) -> Change:
-        return self._change(field, what, f"{text}; readers may meet values that they don't expect", readers="may")
+        return self._change(field, what, f"{text}; readers may get unexpected values", readers="may")
 
     def compare(self, old: JSONSchema, new: JSONSchema, path: str) -> Iterator[Change]:
         before, after = _type(old), _type(new)
@@ -83,7 +83,7 @@ class _Comparison:
         text = f"was {before} and is {after}"
         if (before, after) in _WIDER:
             return self._looser(path, "type-widened", text)
-        text += ": what is stored, written and read as the one is not the other; make a new version and convert"
+        text += ": stored, written and read values don't match; add a new version with a conversion"
         return self._change(path, "type-changed", text, "breaks", "breaks", "breaks")
 
     def _bounds(self, old: JSONSchema, new: JSONSchema, path: str) -> Iterator[Change]:
@@ -125,7 +125,7 @@ class _Comparison:
             yield self._looser(path, "enum-removed", f"anything is allowed now, not only {_list(before)}")
         elif before is not None and after is not None:
             if gone := [value for value in before if value not in after]:
-                yield self._tighter(path, "enum-value-removed", f"{_list(gone)} is not allowed any more")
+                yield self._tighter(path, "enum-value-removed", f"{_list(gone)} is no longer allowed")
             if come := [value for value in after if value not in before]:
                 yield self._looser(path, "enum-value-added", f"{_list(come)} is allowed now")
         if bool(old.get("nullable")) != bool(new.get("nullable")):
@@ -143,12 +143,10 @@ class _Comparison:
             text = f"has the default {_show(after)} now, which objects without it get when they are read"
             yield self._change(path, "default-added", text, "may", "may", "may")
         elif after is None:
-            text = f"has no default any more (it was {_show(before)}); new objects may be without it"
+            text = f"no longer has a default (it was {_show(before)}); new objects may be without it"
             yield self._change(path, "default-removed", text, "", "may", "may")
         else:
-            text = (
-                f"the default went from {_show(before)} to {_show(after)}: who left it out gets another value, and so"
-            )
+            text = f"the default changed from {_show(before)} to {_show(after)}: writers that omit it get another, so"
             text += " do stored objects that don't have it"
             yield self._change(path, "default-changed", text, "may", "may", "may")
 
@@ -157,7 +155,7 @@ class _Comparison:
             before, after = old.get(keyword) or usual, new.get(keyword) or usual
             if before == after:
                 continue
-            text = f"merged as {before} and merges as {after}; appliers may take over or lose items"
+            text = f"merged as {before} and merges as {after}; appliers may gain or lose items"
             unique = after in ("set", "map")
             text += ", and duplicates are refused" if unique else ""
             yield self._change(path, f"{keyword[13:]}-changed", text, "may" if unique else "", "may")
@@ -166,7 +164,7 @@ class _Comparison:
             text = f"the keys of its items were {_list(keys[0])} and are {_list(keys[1])}"
             yield self._change(path, "list-map-keys-changed", text, "may", "may")
         if old.get(_PRESERVE) and not new.get(_PRESERVE):
-            text = "unknown fields are not kept any more: what stored objects have there is lost with their next write"
+            text = "unknown fields are no longer kept: stored objects lose them with their next write"
             yield self._change(path, "preserve-unknown-removed", text, "breaks", "breaks", "breaks")
         elif new.get(_PRESERVE) and not old.get(_PRESERVE):
             yield self._change(path, "preserve-unknown-added", "unknown fields are kept now")
@@ -180,7 +178,7 @@ class _Comparison:
             else:
                 yield self._tighter(path, "rule-added", f"has a new rule: {text}")
         for text in sorted(before.keys() - after.keys()):
-            yield self._looser(path, "rule-removed", f"a rule is gone: {text}")
+            yield self._looser(path, "rule-removed", f"a rule is removed: {text}")
 
     def _fields(self, old: JSONSchema, new: JSONSchema, path: str) -> Iterator[Change]:
         before: Mapping[str, JSONSchema] = old.get("properties") or {}
@@ -198,23 +196,23 @@ class _Comparison:
                 yield self._added(here, required=name in needs and not sure, free=bool(old.get(_PRESERVE)))
                 continue
             if name in needs and name not in needed and not sure:
-                yield self._tighter(here, "required-added", "must be there now")
+                yield self._tighter(here, "required-added", "is required now")
             elif name in needed and name not in needs and "default" not in after[name]:
-                text = "may be left out now; readers may not find it"
+                text = "is optional now; readers may not find it"
                 yield self._change(here, "required-removed", text, readers="may")
             yield from self.compare(before[name], after[name], here)
 
     def _removed(self, here: str, parent: JSONSchema) -> Change:
         if parent.get(_PRESERVE) or isinstance(parent.get("additionalProperties"), Mapping):
-            return self._change(here, "field-undeclared", "is not declared any more, but kept", "", "may", "may")
-        text = "is gone: writers are refused or ignored, and stored objects lose it with their next write"
+            return self._change(here, "field-undeclared", "is no longer declared, but kept", "", "may", "may")
+        text = "is removed: writers are refused or ignored, and stored objects lose it with their next write"
         return self._change(here, "field-removed", text, "breaks", "breaks", "breaks")
 
     def _added(self, here: str, *, required: bool, free: bool) -> Change:
         if required:
-            return self._tighter(here, "required-field-added", "is new, and must be there")
+            return self._tighter(here, "required-field-added", "is new, and required")
         if free:
-            text = "is declared now; what was kept there before must keep to it"
+            text = "is declared now; unknown values kept there must fit it"
             return self._change(here, "field-declared", text, "may", "may")
         return self._change(here, "field-added", "is new")
 

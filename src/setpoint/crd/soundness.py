@@ -1,5 +1,4 @@
-"""Whether a schema holds together: its defaults fit it, its rules compile and can be afforded, and an API server would
-accept it."""
+"""Checks of a schema: its defaults fit it, its rules compile and are not too expensive, an API server accepts it."""
 
 from __future__ import annotations
 
@@ -20,30 +19,30 @@ _RULE = re.compile(r"(.*)\.x-kubernetes-validations\[(\d+)\](?:\.(\w+))?")
 
 
 def default_problem(schema: dict[str, Any]) -> str:
-    """What is wrong with the schema's own default, ``""`` if nothing is. Rules that don't compile are not asked."""
+    """The error in the schema's own default, or ``""``. Rules that don't compile are not evaluated."""
     node = Schemas({}).parse(schema)
     if strange := unknown_fields(node, schema["default"]):
         return f"it has unknown fields: {', '.join(strange)}"
     problems = validate(node, schema["default"], "default")
-    # a server's words for a value that is no part of an object have an empty path in them
+    # a server's message for a value outside of an object contains an empty path
     return to_aggregate_message(problems or _broken_rules(schema)).replace(":  in body ", ": ")
 
 
 def _broken_rules(schema: dict[str, Any]) -> list[FieldError]:
     if not _has_rules(schema) or _rule_errors(schema):
-        return []  # `schema_problems` says so
+        return []  # `schema_problems` reports it
     from setpoint.cel.rules import RuleValidator
 
     return RuleValidator(schema, root=False).validate(schema["default"], path="default")[0]
 
 
 def text_problem(document: Any) -> str:
-    """Which text of these JSON values is not Unicode, ``""`` if all are: neither JSON nor YAML has a form for it."""
+    """The error for a string in these JSON values that is not Unicode, or ``""``: JSON and YAML can't represent it."""
     try:
         msgspec.json.encode(document)
     except UnicodeEncodeError:
         text = next(text for text in _texts(document) if unicode_text(text) != text)
-        return f"{text!r} holds half of a surrogate pair, so it is not Unicode and can't be sent; write it otherwise"
+        return f"{text!r} holds half of a surrogate pair, so it is not Unicode and can't be sent; escape it"
     return ""
 
 
@@ -60,7 +59,7 @@ def _texts(document: Any) -> Iterator[str]:
 
 
 def schema_problems(schema: dict[str, Any], *, has_status: bool) -> Iterator[str]:
-    """What an API server would refuse, each as ``.spec.field: what``."""
+    """The errors for which an API server would refuse the schema, each as ``.spec.field: message``."""
     errors = structural.check(schema, "", status_subresource=has_status)
     for error in errors:
         yield f"{place_of(error.field)}: an API server would refuse this: {error.message}"
@@ -71,7 +70,7 @@ def schema_problems(schema: dict[str, Any], *, has_status: bool) -> Iterator[str
 def _rule_errors(schema: dict[str, Any]) -> list[FieldError]:
     if not _has_rules(schema):
         return []
-    # Importing CEL takes longer than importing everything else that declares a class: only who has rules waits for it.
+    # Importing CEL takes longer than importing everything else that declares a class, so it is only imported for rules.
     from setpoint.cel.rules import rule_errors
 
     return rule_errors(schema, "")
@@ -84,7 +83,7 @@ def _has_rules(part: Any) -> bool:
 
 
 def _rule_problem(schema: dict[str, Any], error: FieldError) -> str:
-    """In one line, with the rule's place and position."""
+    """The error in one line, with the rule's path and position."""
     why = error.detail.splitlines()[0].replace("compilation failed: ERROR: <input>:", "at ")
     found = _RULE.fullmatch(error.field)
     if found is None:

@@ -9,17 +9,17 @@ from setpoint.meta import Condition, Model, find_condition
 
 
 class Status(Model):
-    """A status that brings conditions and the generation that it speaks of.
+    """A status with conditions and the observed generation.
 
-    The controller sets ``observed_generation`` and the conditions' transition times by itself; see
+    The controller sets ``observed_generation`` and the conditions' transition times; see
     https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md
     """
 
     observed_generation: Annotated[
-        int | None, Field(description="the generation of the spec that this status speaks of")
+        int | None, Field(description="the generation of the spec that this status reports on")
     ] = None
     conditions: Annotated[
-        list[Condition], Field(list_map_keys=("type",), description="what was observed about the object, by type")
+        list[Condition], Field(list_map_keys=("type",), description="the observed conditions of the object, by type")
     ] = []
 
     def condition(self, type: str) -> Condition | None:

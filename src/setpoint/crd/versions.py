@@ -30,7 +30,7 @@ def family_of(kind: Any) -> tuple[Any, ...]:
     """The class and every class that its conversions lead to, the newest first.
 
     Raises:
-        DefinitionError: they are not versions of one kind, or there are two ways between two of them.
+        DefinitionError: they are not versions of one kind, or two of them have two conversions between them.
     """
     found = [kind]
     for newer in found:
@@ -38,7 +38,7 @@ def family_of(kind: Any) -> tuple[Any, ...]:
             older = conversion.older
             if older in found:
                 raise DefinitionError(
-                    f"{newer.__name__}: conversions= leads to {older.__name__} a second time; one way is enough"
+                    f"{newer.__name__}: conversions= leads to {older.__name__} twice; list one conversion"
                 )
             if not (isinstance(older, type) and issubclass(older, Object) and hasattr(older, "definition")):
                 raise DefinitionError(f"{newer.__name__}: Conversion({older!r}) needs a CustomResource class")
@@ -61,15 +61,15 @@ def agree(classes: Iterable[Any]) -> None:
                     f"{getattr(resource, part)!r}: versions of one kind must agree on it"
                 )
         if other.version in names:
-            raise DefinitionError(f"{kind.__name__}: version {other.version} of {resource} is there twice")
+            raise DefinitionError(f"{kind.__name__}: version {other.version} of {resource} is declared twice")
         names.append(other.version)
 
 
 def check_conversions(kind: Any) -> None:
-    """Finds what is wrong with a class's conversions, as far as that can be known when the class is being defined.
+    """Finds errors in a class's conversions, as far as they can be known while the class is being defined.
 
     Raises:
-        DefinitionError: a conversion forgets a field, or names one that is not there.
+        DefinitionError: a conversion omits a field, or names an unknown one.
     """
     family_of(kind)
     new = check_fields(kind)
@@ -80,7 +80,7 @@ def check_conversions(kind: Any) -> None:
 
 
 def covered(newer: Any, conversion: Conversion, old: JSONSchema, new: JSONSchema) -> Coverage:
-    """Raises `DefinitionError` unless the conversion speaks of all that the two schemas don't share."""
+    """Raises `DefinitionError` unless the conversion covers all fields that the two schemas don't share."""
     coverage = Coverage(conversion, old, new, resource_of(conversion.older).version, resource_of(newer).version)
     if coverage.problems:
         which = f"{newer.__name__}: conversion from {conversion.older.__name__}"
@@ -89,24 +89,24 @@ def covered(newer: Any, conversion: Conversion, old: JSONSchema, new: JSONSchema
 
 
 class Versions:
-    """Converts objects of one kind between its versions: any to any, through those that lie between.
+    """Converts objects of one kind between its versions: any to any, through the versions in between.
 
-    ``Versions.of(Mykind)`` takes the class that lists the conversions, which is the newest. Which version is stored
-    does not matter to it.
+    ``Versions.of(Mykind)`` takes the class that lists the conversions, which is the newest. It is independent of the
+    storage version.
 
-    *Guarantees*: see `Conversion`. Pure functions over plain JSON values: no input, no output, no waiting. Converting
-    an object back and forth any number of times gives the object; each conversion is done anew, so a webhook server may
-    be restarted or replicated at any time.
+    *Guarantees*: see `Conversion`. Pure functions over plain JSON values: no I/O, no waiting. Converting
+    an object back and forth any number of times returns the same object; conversions keep no state, so a webhook server
+    may be restarted or replicated at any time.
     """
 
     def __init__(self, kind: type[Object]) -> None:
-        """Raises `DefinitionError` for conversions that forget a field or name one that is not there."""
+        """Raises `DefinitionError` for conversions that omit a field or name an unknown one."""
         self.classes: tuple[Any, ...] = family_of(kind)
         """The class of each version, the newest first."""
         resource = resource_of(kind)
         self.group_kind = GroupKind(resource.group, resource.kind)
         self.annotation = f"{resource.group}/conversion"
-        """Where an object keeps what its version can't hold."""
+        """The annotation for values that an object's version can't hold."""
         self.by_name: Mapping[str, type[Object]] = {resource_of(each).version: each for each in self.classes}
         definitions = {name: schema_of(each) for name, each in self.by_name.items()}
         self.schemas: Mapping[str, Schema] = {name: structural.load(each) for name, each in definitions.items()}
@@ -121,10 +121,10 @@ class Versions:
 
     @staticmethod
     def of(kind: type[Object]) -> Versions:
-        """The versions of a kind, by the class that lists its conversions; made once per class.
+        """The versions of a kind, by the class that lists its conversions; built once per class.
 
         Raises:
-            DefinitionError: the conversions forget a field, or name one that is not there.
+            DefinitionError: the conversions omit a field, or name an unknown one.
         """
         return _versions(cast("Any", kind))
 
@@ -135,14 +135,15 @@ class Versions:
 
     @property
     def need_webhook(self) -> bool:
-        """Whether the versions differ in more than their name, so that an API server has to ask somebody."""
+        """Whether the versions differ in more than their name, so that an API server needs a webhook."""
         return not self._same
 
     def convert(self, document: dict[str, JSON], to_version: str) -> dict[str, JSON]:
-        """``document`` in that version. It stays as it is; the answer may share parts with it.
+        """``document`` in that version. It is not changed; the result may share parts with it.
 
         Raises:
-            ConversionError: it is no object of this kind, there is no such version, or a user's function failed.
+            ConversionError: ``document`` is not an object of this kind, the version does not exist, or a user's
+                function failed.
         """
         group, _, version = str(document.get("apiVersion")).rpartition("/")
         if group != self.group_kind.group or document.get("kind") != self.group_kind.kind:
@@ -165,12 +166,12 @@ class Versions:
 
         Raises:
             ConversionError: as `convert`.
-            DecodeError: it does not fit the class.
+            DecodeError: the document does not fit the class.
         """
         return from_wire(kind, self.convert(document, resource_of(kind).version))
 
     def convert_object(self, obj: Object, kind: type[K]) -> K:
-        """An instance of one version's class as an instance of another's. Unknown fields stay behind."""
+        """An instance of one version's class as an instance of another's. Unknown fields are lost."""
         return self.read(kind, to_wire(obj))
 
     def _connect(self, newer: type[Object], conversion: Any, definitions: Mapping[str, Any]) -> None:
@@ -183,7 +184,7 @@ class Versions:
         self._alone[new, old] = frozenset(coverage.new_only)
 
     def _route(self, start: str, end: str) -> tuple[str, ...]:
-        """The versions on the way, without the first. There is one way: conversions form a tree."""
+        """The versions on the path, without the first. The path is unique: conversions form a tree."""
         routes: dict[str, tuple[str, ...]] = {start: ()}
         waiting = [start]
         for here in waiting:
@@ -222,7 +223,7 @@ class Versions:
             kept = msgspec.json.decode(annotations[self.annotation])
         except (TypeError, RecursionError, msgspec.DecodeError):
             kept = None
-        # What somebody has written there by hand is no reason to make an object unreadable.
+        # A hand-edited annotation must not make the object unreadable.
         return {**document, "metadata": cleaned}, dict(kept) if isinstance(kept, dict) else {}
 
     def _with_kept(self, document: dict[str, JSON], kept: dict[str, JSON]) -> dict[str, JSON]:

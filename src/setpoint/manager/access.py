@@ -1,4 +1,4 @@
-"""Access: who may read what a process says about itself, as the API server knows (TokenReview, SubjectAccessReview)."""
+"""Access: authorization for a process's own pages by the API server (TokenReview, SubjectAccessReview)."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from setpoint.client import ApiError, Client, TransportError
 from setpoint.manager.http_server import Answer
 
 ALLOWED_FOR: Final = 60.0
-"""Seconds for which an answer that lets somebody in is remembered."""
+"""Seconds for which a positive answer is cached."""
 REFUSED_FOR: Final = 30.0
 MAX_REMEMBERED: Final = 1024
 
 
 class TokenAccess:
-    """Lets in whose bearer token the API server knows and who may ``get`` the path there.
+    """Allows requests whose bearer token the API server accepts and whose user may ``get`` the path.
 
     The caller needs a ClusterRole with ``nonResourceURLs: [/metrics]`` and ``verbs: [get]``, this process one to
     ``create`` ``tokenreviews`` and ``subjectaccessreviews``; controller-runtime's rules serve.
 
-    *Guarantees*: whatever goes wrong, nobody gets in. Tokens are not kept, only their digests.
+    *Guarantees*: every failure denies access. Tokens are not stored, only their digests.
 
-    *Caveats*: somebody who loses a right keeps it for `ALLOWED_FOR` seconds.
+    *Caveats*: a user who loses a permission keeps access for `ALLOWED_FOR` seconds.
     """
 
     def __init__(self, client: Client) -> None:
@@ -32,11 +32,11 @@ class TokenAccess:
         self._remembered: dict[tuple[bytes, str], tuple[float, Answer | None]] = {}
 
     async def check(self, path: str, headers: Mapping[str, str]) -> Answer | None:
-        """None for who may go in, else the refusal: 401, 403, or 500 if the API server could not be asked."""
+        """None if the request is allowed, else the refusal: 401, 403, or 500 if the API server could not be asked."""
         scheme, _, token = headers.get("authorization", "").partition(" ")
         token = token.strip()
         if scheme.lower() != "bearer" or not token:
-            return Answer(401, b"unauthorized: a bearer token is needed\n")
+            return Answer(401, b"unauthorized: a bearer token is required\n")
         key = (hashlib.sha256(token.encode()).digest(), path)
         now = asyncio.get_running_loop().time()
         known = self._remembered.get(key)
@@ -53,13 +53,13 @@ class TokenAccess:
         return refusal
 
     async def _ask(self, path: str, token: str) -> Answer | None:
-        # Two modules of models, for those only who ask.
+        # Two modules of models, imported only when needed.
         from setpoint.models.authentication_v1 import TokenReview, TokenReviewSpec, UserInfo
         from setpoint.models.authorization_v1 import NonResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec
 
         review = await self._client.create(TokenReview(spec=TokenReviewSpec(token=token)))
         if review.status is None or not review.status.authenticated:
-            return Answer(401, b"unauthorized: the API server does not know this token\n")
+            return Answer(401, b"unauthorized: the API server does not accept this token\n")
         user = review.status.user or UserInfo()
         asked = SubjectAccessReviewSpec(
             user=user.username,

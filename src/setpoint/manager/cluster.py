@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 K = TypeVar("K", bound=Object)
 FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0
-"""Seconds after which a controller that could not go on in a cluster is started there again; doubled each time."""
+"""Seconds after which a controller that failed in a cluster is restarted there; doubled each time."""
 DRAIN: Final = 10.0
-"""Seconds that reconciles may go on in a cluster that leaves."""
+"""Seconds for which reconciles may continue in a cluster that leaves."""
 logger = logging.getLogger("setpoint.fleet")
 
 
 class Host(NamedTuple):
-    """What a fleet has from its manager."""
+    """The manager's parts that a fleet uses."""
 
     now: Callable[[], datetime]
     random: Random
@@ -54,11 +54,11 @@ class Read(NamedTuple):
 
 
 class Cluster:
-    """One cluster, for as long as it is in the fleet.
+    """One cluster of the fleet.
 
-    `client` reads and writes there; a leader's and a shard's writes are fenced as at home. `lister` answers from a
-    cache that the fleet declares (`Fleet.reads`, `Fleet.events`). Nothing that fails here touches other clusters: a
-    controller whose caches don't sync is started again after a pause, and `problem` says why.
+    `client` reads and writes there; a leader's and a shard's writes are fenced as at home. `lister` reads from a
+    cache that the fleet declares (`Fleet.reads`, `Fleet.events`). A failure here does not affect other clusters: a
+    controller whose caches don't sync is restarted after a pause, and `problem` has the reason.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Cluster:
     ) -> None:
         self.name = name
         self.given = client
-        """As it was given to `Fleet.engage`."""
+        """The client given to `Fleet.engage`."""
         self.client = client
         if host.shard is not None:
             self.client = client.over(FencedTransport(client.transport, host.shard, reconciles_only=True))
@@ -84,19 +84,19 @@ class Cluster:
         if host.metrics is not None:
             host.metrics.informers.follow(self.factory, name=name)
             host.metrics.add_client(client)
-        for controller in controllers:  # their caches sync before they may work
+        for controller in controllers:  # their caches sync before they may start
             self._bind(controller).prepare()
 
     def lister(self, kind: type[K]) -> Lister[K]:
         """The cache of a kind that the fleet reads. It may be behind, or not synced yet: see `problem`.
 
         Raises:
-            UndeclaredRead: the fleet declares none.
+            UndeclaredRead: the fleet declares no such cache.
         """
         return self.informer(kind).lister
 
     def informer(self, kind: type[K]) -> Informer[K]:
-        """As `lister`; the informer itself."""
+        """As `lister`, but returns the informer itself."""
         informer: Informer[K] | None = self._informers.get(resource_of(kind).gvr)
         if informer is None:
             name = kind.__name__
@@ -104,7 +104,7 @@ class Cluster:
         return informer
 
     def problem(self) -> str:
-        """Why not everything works in this cluster, for health checks; ``""`` if it does."""
+        """The problem in this cluster, for health checks; ``""`` if there is none."""
         if why := self._failures.get(""):
             return why
         for informer in self._informers.values():
@@ -117,10 +117,10 @@ class Cluster:
                 return f"controller {name}: {why}"
         return ""
 
-    # -- life, as the fleet has it -------------------------------------------------------------------------------------
+    # -- life cycle, for the fleet -------------------------------------------------------------------------------------
 
     async def run_caches(self) -> None:
-        """Caches and events, until cancelled."""
+        """Runs caches and events until cancelled."""
         try:
             async with self.factory:
                 await self._recorder.run()
@@ -133,7 +133,7 @@ class Cluster:
                 self._host.metrics.remove_client(self.given)
 
     def begin(self, *, leading: bool) -> None:
-        """Starts the controllers that are for leaders only, or the others."""
+        """Starts the ``leader_only`` controllers, or the others."""
         for controller in self._controllers:
             if controller.leader_only is leading and controller.name not in self._tasks[leading]:
                 task = asyncio.get_running_loop().create_task(
@@ -142,7 +142,7 @@ class Cluster:
                 self._tasks[leading][controller.name] = task
 
     async def end(self, *, leading: bool, within: float | None) -> None:
-        """Stops them again: what is under way ends by itself, or is cancelled after ``within`` seconds."""
+        """Stops them: running reconciles end by themselves, or are cancelled after ``within`` seconds."""
         tasks = self._tasks[leading]
         for name, task in tasks.items():
             run = self.runs[name]
@@ -163,7 +163,7 @@ class Cluster:
                 tasks.clear()
 
     async def send_last_events(self) -> None:
-        """After the caches have ended; gives up after a while, since the cluster may be unreachable."""
+        """Sends the last events, after the caches; gives up after a while, as the cluster may be unreachable."""
         try:
             async with asyncio.timeout(DRAIN):
                 await self._recorder.flush()
@@ -171,7 +171,7 @@ class Cluster:
             logger.warning("the last events were not sent in time", extra={"fields": {"cluster": self.name}})
 
     async def _keep(self, controller: Controller[Any]) -> None:
-        """Runs the controller until it is stopped; whenever it fails, again."""
+        """Runs the controller until it is stopped, and restarts it whenever it fails."""
         pause = FIRST_PAUSE
         while True:
             run = self.runs[controller.name]
@@ -180,12 +180,12 @@ class Cluster:
             try:
                 await run.run()
                 return
-            except Exception as problem:  # noqa: BLE001 - a cluster's failure is its own
+            except Exception as problem:  # noqa: BLE001 - a failure of one cluster must not affect others
                 while isinstance(problem, ExceptionGroup) and len(problem.exceptions) == 1:
                     problem = problem.exceptions[0]
                 self._failures[controller.name] = describe(problem)
                 logger.warning(
-                    "a controller can't go on in a cluster",
+                    "a controller failed in a cluster",
                     extra={"fields": {"cluster": self.name, "controller": controller.name, "error": describe(problem),
                                       "again_in": pause}},
                 )  # fmt: skip

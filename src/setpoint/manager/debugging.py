@@ -1,4 +1,4 @@
-"""``/debug/controllers``: what a manager's controllers are doing, and why an object does not move. JSON."""
+"""``/debug/controllers``: the activity of a manager's controllers, and explanations of objects' states, as JSON."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _JSON: Final = "application/json"
 
 
 class ControllersPage:
-    """Answers below `PATH`:
+    """The pages below `PATH`.
 
     - ``/debug/controllers``: every controller in a few numbers;
     - ``/debug/controllers/NAME``: one of them;
     - ``/debug/controllers/NAME/NAMESPACE/OBJECT``, or ``NAME/OBJECT`` for kinds without namespaces: `explain`;
     - ``/debug/controllers?kind=KIND&key=NAMESPACE/OBJECT``: `explain` by every controller of that kind, which may be
-      said as a kind, plural, singular, short name, or a controller's name.
+      given as a kind, plural, singular, short name, or a controller's name.
 
     It shows names and errors, never the content of objects.
     """

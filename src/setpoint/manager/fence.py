@@ -1,7 +1,7 @@
-"""Fences: no write of a process that may have lost what it works on without knowing.
+"""Fences: they stop writes of a process that may have lost its lease or keys without knowing.
 
-A fence is what stops a process that was paused for longer than its lease: its first request after that is a mistake
-that nobody else would catch.
+A fence stops a process that was paused for longer than its lease: no other check would catch its first request after
+that.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from setpoint.meta import ObjectKey
 
 
 class WriteRefused(TransportError):
-    """A write was not sent, because what it is about may be another process's by now."""
+    """A write was not sent, because its object may belong to another process by now."""
 
 
 class Fence(Protocol):
     def may_act(self) -> bool:
-        """Whether no other process can have taken over from this one yet, by this one's clock."""
+        """Whether no other process can have taken over yet, by this process's clock."""
         ...
 
     def may_write(self, controller: str, key: ObjectKey) -> bool:
-        """Whether that holds for a reconcile of the key."""
+        """The same for a reconcile of the key."""
         ...
 
 
 class FencedTransport:
-    """A transport that refuses to write what another process may be writing by now. Reads pass.
+    """A transport that refuses writes once another process may have taken over. Reads pass.
 
-    The fence is asked when the request is made, and again just before it is sent: credentials and connections may have
-    taken longer than the lease. Commands in pods and connections to their ports count as writes.
+    The fence is checked when the request is made, and again just before it is sent: credentials and connections may
+    have taken longer than the lease. Commands in pods and connections to their ports count as writes.
 
-    With ``reconciles_only`` the fence is asked about writes of reconciles alone, and of those alone that it guards: for
-    a client that others use, too.
+    With ``reconciles_only`` the fence is checked only for writes of reconciles that it guards: for
+    a client with other users.
     """
 
     def __init__(self, transport: Transport, fence: Fence, *, reconciles_only: bool = False) -> None:
@@ -56,7 +56,7 @@ class FencedTransport:
         return connect_over(self._transport, self._fenced(request), protocols)
 
     async def close(self) -> None:
-        """The wrapped transport belongs to somebody else."""
+        """Does nothing: the wrapped transport has another owner."""
 
     def _fenced(self, request: Request) -> Request:
         context, fence, others = current.get(), self._fence, request.allowed

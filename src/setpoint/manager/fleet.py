@@ -1,4 +1,4 @@
-"""Fleet: several clusters in one manager, each with its own client, caches and controllers; they come and go."""
+"""Fleet: several clusters in one manager, each with its own client, caches and controllers, at run time."""
 
 from __future__ import annotations
 
@@ -23,40 +23,40 @@ logger = logging.getLogger("setpoint.fleet")
 
 
 class Provider(Protocol):
-    """Knows which clusters there are."""
+    """A source of clusters."""
 
     async def run(self, fleet: Fleet, home: Client) -> None:
         """Calls `Fleet.engage` and `Fleet.disengage` until it is cancelled. ``home`` is the manager's own cluster.
 
-        What it raises ends the manager; a cluster that can't be reached is no reason for that.
+        An exception ends the manager; a cluster that can't be reached must not raise one.
         """
         ...
 
 
 class Fleet:
-    """Clusters beside the manager's own.
+    """Clusters besides the manager's own.
 
     ```python
     fleet = sp.Fleet(controller, provider=KubeconfigFolder("/etc/clusters"))
     await sp.Manager(home, fleet=fleet).run()
     ```
 
-    Every one of ``controllers`` runs in every cluster, with a queue, workers and caches of its own there: its function
-    reads and writes the cluster of its object, whose name is `Context.cluster`. What the manager has of its own, such
-    as its Lease, is in its own cluster, the home. `events` and `reads` are for controllers at home that look at the
+    Each of ``controllers`` runs in every cluster, with its own queue, workers and caches there: its function
+    reads and writes the cluster of its object, whose name is `Context.cluster`. The manager's own objects, such
+    as its Lease, are in its own cluster, the home. `events` and `reads` are for controllers at home that read from the
     others.
 
     *Guarantees*
 
-    - A request is a cluster, a controller and a key; the same key in two clusters is two.
-    - A cluster that can't be reached, or that refuses, stops nothing in others, nor the manager: its controllers are
-      started again until they work, and `/readyz/cluster-NAME` says why they don't.
+    - A request consists of cluster, controller and key; the same key in two clusters makes two requests.
+    - A cluster that can't be reached, or refuses access, affects neither others nor the manager: its controllers are
+      restarted until they work, and `/readyz/cluster-NAME` has the reason.
     - Leader election and shards hold for all clusters: their Leases are at home, and writes are fenced everywhere.
-    - When a cluster leaves, its reconciles under way end (or are cancelled after 10 s), and nothing of it stays.
+    - When a cluster leaves, its running reconciles end (or are cancelled after 10 s), and nothing of it remains.
 
     Args:
         controllers: for every cluster.
-        provider: says which clusters there are; without one, `engage` and `disengage` do.
+        provider: the source of clusters; without one, call `engage` and `disengage`.
 
     Raises:
         ValueError: two controllers have one name.
@@ -78,10 +78,11 @@ class Fleet:
         self._working: set[bool] = set()
         self._waiting: dict[str, Client] = {}
 
-    # -- what there is -------------------------------------------------------------------------------------------------
+    # -- clusters
+    # -------------------------------------------------------------------------------------------------------
 
     def __getitem__(self, name: str) -> Cluster:
-        """Raises `KeyError` for a cluster that is not in the fleet (any more)."""
+        """The cluster of that name. Raises `KeyError` if it is not in the fleet."""
         try:
             return self._clusters[name]
         except KeyError:
@@ -92,7 +93,7 @@ class Fleet:
         return self._clusters.get(name)
 
     def __iter__(self) -> Iterator[Cluster]:
-        """The clusters that are in the fleet now."""
+        """The current clusters of the fleet."""
         return iter(list(self._clusters.values()))
 
     def __len__(self) -> int:
@@ -113,7 +114,7 @@ class Fleet:
             ValueError: the kind is declared already, with other options.
         """
         if self._host is not None:
-            raise RuntimeError("a fleet's caches are declared before its manager is made")
+            raise RuntimeError("a fleet's caches must be declared before its manager is created")
         read = Read(kind, options)
         for known in self._reads:
             if known.kind is kind and known.options != options:
@@ -124,14 +125,14 @@ class Fleet:
     def events(
         self, kind: type[Object], map: ClusterMap, *, predicates: tuple[Test, ...] = (), **options: Any
     ) -> Source:
-        """A source for a controller at home: ``map(cluster, head)`` gives the keys to reconcile for an object of
+        """A source for a controller at home: ``map(cluster, head)`` returns the keys to reconcile for an object of
         ``kind`` that changed in the cluster of that name.
 
         ```python
         sp.Controller(Rollout, reconcile).source(fleet.events(Deployment, rollouts_of))
         ```
 
-        When a cluster leaves, every object that was there counts as changed. ``predicates`` and ``options`` are as for
+        When a cluster leaves, all its objects count as changed. ``predicates`` and ``options`` are as for
         `Controller.watches` and `reads`.
         """
         self.reads(kind, **options)
@@ -140,10 +141,10 @@ class Fleet:
     # -- coming and going ----------------------------------------------------------------------------------------------
 
     async def engage(self, name: str, client: Client) -> None:
-        """Takes a cluster in. The same client again changes nothing, another one replaces the first.
+        """Adds a cluster. The same client again changes nothing, another one replaces the first.
 
-        Returns without waiting for the cluster, which may be unreachable. The client stays the caller's, to be closed
-        after `disengage`.
+        Returns without waiting for the cluster, which may be unreachable. The caller still owns the client, and closes
+        it after `disengage`.
 
         Raises:
             ValueError: the name is not a DNS subdomain.
@@ -170,7 +171,7 @@ class Fleet:
             logger.info("cluster joined", extra={"fields": {"cluster": name}})
 
     async def disengage(self, name: str) -> None:
-        """Lets a cluster go; returns when nothing of it is left. One that is not there is fine."""
+        """Removes a cluster; returns when nothing of it is left. An unknown name is ignored."""
         self._waiting.pop(name, None)
         async with self._locks[name]:
             if (cluster := self._clusters.get(name)) is not None:
@@ -186,13 +187,13 @@ class Fleet:
 
     async def _end_caches(self, cluster: Cluster) -> None:
         task = self._caches.pop(cluster, None)
-        if task is None:  # ended by the fleet's own end
+        if task is None:  # the fleet itself has ended
             return
         await end([task])
         await cluster.send_last_events()
 
     def listen(self, listener: FleetListener) -> Callable[[], None]:
-        """Tells ``listener`` of every cluster, those that are there at once; the answer ends that."""
+        """Calls ``listener`` with every current and future cluster; returns a function that ends this."""
         self._listeners.append(listener)
         for cluster in self:
             listener.joined(cluster)
@@ -201,13 +202,13 @@ class Fleet:
     # -- in a manager --------------------------------------------------------------------------------------------------
 
     def attach(self, host: Host, home: Client) -> tuple[FleetCaches, FleetWork, FleetWork]:
-        """What its manager runs: in the group of caches, of others, of leaders.
+        """The runnables for the manager: for the groups of caches, of others, and of leaders.
 
         Raises:
-            ValueError: it is in another manager.
+            ValueError: the fleet is in another manager.
         """
         if self._host is not None:
-            raise ValueError("this fleet is in another manager already; make another one")
+            raise ValueError("this fleet is in another manager already; create another one")
         self._host = host
         return FleetCaches(self, home), FleetWork(self, leading=False), FleetWork(self, leading=True)
 
@@ -241,18 +242,18 @@ class Fleet:
 
 
 class FleetListener(Protocol):
-    """Is told of clusters that come and go."""
+    """A listener for clusters that join and leave."""
 
     def joined(self, cluster: Cluster) -> None: ...
 
     def left(self, cluster: Cluster) -> None:
-        """Its caches can still be read."""
+        """The cluster is about to leave; its caches can still be read."""
         ...
 
 
 class ClusterHealth:
-    """A check for every cluster. None of them counts: what is wrong with one cluster must not stop a roll-out of what
-    works on all of them."""
+    """A check for every cluster. None of them affects the process's readiness: one failing cluster must not stop a
+    roll-out for all of them."""
 
     def __init__(self, checks: HealthChecks) -> None:
         self._checks = checks
@@ -276,7 +277,7 @@ class FleetCaches:
 
 
 class FleetWork:
-    """The runnable of a fleet's controllers: those that only a leader may run, or the others."""
+    """The runnable of a fleet's controllers: the ``leader_only`` ones, or the others."""
 
     def __init__(self, fleet: Fleet, *, leading: bool) -> None:
         self.name = "fleet's leaders" if leading else "fleet"
@@ -290,7 +291,7 @@ class FleetWork:
         self._stopping.set()
 
     def under_way(self) -> list[UnderWay]:
-        """The reconciles under way in all clusters."""
+        """The running reconciles in all clusters."""
         return [
             each._replace(key=f"{run.name} {each.key}")
             for run in self._fleet.runs().values()

@@ -1,4 +1,4 @@
-"""FleetEvents: what happens in the clusters of a fleet, as keys for a controller at home."""
+"""FleetEvents: changes in the clusters of a fleet, as keys for a controller at home."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("setpoint.fleet")
 ClusterMap: TypeAlias = Callable[[str, Head], Iterable[ObjectKey | str]]
-"""``map(cluster, head)``: the keys, at home, that an object in a cluster means."""
+"""``map(cluster, head)``: the keys at home for an object in a cluster."""
 
 
 class FleetEvents:
-    """A `Source`. Each call of it is told of all that is there, and then of every change.
+    """A `Source`. Each call first returns the keys of all existing objects, then those of every change.
 
-    *Guarantees*: a key that is waiting to be taken is there once, so memory is bounded by the number of keys.
+    *Guarantees*: a pending key is stored once, so memory is bounded by the number of keys.
     """
 
     def __init__(self, fleet: Fleet, kind: type[Object], map: ClusterMap, predicates: tuple[Test, ...]) -> None:
@@ -82,7 +82,7 @@ class _Listener:
                 continue
             try:
                 self.keys.update(dict.fromkeys(self._map(cluster.name, head)))
-            except Exception:  # as a cache's own handlers: what fails for one object stops nothing else
+            except Exception:  # as in a cache's own handlers: a failure for one object does not affect others
                 extra = {"fields": {"cluster": cluster.name, "object": f"{self._kind.__name__} {key}"}}
                 logger.exception("an object of a cluster that left can't be mapped to keys", extra=extra)
         if self.keys:

@@ -1,4 +1,4 @@
-"""Groups of runnables: what starts together and stops together."""
+"""Groups of runnables, which start together and stop together."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from setpoint.controller import UnderWay
 
 logger = logging.getLogger("setpoint.manager")
 CANCEL_WITHIN: Final = 10.0
-"""Seconds that what was cancelled has for its clean-up."""
+"""Seconds for the clean-up of cancelled runnables."""
 
 
 class Runnable(Protocol):
-    """Something that runs for as long as its manager does.
+    """A component that runs as long as its manager.
 
-    `run` is cancelled in the end. A runnable with a method ``stop()`` is asked first, so that it can end what is
-    under way. One with an attribute ``ready`` (an `asyncio.Event`) is waited for before the next group starts.
+    `run` is cancelled in the end. If the runnable has a method ``stop()``, it is called first, so that it can end its
+    work. If it has an attribute ``ready`` (an `asyncio.Event`), the next group starts only after that is set.
     """
 
     async def run(self) -> None: ...
@@ -32,7 +32,7 @@ class Stoppable(Protocol):
 
 @runtime_checkable
 class Busy(Protocol):
-    """A runnable that can say which keys it is working on."""
+    """A runnable that can list the keys that it is working on."""
 
     name: str
 
@@ -40,7 +40,7 @@ class Busy(Protocol):
 
 
 class RunnableEnded(Exception):
-    """A runnable returned although nobody had asked it to."""
+    """A runnable returned without a request to stop."""
 
 
 class Group:
@@ -57,26 +57,26 @@ class Group:
         self._tasks: dict[asyncio.Task[None], Runnable] = {}
         self._let_go: set[asyncio.Task[None]] = set()
         self.late: list[str] = []
-        """What `stop` cancelled because it had not ended in time: keys under way, other runnables by their names."""
+        """The names of work that `stop` cancelled because it had not ended in time: running keys, or the runnables."""
         self.hanging: list[str] = []
-        """What did not end although it was cancelled."""
+        """The runnables that did not end although they were cancelled."""
         self._started = False
         self._stopping = False
 
     def add(self, runnable: Runnable, *, may_end: bool = False) -> None:
-        """Starts it with the group, or at once if the group has been started.
+        """Adds a runnable, which starts with the group, or at once if the group has been started.
 
         Raises:
             RuntimeError: the group is stopping.
         """
         if self._stopping:
-            raise RuntimeError(f"{runnable!r} can't be added any more: the manager is stopping")
+            raise RuntimeError(f"{runnable!r} can't be added: the manager is stopping")
         self._waiting.append((runnable, may_end))
         if self._started:
             self._start_waiting()
 
     async def start(self) -> None:
-        """Starts everything, and waits for those that say when they are ready."""
+        """Starts all runnables, and waits for those with a ``ready``."""
         self._started = True
         self._start_waiting()
         for task, runnable in list(self._tasks.items()):
@@ -85,7 +85,7 @@ class Group:
                 await until(ready, task)
 
     async def stop(self, deadline: float | None, *, within: float = CANCEL_WITHIN) -> bool:
-        """Asks everything to end, waits until the loop's time ``deadline`` (None: for ever), then cancels the rest.
+        """Stops all runnables, waits until the loop's time ``deadline`` (None: for ever), then cancels the rest.
 
         Returns whether everything ended by itself.
         """
@@ -109,10 +109,10 @@ class Group:
         return not late
 
     async def cancel(self, *, within: float = CANCEL_WITHIN) -> None:
-        """Cancels everything and waits for it, for ``within`` seconds; what swallows the cancellation is cancelled once
-        more after half of them.
+        """Cancels all runnables and waits for ``within`` seconds; those that swallow the cancellation are cancelled
+        once more after half of them.
 
-        This group lets go of what still runs then. It is logged with its stack, and named in `hanging`.
+        The group then abandons those that still run. They are logged with their stacks, and named in `hanging`.
         """
         self._stopping = True
         try:
@@ -137,11 +137,11 @@ class Group:
             self._on_end(_reason(problem))
         elif not self._stopping and not may_end:
             how = "was cancelled" if task.cancelled() else "returned"
-            self._on_end(RunnableEnded(f"{_name(runnable)} {how} although nothing asked it to"))
+            self._on_end(RunnableEnded(f"{_name(runnable)} {how} without a request to stop"))
 
 
 def tell_of_hanging(runnable: Runnable, task: asyncio.Task[Any], within: float) -> list[str]:
-    """Logs where a task that does not end is, by the keys that it is working on if it knows; returns their names."""
+    """Logs the stacks of a task that does not end, by the keys that it is working on if known; returns their names."""
     found = {}
     if isinstance(runnable, Busy):
         found = {f"{runnable.name} {each.key}": each.stack() for each in runnable.under_way()}
@@ -165,7 +165,7 @@ def _name(runnable: Runnable) -> str:
 
 
 def _reason(problem: BaseException) -> BaseException:
-    """The failure itself, where a TaskGroup's group holds no other."""
+    """The only exception in a TaskGroup's group, or the group."""
     while isinstance(problem, BaseExceptionGroup) and len(problem.exceptions) == 1:
         problem = problem.exceptions[0]
     return problem

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 Check = Callable[[], str]
-"""Why it fails; ``""`` if all is well. Must not wait."""
+"""Returns the reason of a failure, or ``""``. It must not block."""
 
 
 class HealthChecks:
-    """Named checks behind one path, such as ``/readyz``. Without any, it says that the process answers."""
+    """Named checks behind one path, such as ``/readyz``. Without any check, it shows that the process answers."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -17,7 +17,7 @@ class HealthChecks:
         self._remarks: set[str] = set()
 
     def add(self, name: str, check: Check, *, counts: bool = True) -> None:
-        """A check that does not count is told, and answers for itself at its own path, but fails nothing else.
+        """Adds a check. One that does not count is listed, and has its own path, but does not fail the whole.
 
         Raises:
             ValueError: the name is taken.
@@ -33,12 +33,12 @@ class HealthChecks:
         self._remarks.discard(name)
 
     def problems(self, *, exclude: Iterable[str] = ()) -> dict[str, str]:
-        """The checks that count and fail, and why."""
+        """The failing checks that count, with their reasons."""
         skipped = {*exclude, *self._remarks}
         return {name: why for name, check in self._checks.items() if name not in skipped and (why := check())}
 
     def answer(self, path: str, query: Mapping[str, list[str]]) -> tuple[int, str]:
-        """HTTP status and text for ``path`` below this one: ``""`` is all checks, ``NAME`` a single one.
+        """HTTP status and text for ``path`` below this one: ``""`` means all checks, ``NAME`` a single one.
 
         ``?verbose`` lists every check; a failure always does. ``?exclude=NAME`` leaves one out.
         """

@@ -1,4 +1,4 @@
-"""A small HTTP server for what a process says about itself: health, metrics, debugging. aiohttp, loaded when used."""
+"""A small HTTP server for a process's own pages: health, metrics, debugging. It uses aiohttp, imported when needed."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ class Answer(NamedTuple):
 
 
 Handler = Callable[[str, Mapping[str, list[str]], Mapping[str, str]], Answer | Awaitable[Answer]]
-"""``(rest of the path, query, lower-case headers)``; what waits for long has to answer with an awaitable."""
+"""``(rest of the path, query, lower-case headers)``; a handler that waits must return an awaitable."""
 
 Access = Callable[[str, Mapping[str, str]], Awaitable[Answer | None]]
-"""``(path, lower-case headers)``: the refusal, None for who may go in."""
+"""``(path, lower-case headers)``: the refusal, None for an allowed request."""
 
 _FORWARDED: Final = frozenset({"forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"})
-"""Headers of proxies."""
+"""Headers that proxies add."""
 LOOK_EVERY: Final = 10.0
-"""Seconds between two looks at the files of a certificate."""
+"""Seconds between two checks of the certificate's files."""
 
 
 def split_address(address: str) -> tuple[str, int] | None:
     """Host and port of a bind address in the field's form: ``:8080``, ``127.0.0.1:8080``; None for ``"0"`` (off).
 
     Raises:
-        ValueError: it is none.
+        ValueError: ``address`` has another form.
     """
     if address in ("", "0"):
         return None
@@ -52,13 +52,13 @@ def split_address(address: str) -> tuple[str, int] | None:
 
 
 class HttpServer:
-    """Serves handlers by path prefix, for as long as `run` runs.
+    """Serves handlers by path prefix while `run` runs.
 
-    `ready` is set when it listens; ``port`` is the real one then, also if it was asked for port 0.
+    `ready` is set when the server listens; ``port`` is then the actual one, also for port 0.
 
-    With ``cert_dir`` it speaks TLS only, with ``tls.crt`` and ``tls.key`` from there; new files are taken up within
-    `LOOK_EVERY` seconds, files that can't be read leave the old certificate in place. With ``access`` every request is
-    let in or refused by it first.
+    With ``cert_dir`` it serves only TLS, with ``tls.crt`` and ``tls.key`` from there; new files are loaded within
+    `LOOK_EVERY` seconds, unreadable ones leave the old certificate in place. With ``access`` every request is
+    checked by it first.
     """
 
     def __init__(self, address: str, *, name: str, cert_dir: Path | None = None, access: Access | None = None) -> None:
@@ -76,8 +76,8 @@ class HttpServer:
     def add(self, prefix: str, handler: Handler, *, guard: Access | None = None) -> None:
         """Answers GET ``prefix`` and everything below it.
 
-        ``guard`` is asked for whoever does not come from this machine (see `is_local`), where the server has no
-        ``access`` that is asked for everybody.
+        ``guard`` checks requests that don't come from this machine (see `is_local`), if the server has no
+        ``access`` that checks all requests.
 
         Raises:
             ValueError: the prefix is taken.
@@ -103,7 +103,7 @@ class HttpServer:
 
         app = web.Application()
         app.router.add_route("GET", "/{tail:.*}", self._handle)
-        # Who waits for a profile must not hold up the end of the process.
+        # A request that waits for a profile must not delay the end of the process.
         runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0)
         await runner.setup()
         try:
@@ -123,16 +123,16 @@ class HttpServer:
             await runner.cleanup()
 
     async def _follow(self, context: ssl.SSLContext, directory: Path, seen: bytes) -> None:
-        """Takes up new certificates; connections that are open keep theirs."""
+        """Loads new certificates; open connections keep theirs."""
         while True:
             await asyncio.sleep(LOOK_EVERY)
             if _written(directory) == seen:
                 continue
             try:
-                # A failed attempt would leave the real context with half of it.
+                # A failed attempt would leave the real context half changed.
                 self._load(ssl.create_default_context(ssl.Purpose.CLIENT_AUTH), directory)
                 seen = self._load(context, directory)
-            except OSError as problem:  # half written, or gone for a moment
+            except OSError as problem:  # half written, or missing for a moment
                 logger.warning("the old certificate stays in use: %s", problem)
 
     def _load(self, context: ssl.SSLContext, directory: Path) -> bytes:
@@ -166,11 +166,11 @@ class HttpServer:
 
 
 def is_local(address: str, headers: Mapping[str, str]) -> bool:
-    """Whether a request with these lower-case headers comes from a program of this machine, by its own account.
+    """Whether a request with these lower-case headers comes from a program of this machine, judging by its headers.
 
-    That it comes over the loopback is not enough: a proxy beside this process (a service mesh's, say) brings what
-    others ask, and says so; and a web page may have its own name resolve to the loopback (DNS rebinding), but its
-    browser tells that name.
+    A loopback address is not enough: a proxy beside this process (of a service mesh, for example) forwards requests of
+    others, and adds headers; and a web page may have its own name resolve to the loopback (DNS rebinding), but its
+    browser sends that name.
     """
     if not is_loopback(address) or not _FORWARDED.isdisjoint(headers):
         return False
@@ -191,7 +191,7 @@ def is_loopback(address: str) -> bool:
 
 
 def _written(directory: Path) -> bytes:
-    """What is in the files now, b"" if they can't be read."""
+    """The contents of the files, b"" if they can't be read."""
     try:
         return (directory / "tls.crt").read_bytes() + (directory / "tls.key").read_bytes()
     except OSError:

@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from setpoint.manager.fleet import Fleet
 
 LOOK_EVERY: Final = 10.0
-"""Seconds between two looks at a folder."""
+"""Seconds between two checks of a folder."""
 LOOK_AGAIN: Final = 60.0
-"""Seconds after which a kubeconfig that could not be used is looked at again, as what it names may have changed."""
+"""Seconds after which an unusable kubeconfig is tried again, as the files it refers to may have changed."""
 LABEL: Final = "fleet.setpoint.io/cluster"
 logger = logging.getLogger("setpoint.fleet")
 
 
 class _Refused(NamedTuple):
-    """A kubeconfig that can't be used, and the loop's time at which to look at it again: it may name a file that
-    comes later."""
+    """An unusable kubeconfig, and the loop's time for the next attempt: it may refer to a file that
+    does not exist yet."""
 
     text: bytes
     why: str
@@ -36,7 +36,7 @@ class _Refused(NamedTuple):
 
 
 class _Members:
-    """Keeps a fleet as kubeconfigs say, and closes the clients of those that have gone."""
+    """Keeps a fleet in line with kubeconfigs, and closes the clients of removed ones."""
 
     def __init__(self, fleet: Fleet, connect: Callable[[ClientConfig], Client]) -> None:
         self._fleet = fleet
@@ -46,7 +46,7 @@ class _Members:
         self._refused: dict[str, _Refused] = {}
 
     async def now(self, kubeconfigs: Mapping[str, tuple[bytes, Callable[[], Kubeconfig]]]) -> None:
-        """All that there are, by the names of clusters: the text, and how it is read."""
+        """Updates the fleet to all kubeconfigs, by the names of clusters: the text, and its parser."""
         gone = (self._seen.keys() | self._refused.keys()) - kubeconfigs.keys()
         await every(
             *(self._found(name, text, read) for name, (text, read) in kubeconfigs.items()),
@@ -54,7 +54,7 @@ class _Members:
         )
 
     async def _found(self, name: str, text: bytes, read: Callable[[], Kubeconfig]) -> None:
-        """One that can't be used leaves the last one that could in place."""
+        """Updates one cluster. An unusable kubeconfig leaves the last usable one in place."""
         refused = self._refused.get(name)
         if self._seen.get(name) == text:
             if refused is not None:
@@ -66,7 +66,7 @@ class _Members:
         try:
             config = read().config()
             if urlsplit(config.server).scheme == "https":
-                config.tls.context()  # certificates that can't be used must not take the place of those that can
+                config.tls.context()  # invalid certificates must not replace valid ones
             client = self._connect(config)
         except ConfigError as problem:
             self._refused[name] = _Refused(text, str(problem), now + LOOK_AGAIN)
@@ -94,15 +94,15 @@ class _Members:
             await client.close()
 
     async def close(self) -> None:
-        """The fleet ends: it has let its clusters go when their clients are closed."""
+        """Closes the clients at the end of the fleet, after it has removed its clusters."""
         await every(*(self._gone(name) for name in list(self._clients)))
 
 
 class KubeconfigFolder:
     """Every file of a folder is the kubeconfig of a cluster, named as the file without its ending.
 
-    A file that appears, changes or goes is noticed within ``every`` seconds, and so is what it mounts as a volume: a
-    ConfigMap or a Secret. Hidden files don't count. One that can't be used is logged, and what was there before stays.
+    A file that appears, changes or disappears is noticed within ``every`` seconds, also in a mounted volume: a
+    ConfigMap or a Secret. Hidden files don't count. An unusable one is logged, and its last usable version stays.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class KubeconfigFolder:
                 await asyncio.sleep(self._every)
                 try:
                     files = self._files()
-                except OSError as problem:  # also of one that went between two looks at it
+                except OSError as problem:  # also of one that was removed between two checks
                     logger.warning("the folder of clusters can't be read", extra={"fields": {"error": str(problem)}})
         finally:
             await members.close()
@@ -140,9 +140,9 @@ class KubeconfigFolder:
 
 class KubeconfigSecrets:
     """Every Secret of a namespace at home that has the label ``fleet.setpoint.io/cluster`` is a cluster, named as the
-    label's value; its key ``kubeconfig`` holds what it says.
+    label's value; its key ``kubeconfig`` holds the kubeconfig.
 
-    Such a kubeconfig has to carry its credentials: files and commands are refused.
+    Such a kubeconfig must contain its credentials: references to files and commands are refused.
 
     The manager needs ``get``, ``list`` and ``watch`` on Secrets in that namespace.
     """
@@ -156,7 +156,7 @@ class KubeconfigSecrets:
 
     async def run(self, fleet: Fleet, home: Client) -> None:
         """See `Provider`."""
-        from setpoint.models.core_v1 import Secret  # a module of models, for those only who ask
+        from setpoint.models.core_v1 import Secret  # a module of models, imported only when needed
 
         members = _Members(fleet, self._connect)
         changed = asyncio.Event()

@@ -1,6 +1,6 @@
 """Leader election on Leases (``coordination.k8s.io/v1``), with client-go's rules.
 
-Only local clocks count: a lease is up for grabs when its record has not changed for its own duration *since this
+Only local clocks count: a lease is free when its record has not changed for its own duration *since this
 process first saw it so*. Clocks may differ, their rates may not.
 """
 
@@ -38,14 +38,14 @@ class LeadershipLost(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderElection:
-    """What an election is about.
+    """The configuration of an election.
 
-    ``name`` and ``namespace`` are the Lease's; ``identity`` is this candidate's and must be its own. Times are in
-    seconds: others wait ``lease_duration`` before they take over, a leader gives up when it could not renew for
-    ``renew_deadline``, everybody tries every ``retry_period``.
+    ``name`` and ``namespace`` are the Lease's; ``identity`` is this candidate's and must be unique. Times are in
+    seconds: other candidates wait ``lease_duration`` before they take over, a leader gives up when it could not renew
+    for ``renew_deadline``, all candidates try every ``retry_period``.
 
     Raises:
-        ValueError: not ``lease_duration > renew_deadline > 1.2 * retry_period > 0``, or a name is not valid.
+        ValueError: not ``lease_duration > renew_deadline > 1.2 * retry_period > 0``, or a name is invalid.
     """
 
     name: str
@@ -86,9 +86,9 @@ class LeaderElector:
 
     *Guarantees*
 
-    - At most one candidate believes to lead at any time, as long as clocks run at the same rate and a leader's work
-      ends when `renew` says so. `may_act` is stricter: it is False from the moment on at which others may take over,
-      also in a process that was stopped and doesn't know yet.
+    - At most one candidate believes that it leads at any time, as long as clocks run at the same rate and a leader's
+      work ends when `renew` raises. `may_act` is stricter: it is False from the moment on at which others may take
+      over, also in a process that was stopped and doesn't know yet.
     - A leader that is cancelled gives its lease back, so the next one takes over within a retry period.
 
     *Caveats*: there is no fencing token. A request that was sent before the lease ran out may arrive after.
@@ -114,17 +114,17 @@ class LeaderElector:
         self._reported = ""
         self._renewed_at = float("-inf")
         self._trouble = ""
-        """Why the last try came to nothing, where it was not for another leader."""
+        """The error of the last attempt, unless another candidate leads."""
 
     @property
     def leader(self) -> str:
-        """The identity of the leader, as far as is known; ``""`` if there is none."""
+        """The identity of the last known leader; ``""`` if there is none."""
         spec = self._observed_spec
         return (spec.holder_identity or "") if spec is not None else ""
 
     @property
     def lease(self) -> Lease | None:
-        """The record as it was last seen."""
+        """The last observed record."""
         return self._observed
 
     @property
@@ -133,13 +133,13 @@ class LeaderElector:
         return self.leader == self.election.identity
 
     def may_act(self) -> bool:
-        """Whether nobody else can have taken the lease yet, by this process's clock."""
+        """Whether no other candidate can have taken the lease yet, by this process's clock."""
         age = asyncio.get_running_loop().time() - self._renewed_at
         return self.is_leader and age < self.election.lease_duration
 
     def check(self, tolerance: float) -> str:
-        """Why a health check should fail: this candidate is the recorded leader and ``tolerance`` seconds past its
-        lease; ``""`` if all is well."""
+        """The reason for a failing health check: this candidate is the recorded leader and ``tolerance`` seconds past
+        its lease; otherwise ``""``."""
         if not self.is_leader:
             return ""
         age = asyncio.get_running_loop().time() - self._renewed_at
@@ -148,14 +148,14 @@ class LeaderElector:
         return f"failed to renew the lease for {age:.0f} s"
 
     async def acquire(self) -> None:
-        """Returns as soon as this candidate leads."""
-        while not await self._try():  # noqa: ASYNC110 - what is waited for happens in another process
+        """Waits until this candidate leads."""
+        while not await self._try():  # noqa: ASYNC110 - the awaited change happens in another process
             await asyncio.sleep(self._pause())
         logger.info("became leader", extra={"fields": self._fields()})
 
     def _pause(self) -> float:
-        """Seconds until the next try to acquire: a retry period less some jitter (client-go's goes the other way, up to
-        2.2 periods), or less if the lease runs out before that. So whatever the leader wrote last is seen within a
+        """Seconds until the next attempt to acquire: a retry period minus some jitter (client-go's goes the other way,
+        up to 2.2 periods), or less if the lease expires before that. So the leader's last renewal is seen within a
         period, and a dead leader is replaced a lease duration after that."""
         period = self.election.retry_period
         pause = period * (0.7 + self._random.random() / 5)
@@ -170,13 +170,13 @@ class LeaderElector:
         """Keeps the lease until it is cancelled.
 
         Raises:
-            LeadershipLost: it could not be renewed for ``renew_deadline``, or another candidate has it.
+            LeadershipLost: the lease could not be renewed for ``renew_deadline``, or another candidate has it.
         """
         loop = asyncio.get_running_loop()
         period = self.election.retry_period
         while True:
             await asyncio.sleep(period)
-            # The deadline counts from the last renewal that is known to have worked, so that a process that was
+            # The deadline counts from the last successful renewal, so that a process that was
             # stopped finds out at once.
             deadline = self._renewed_at + self.election.renew_deadline
             while True:
@@ -188,11 +188,11 @@ class LeaderElector:
                 if await self._try(until=deadline):
                     break
                 if not self.is_leader:
-                    raise LeadershipLost(f"the lease {self._name} was taken by {self.leader or 'nobody'}")
+                    raise LeadershipLost(f"the lease {self._name} was taken by {self.leader or 'another candidate'}")
                 await asyncio.sleep(min(period, max(deadline - loop.time(), 0.0)))
 
     async def release(self) -> None:
-        """Gives the lease back, if this candidate has it; tries until ``renew_deadline``, never raises an ApiError."""
+        """Releases the lease if this candidate holds it; tries until ``renew_deadline``, never raises an ApiError."""
         if not self.is_leader:
             return
         loop = asyncio.get_running_loop()
@@ -223,9 +223,9 @@ class LeaderElector:
                 await asyncio.sleep(self.election.retry_period)
 
     async def run(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Waits to lead, then runs ``work()`` while it does. Returns when the work has.
+        """Waits to lead, then runs ``work()`` while it leads. Returns when the work has returned.
 
-        However it ends, the work has ended before this returns, and then the lease is released.
+        In every case the work has ended before this returns, and then the lease is released.
 
         Raises:
             LeadershipLost: the work was cancelled because the lease was lost.
@@ -252,10 +252,10 @@ class LeaderElector:
         async with TaskScope() as scope:
             await asyncio.wait((scope.start(working()), renewing), return_when=asyncio.FIRST_COMPLETED)
 
-    # -- one try -------------------------------------------------------------------------------------------------------
+    # -- one attempt----------------------------------------------------------------------------------------------------
 
     async def _try(self, *, until: float | None = None) -> bool:
-        """Acquires or renews; False if it did not come to that."""
+        """Acquires or renews the lease; returns whether that succeeded."""
         loop = asyncio.get_running_loop()
         limit = loop.time() + self.election.request_timeout
         try:
@@ -273,7 +273,7 @@ class LeaderElector:
 
     async def _acquire_or_renew(self) -> bool:
         loop = asyncio.get_running_loop()
-        # The promise to others counts from before the request was sent.
+        # The lease's duration counts from before the request was sent.
         asked_at = loop.time()
         if self.is_leader and self._valid(asked_at):
             assert self._observed is not None
@@ -320,7 +320,7 @@ class LeaderElector:
         return await self._client.get(Lease, self.election.name, namespace=self.election.namespace)
 
     async def _write(self, lease: Lease, asked_at: float) -> None:
-        """Writes this candidate into the version of the lease that is given."""
+        """Writes this candidate into the given version of the lease."""
         now = MicroTime.of(self._now())
         mine = self.is_leader
         old = lease.spec
@@ -352,13 +352,13 @@ class LeaderElector:
         return (spec.lease_transitions or 0) if spec is not None else 0
 
     def _valid(self, now: float) -> bool:
-        """Whether the record is younger, here, than its own duration."""
+        """Whether the record is younger than its own duration, by the local clock."""
         spec = self._observed_spec
         duration = (spec.lease_duration_seconds or 0) if spec is not None else 0
         return self._observed_at + duration > now
 
     def _observe(self, lease: Lease) -> None:
-        """Notes the record; the clock starts anew only if anything in it has changed."""
+        """Stores the record; its age starts at zero only if the record has changed."""
         spec = lease.spec or LeaseSpec()
         if self._observed is None or spec != self._observed_spec:
             self._observed_spec = _copy(lease).spec or LeaseSpec()

@@ -1,4 +1,4 @@
-"""LeaderShard: leader election as the case of sharding in which one process has all keys."""
+"""LeaderShard: leader election as a shard in which one process has all keys."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from setpoint.meta import ObjectKey
 
 
 class LeaderShard:
-    """All keys, for as long as this process leads: a `setpoint.controller.shard.Shard` and a `Fence`.
+    """All keys, while this process leads: a `setpoint.controller.shard.Shard` and a `Fence`.
 
-    Controllers that only a leader may run are started when it leads, so there is no other share. What it adds is the
-    hand-over: before a key is begun, the caches show what the last leader wrote; and none is begun by a process that
-    was stopped for longer than its lease and doesn't know yet.
+    ``leader_only`` controllers are started when the process leads, so it needs no other share. This class adds the
+    hand-over: before a reconcile starts, the caches show the last leader's writes; and none is started by a process
+    that was stopped for longer than its lease and doesn't know yet.
     """
 
     def __init__(self, elector: LeaderElector) -> None:
@@ -26,7 +26,7 @@ class LeaderShard:
         return _Everything()
 
     def on_change(self, listener: Callable[[Share], None]) -> Callable[[], None]:
-        """It never changes: a process that loses the lease ends its controllers."""
+        """Does nothing: the share never changes, as a process that loses the lease ends its controllers."""
         return lambda: None
 
     def begin(self, controller: str, key: ObjectKey) -> Deadline | None:
@@ -38,14 +38,14 @@ class LeaderShard:
         return self._elector.may_act()
 
     def may_write(self, controller: str, key: ObjectKey) -> bool:
-        """As `may_act`: who leads has all keys."""
+        """As `may_act`: the leader has all keys."""
         return self._elector.may_act()
 
     def end(self, controller: str, key: ObjectKey) -> None:
-        """Nobody waits for single keys."""
+        """Does nothing: no process waits for single keys."""
 
     def elsewhere(self, controller: str, key: ObjectKey) -> str:
-        """``""``: a process that does not lead has not started the controller, which explains more."""
+        """``""``: a process that does not lead has not started the controller, which `explain` reports."""
         return ""
 
 

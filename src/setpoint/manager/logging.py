@@ -18,7 +18,7 @@ _encode = msgspec.json.Encoder(enc_hook=str).encode
 def configure(format: Format = "text", level: int | str = "INFO", *, stream: TextIO | None = None) -> logging.Handler:
     """Sends the records of ``setpoint`` and everything else to ``stream`` (standard error by default).
 
-    Returns the handler, for programs that want to take it off again. Nothing in the package calls this by itself.
+    Returns the handler, so that programs can remove it. The package never calls this itself.
 
     Raises:
         ValueError: no such format or level.
@@ -39,7 +39,7 @@ def _fields(record: logging.LogRecord) -> Mapping[str, Any]:
 
 
 class TextFormatter(logging.Formatter):
-    """``2026-01-31T12:00:00.000Z INFO  setpoint.controller: scaled controller=mykind key=default/a``"""
+    """Lines for people: ``2026-01-31T12:00:00.000Z INFO  setpoint.controller: scaled controller=mykind``."""
 
     def format(self, record: logging.LogRecord) -> str:
         moment = datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
@@ -73,7 +73,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def _json(value: Any) -> str:
-    """As JSON, whatever a record holds: a text that is not Unicode is no reason to lose it."""
+    """The record as JSON, with escapes for text that is not Unicode."""
     try:
         return _encode(value).decode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Whether the event loop turns: from a thread, since nothing within a loop that is blocked can say so."""
+"""Detection of a blocked event loop, from a thread, because no code within a blocked loop can run."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("setpoint.manager")
 BEATS: Final = 4
-"""How often the loop is looked at within the time after which it counts as blocked."""
+"""The number of checks of the loop within the threshold."""
 REMEMBERED: Final = 30.0
 """Seconds for which readiness fails after the loop was blocked."""
 
 
 class LoopWatch:
-    """Says when the event loop is blocked for longer than ``threshold`` seconds, by what, and where: in the log while
-    it lasts, in metrics, and in `problem` for `REMEMBERED` seconds after.
+    """Reports when the event loop is blocked for longer than ``threshold`` seconds, by which task, and where: in the
+    log while it lasts, in metrics, and in `problem` for `REMEMBERED` seconds after.
 
-    ``who`` names what a task works on. It is called in the thread that watches.
+    ``who`` names the work of a task. It is called in the watching thread.
 
-    *Caveats*: what holds the interpreter's lock, such as some functions written in C, stops the thread, too: that is
-    counted and told of afterwards, without a stack. It is for real loops: in virtual time nothing takes time.
+    *Caveats*: code that holds the interpreter's lock, such as some functions written in C, stops the thread, too: that
+    is counted and reported afterwards, without a stack. It is for real loops: in virtual time nothing takes time.
     """
 
     name = "event loop watch"
@@ -61,7 +61,7 @@ class LoopWatch:
             )
 
     def problem(self) -> str:
-        """By what the loop was blocked a short while ago, ``""`` if it was not. For readiness checks."""
+        """The cause of a recent block, ``""`` if there was none. For readiness checks."""
         age = asyncio.get_running_loop().time() - self._last_at
         return f"{self._last}, {age:.0f} s ago" if age < REMEMBERED else ""
 
@@ -105,7 +105,7 @@ class LoopWatch:
             task = asyncio.current_task(loop)
             stack = stack_of_thread(ident)
             if task is None or self._beaten != beaten:
-                continue  # it is between two tasks, or goes on
+                continue  # it is between two tasks, or continues
             told = beaten
             self._blocked_by = self._who(task)
             logger.error(

@@ -1,4 +1,4 @@
-"""Manager: one process: its controllers and everything that they need, started and stopped in order."""
+"""Manager: the controllers of one process and everything that they need, started and stopped in order."""
 
 from __future__ import annotations
 
@@ -45,35 +45,35 @@ class Manager:
     *Start*: servers, caches, others, then (when this process is elected) what only a leader may run. Caches begin to
     sync before the election, so a hand-over takes no longer than the lease. *Stop*, in reverse and within
     ``shutdown_timeout``: others, controllers (which finish the reconciles under way), caches, servers; then the lease
-    is given back and the last events are sent.
+    is released and the last events are sent.
 
     *Guarantees*
 
-    - A runnable that fails, or returns unasked, ends the manager: `run` raises what it failed with.
-    - When the lease is lost, all work of the leader is cancelled at once, and `run` raises `LeadershipLost`. What does
-      not end before others may take over is named in the log, with its stack, and left alone.
-    - So is what does not end in the order of a stop, 10 s after it was cancelled; the lease is not given back then.
-    - A new leader begins when its caches show what the last one wrote, however late they are.
+    - A runnable that fails, or returns without a request to stop, ends the manager: `run` raises its error.
+    - When the lease is lost, all work of the leader is cancelled at once, and `run` raises `LeadershipLost`. Work that
+      does not end before others may take over is named in the log, with its stack, and left alone.
+    - So is work that does not end during a stop, 10 s after its cancellation; the lease is not released then.
+    - A new leader begins when its caches show the last one's writes, however late they are.
     - Two managers share nothing.
 
     Args:
         client: for everything. The manager doesn't close it.
-        controllers: declarations; one that is not ``leader_only`` runs without election, too.
+        controllers: declarations; one that is not ``leader_only`` also runs without being elected.
         leader_election: None to run without.
         sharding: share the keys of the controllers that are ``leader_only`` with other processes, instead of having
             one leader. Everything else runs in every process.
         metrics_bind_address: ``:8080`` for ``/metrics`` and ``/debug/controllers``; ``"0"`` is off.
-        metrics_secure: serve those over TLS, and only to bearers of tokens whom the API server lets ``get`` the path.
-            Without it ``/debug`` answers to this machine's programs, over the loopback and by its name, and to such
-            bearers; what a proxy forwards is not this machine's.
-        metrics_cert_dir: where ``tls.crt`` and ``tls.key`` for that are; new ones are taken up.
+        metrics_secure: serve those over TLS, and only to bearers of tokens whose user may ``get`` the path.
+            Without it ``/debug`` answers programs of this machine, over the loopback and by its name, and such
+            bearers; forwarded requests of a proxy don't count as this machine's.
+        metrics_cert_dir: the folder of ``tls.crt`` and ``tls.key`` for that; new ones are loaded.
         health_probe_bind_address: ``:8081`` for ``/healthz`` and ``/readyz``; ``"0"`` is off.
         profiling: serve ``/debug/profile``, too: CPU, heap, tasks (`setpoint.manager.profiling`).
         blocked_after: seconds after which the event loop counts as blocked, as by ``time.sleep`` in a reconcile: then a
-            thread says which key blocks it, and where (`setpoint.manager.loop_watch`). None to do without, as in
+            thread reports which key blocks it, and where (`setpoint.manager.loop_watch`). None switches this off, as in
             virtual time; programs have 1.
         fleet: other clusters, and the controllers that run in each of them.
-        shutdown_timeout: seconds that everything together may take to stop before it is cancelled; None for ever.
+        shutdown_timeout: seconds for the whole stop, before the rest is cancelled; None means for ever.
         namespace: limits all caches to one namespace, those of the fleet too.
         lifespan: what the program opens before anything is started and closes when everything has ended, such as an
             HTTP session: ``lifespan(manager)`` is an asynchronous context manager, and reconciles get the object that
@@ -115,7 +115,7 @@ class Manager:
         self.random = random or Random()
         self.shutdown_timeout = shutdown_timeout
         self.state = ProgramState()
-        """What the lifespan has opened."""
+        """The object that the lifespan yields."""
         self._lifespan = lifespan
         self.metrics = metrics
         if metrics is None and metrics_bind_address not in ("", "0"):
@@ -152,7 +152,7 @@ class Manager:
         self.controllers: dict[str, RunningController[Any]] = {}
         self.log = BoundLogger(logging.getLogger("setpoint.manager"))
         self.started = asyncio.Event()
-        """Set when everything that may run without being elected has been started."""
+        """Set when everything that does not need election has been started."""
         self.elected = asyncio.Event()
         """Set when this process leads, or at the start if there is no election."""
         self._ended: BaseException | None = None
@@ -218,12 +218,12 @@ class Manager:
     ) -> None:
         """Adds a controller, or anything with ``async def run(self)``; after the start it is started at once.
 
-        Without a ``group``, a runnable goes where its own attribute ``group`` says, else where ``leader_only`` (True by
+        Without a ``group``, the runnable's attribute ``group`` decides, else its ``leader_only`` (True by
         default) does.
 
         Raises:
             RuntimeError: the manager is stopping.
-            ValueError: there is a controller of that name.
+            ValueError: a controller of that name exists.
         """
         if isinstance(runnable, Controller):
             leading = runnable.leader_only
@@ -254,18 +254,19 @@ class Manager:
         said: GroupName | None = getattr(runnable, "group", None)
         self._groups[group or said or by_itself].add(runnable, may_end=may_end)
 
-    # -- life ----------------------------------------------------------------------------------------------------------
+    # -- life
+    # cycle------------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Runs until `stop`, or until it is cancelled, or until something fails; then stops everything in order.
+        """Runs until `stop`, until it is cancelled, or until a runnable fails; then stops everything in order.
 
         Raises:
             LeadershipLost: the lease was lost.
-            RuntimeError: it was run before.
-            Exception: what a runnable failed with.
+            RuntimeError: the manager was run before.
+            Exception: the error of a runnable.
         """
         if self._state != "new":
-            raise RuntimeError("a manager runs once; make another one")
+            raise RuntimeError("a manager runs once; create another one")
         self._state = "running"
         try:
             async with self._open():
@@ -282,14 +283,14 @@ class Manager:
             raise
         if self._lost is not None:
             if hanging := ", ".join(self._hanging()):
-                self._lost = LeadershipLost(f"{self._lost}; what was cancelled does not end: {hanging}")
+                self._lost = LeadershipLost(f"{self._lost}; cancelled work that does not end: {hanging}")
             raise self._noted(self._lost)
         if self._ended is not None:
             raise self._ended
 
     @asynccontextmanager
     async def _open(self) -> AsyncIterator[None]:
-        """What the program has opened is there for reconciles."""
+        """Enters the lifespan, whose object is then available to reconciles."""
         if self._lifespan is None:
             yield
             return
@@ -298,10 +299,10 @@ class Manager:
         try:
             yield
         except BaseException as problem:
-            # A stop by a signal is a cancellation. It is no failure of the lifespan, which ends as it does otherwise.
+            # A stop by a signal is a cancellation. It is not a failure of the lifespan, which ends as usual.
             try:
                 await self._close(lifespan)
-            except Exception as other:  # noqa: BLE001 - the first failure is the one to be told
+            except Exception as other:  # noqa: BLE001 - the first failure is the one to raise
                 problem.add_note(f"then also: {type(other).__name__}: {other}")
             raise
         await self._close(lifespan)
@@ -311,13 +312,13 @@ class Manager:
         await lifespan.__aexit__(None, None, None)
 
     def stop(self) -> None:
-        """Asks `run` to stop everything and return."""
+        """Requests `run` to stop everything and return."""
         self._end.set()
 
     async def __aenter__(self) -> Self:
-        """Runs in the background; waits until everything that needs no election has been started.
+        """Runs in the background; waits until everything that does not need election has been started.
 
-        When `run` fails meanwhile, the body of the block is cancelled, and leaving it raises what `run` failed with.
+        When `run` fails meanwhile, the body of the block is cancelled, and leaving it raises the error of `run`.
         """
         body = asyncio.current_task()
         assert body is not None
@@ -325,7 +326,7 @@ class Manager:
         try:
             await until(self.started, running)
         except BaseException:
-            await end([running])  # nobody who leaves the block would
+            await end([running])  # leaving the block would not
             raise
         if running.done():
             running.result()
@@ -350,7 +351,7 @@ class Manager:
         await self._running
 
     async def _live(self, lease: TaskScope) -> None:
-        """From the start to the moment at which something has to end. Raises what could not be started.
+        """Starts everything, and waits until the manager has to stop. Raises the error of a failed start.
 
         Keeps the lease in a task of the scope ``lease``, which outlives this.
         """
@@ -372,14 +373,14 @@ class Manager:
             await asyncio.wait(beside, return_when=asyncio.FIRST_COMPLETED)
 
     async def _renew(self, elector: LeaderElector) -> None:
-        """Until the lease is lost."""
+        """Waits until the lease is lost."""
         try:
             await elector.renew()
         except LeadershipLost as problem:
             self._lost = problem
 
     async def _start(self) -> None:
-        """Up to being elected; without an election, everything."""
+        """Starts everything that does not need election; without an election, everything."""
         await self._groups["servers"].start()
         for running in self.controllers.values():
             running.prepare()
@@ -410,10 +411,10 @@ class Manager:
                 await group_left.cancel()
             if not clean:
                 late = ", ".join(name for each in self._groups.values() for name in each.late)
-                self.log.warning("not everything ended in time; the rest was cancelled", extra={"what": late})
+                self.log.warning("some runnables did not end in time and were cancelled", extra={"what": late})
 
     async def _stop_leading(self, deadline: float | None) -> bool:
-        """Lets the leader's work end, at most for as long as this process leads."""
+        """Lets the leader's work end, while this process still leads."""
         group, renewing = self._groups["leader"], self._renewing
         if renewing is None or renewing.done():
             return await group.stop(deadline)
@@ -423,7 +424,7 @@ class Manager:
         return not stopping.cancelled() and stopping.result()
 
     async def _leave(self) -> None:
-        """Gives back what others wait for, when nothing runs any more that relies on it."""
+        """Releases the lease or the shard, after everything that relies on it has ended."""
         lost, hanging = self._lost is not None, self._hanging()
         if self.elector is not None and not lost and not hanging and self.elector.election.release_on_cancel:
             if self.elector.is_leader:
@@ -442,35 +443,35 @@ class Manager:
         return self.elector.election.lease_duration - self.elector.election.renew_deadline
 
     def _hanging(self) -> list[str]:
-        """What does not end although it was cancelled."""
+        """The names of tasks that do not end although they were cancelled."""
         return [name for group in self._groups.values() for name in group.hanging]
 
     def _work_of(self, task: asyncio.Task[Any]) -> str:
-        """What a task works on: controller and key if it is a worker, its name if not. May be called in any thread."""
+        """The work of a task: controller and key if it is a worker, otherwise its name. Callable in any thread."""
         for run in list(self._runs().values()):
             if (key := run.loop.at_work.get(task)) is not None:
                 return f"{run.name} {key}"
         return task.get_name()
 
     def under_way(self) -> list[str]:
-        """The reconciles under way: controller, key, and for how long."""
+        """The running reconciles: controller, key, and for how long."""
         return [f"{run.name} {each}" for run in self._runs().values() for each in run.under_way()]
 
     def _noted(self, problem: Exception) -> Exception:
-        """``problem``, with what else went wrong."""
+        """``problem``, with notes of the other errors."""
         if self._ended is not None and self._ended is not problem:
             problem.add_note(f"then also: {type(self._ended).__name__}: {self._ended}")
         return problem
 
     def _tell_of_lease(self, what: str) -> None:
-        """As an event about the Lease, as client-go's elections do."""
+        """Reports an event about the Lease, as client-go's elections do."""
         assert self.elector is not None
         lease, identity = self.elector.lease, self.elector.election.identity
         if lease is not None:
             self.recorder.event(lease, "Normal", "LeaderElection", f"{identity} {what}")
 
     def _on_end(self, problem: BaseException) -> None:
-        """A runnable has failed, or ended unasked."""
+        """Ends the manager after a runnable has failed, or returned without a request."""
         if self._ended is None:
             self._ended = problem
         else:
@@ -478,7 +479,7 @@ class Manager:
         self._end.set()
 
     async def _caches_synced(self) -> None:
-        """A process takes its share of the keys only when it can work on them."""
+        """Joins the shards only when the process can work on its share of the keys."""
         for running in self.controllers.values():
             for informer in running.informers.values():
                 await informer.wait_synced()

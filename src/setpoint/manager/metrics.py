@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ProcessMetrics:
-    """All that a manager counts: controllers, queues, informers, leadership, process. There is no global registry.
+    """All metrics of a manager: controllers, queues, informers, leadership, process. There is no global registry.
 
     ``registry`` is prometheus_client's: a program's own collectors belong there. By default it is a new one;
     ``prometheus_client.REGISTRY``, where collectors register themselves by default, may be given, to one manager.
@@ -42,7 +42,7 @@ class ProcessMetrics:
         self.registry.register(_Requests(self._clients))
 
     def add_process(self) -> None:
-        """Adds the process's own numbers: memory, CPU time, file descriptors, Python."""
+        """Adds the process's own metrics: memory, CPU time, file descriptors, Python."""
         from prometheus_client import REGISTRY, PlatformCollector, ProcessCollector
 
         if self.registry is REGISTRY:
@@ -54,7 +54,7 @@ class ProcessMetrics:
         self._electors.append(elector)
 
     def add_client(self, client: Client) -> None:
-        """Counts the answers that it gets."""
+        """Counts the answers to a client's requests."""
         self._clients.append(client)
 
     def remove_client(self, client: Client) -> None:
@@ -64,7 +64,7 @@ class ProcessMetrics:
         self.registry.register(_Clusters(fleet))
 
     def answer(self, _path: str, _query: Mapping[str, list[str]], headers: Mapping[str, str]) -> Answer:
-        """What ``/metrics`` answers, in the form that the scraper asks for."""
+        """The body of ``/metrics``, in the format that the scraper requests."""
         from prometheus_client.exposition import choose_encoder
 
         encode, content_type = choose_encoder(headers.get("accept", ""))

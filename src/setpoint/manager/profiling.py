@@ -1,4 +1,4 @@
-"""Profiles of a running process: where its time goes, where its memory comes from, what its tasks wait for."""
+"""Profiles of a running process: its CPU time, its allocations, and the waits of its tasks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RATE: Final = 100
 """Samples a second."""
 MAX_FRAMES: Final = 64
 MAX_STACKS: Final = 20_000
-"""Distinct stacks of a profile; what else is seen counts as one more."""
+"""The most distinct stacks of a profile; further ones count as one."""
 _HEAP_FRAMES: Final = 12
 _HEAP_LINES: Final = 60
 
@@ -33,14 +33,14 @@ Stack = tuple[str, ...]
 
 
 class Profiler:
-    """Answers below `PATH`:
+    """The profiles below `PATH`.
 
     - ``/debug/profile/cpu?seconds=10&format=collapsed``: all threads, sampled `RATE` times a second: ``collapsed``
       stacks (for flame graphs), or ``speedscope`` (a file for speedscope.app); ``pstats`` is every call of the event
       loop's thread instead, for `pstats.Stats`, and slows the process down meanwhile;
-    - ``/debug/profile/heap?seconds=10&format=text``: what was allocated in that time and is still there (tracemalloc,
+    - ``/debug/profile/heap?seconds=10&format=text``: memory allocated in that time and not yet freed (tracemalloc,
       which makes allocations slower meanwhile): ``text`` by line, or ``collapsed`` stacks weighed by bytes;
-    - ``/debug/profile/tasks``: what every task and thread is at, equal ones together.
+    - ``/debug/profile/tasks``: the stacks of all tasks and threads, equal ones together.
 
     One profile is taken at a time. None shows the content of objects.
     """
@@ -95,7 +95,7 @@ async def _pstats_cpu(seconds: float) -> Answer:
     profile: Any = cProfile.Profile()
     try:
         profile.enable()
-    except ValueError as problem:  # somebody else's profiler is active
+    except ValueError as problem:  # another profiler is active
         return Answer(409, f"{problem}\n".encode())
     try:
         await asyncio.sleep(seconds)
@@ -106,7 +106,7 @@ async def _pstats_cpu(seconds: float) -> Answer:
 
 
 def sample(seconds: float) -> Counter[Stack]:
-    """How often each stack was seen, over all threads but this one. Blocks the thread that it is called in."""
+    """The number of samples of each stack, over all threads but this one. It blocks the calling thread."""
     me = threading.get_ident()
     found: Counter[Stack] = Counter()
     until = time.monotonic() + seconds
@@ -172,7 +172,7 @@ async def _text_heap(seconds: float) -> Answer:
     total = sum(each.size for each in statistics)
     blocks = sum(each.count for each in statistics)
     lines = [
-        f"{total} bytes in {blocks} blocks were allocated in {seconds:g} s and are still there; "
+        f"{total} bytes in {blocks} blocks were allocated in {seconds:g} s and have not been freed; "
         f"{len(gc.get_objects())} objects are tracked in all",
         f"{'bytes':>12} {'blocks':>9}  where",
     ]
@@ -221,7 +221,7 @@ async def _tasks(_seconds: float) -> Answer:
 
 
 def _waits(coro: Any) -> Iterator[str]:
-    """From the task's coroutine to what it waits for. (`asyncio.Task.get_stack` shows the outermost only.)"""
+    """The stack from the task's coroutine to the innermost awaitable; `asyncio.Task.get_stack` stops at the first."""
     for _ in range(MAX_FRAMES):
         if coro is None:
             return

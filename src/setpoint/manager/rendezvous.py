@@ -1,7 +1,7 @@
 """Rendezvous hashing: every key belongs to the member that scores highest for it.
 
-When a member goes, its keys spread over the others and no other key moves; when one comes, it takes its share from all
-of them and nothing else moves. The score depends on the member's identity, not on which of its lives this is.
+When a member leaves, its keys spread over the others and no other key moves; when one joins, it takes its share from
+all of them and no other key moves. The score depends on the member's identity, not on its life.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class Members:
 
     @classmethod
     def parse(cls, text: str) -> Members:
-        """What `str` gave."""
+        """Parses the result of `str`."""
         return cls(filter(None, text.split(",")))
 
 
 def point(text: str) -> int:
-    """64 bits that stand for the text, the same everywhere."""
+    """A hash of 64 bits, the same in every process."""
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")

@@ -1,4 +1,4 @@
-"""Servers: where a manager says what it is doing: metrics and debug pages, health."""
+"""Servers: a manager's HTTP servers for metrics, debug pages and health."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from setpoint.manager.metrics import ProcessMetrics
 
 
 class Servers:
-    """The HTTP servers of a manager; their arguments are the manager's.
+    """The HTTP servers of a manager, with the manager's arguments.
 
     Debug pages are beside the metrics, or beside health where metrics are off.
     """
@@ -55,7 +55,7 @@ class Servers:
             raise ValueError("profiling is served beside the metrics: give metrics_bind_address too")
 
     def all(self) -> list[HttpServer]:
-        """Those that are on."""
+        """The enabled servers."""
         return [server for server in (self.metrics, self.health) if server is not None]
 
 

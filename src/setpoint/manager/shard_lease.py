@@ -1,4 +1,4 @@
-"""ShardLease: a member's own Lease: claimed with every life of the member, renewed with its view, given back."""
+"""ShardLease: a member's own Lease: claimed with every life of the member, renewed with its view, released."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ logger = logging.getLogger("setpoint.sharding")
 
 
 class Lapsed(Exception):
-    """This life is over: others may have the keys."""
+    """The member's life is over: other members may have the keys."""
 
 
 class ShardLease:
-    """The Lease that says to the others that this process lives, and under which view.
+    """The Lease that shows the others that this process is alive, and its view.
 
-    ``member`` is the id of the present life, ``""`` before the first; `renewed_at` the loop time before the last
-    renewal that worked was sent: the promise to the others counts from there.
+    ``member`` is the id of the current life, ``""`` before the first; `renewed_at` is the loop time before the last
+    successful renewal was sent: the lease's duration counts from there.
     """
 
     def __init__(self, client: Client, sharding: Sharding, *, now: Callable[[], datetime], random: Random) -> None:
@@ -35,7 +35,7 @@ class ShardLease:
         self.member = ""
         self.renewed_at = float("-inf")
         self.problem = ""
-        """Why `claim` has not returned yet."""
+        """The reason why `claim` has not returned yet."""
         self._client = client
         self._now = now
         self._process = f"{sharding.identity}@{random.getrandbits(48):012x}."
@@ -47,7 +47,7 @@ class ShardLease:
         return asyncio.get_running_loop().time() - self.renewed_at
 
     async def claim(self) -> None:
-        """A new life: returns when the Lease is this process's, with an empty view."""
+        """Starts a new life: returns when this process holds the Lease, with an empty view."""
         self._lives += 1
         self.member = f"{self._process}{self._lives}"
         self.problem = ""
@@ -67,7 +67,7 @@ class ShardLease:
             await asyncio.sleep(self.sharding.retry_period)
 
     async def _try_to_claim(self, asked_at: float, seen: Peer | None) -> tuple[Lease | None, Peer | None]:
-        """Writes this life into the Lease; None while it belongs to somebody else who may be alive."""
+        """Writes this life into the Lease; None while it belongs to another process that may be alive."""
         sharding = self.sharding
         try:
             lease = await self._client.get(Lease, sharding.lease, namespace=sharding.namespace)
@@ -89,10 +89,10 @@ class ShardLease:
             return None, None
 
     def found(self, lease: Lease | None) -> None:
-        """Takes what a list has shown, None if it was not there, for the version that `renew` writes on.
+        """Accepts the listed Lease (None if it was missing) as the version that `renew` writes onto.
 
         Raises:
-            Lapsed: it is not this life's any more.
+            Lapsed: the Lease no longer belongs to this life.
         """
         if lease is None or lease.spec.holder_identity != self.member:
             raise Lapsed("its Lease was taken by another process or deleted")
@@ -107,7 +107,7 @@ class ShardLease:
             self.renewed_at = asked_at
 
     async def release(self) -> None:
-        """Gives it back for good, so that the others need not wait for it to run out; tries until ``renew_deadline``.
+        """Releases the Lease for good, so that the others need not wait for its expiry; tries until ``renew_deadline``.
 
         Never raises an ApiError.
         """
@@ -147,5 +147,5 @@ class ShardLease:
         return lease
 
     def fields(self) -> dict[str, str]:
-        """For log records."""
+        """The fields of log records."""
         return {"group": f"{self.sharding.namespace}/{self.sharding.name}", "member": self.member}

@@ -1,20 +1,20 @@
-"""Sharding: several processes share the keys of their controllers, each key being in one of them at a time.
+"""Sharding: several processes share the keys of their controllers, each key in only one of them at a time.
 
 Every process keeps a Lease (``coordination.k8s.io/v1``) of its own and finds those of the others by label. A key
-belongs to one of the members by rendezvous hashing. As in leader election only local clocks count: a member is gone
+belongs to one of the members by rendezvous hashing. As in leader election only local clocks count: a member is dead
 when its Lease has not changed for its own duration since this process first saw it so.
 
 **Why no key is in two processes.** A member writes the set of members that it works under, its *view*, into its Lease,
-and works only on keys that are its own by that view. By rendezvous, two members that are in each other's views never
+and works only on its own keys by that view. By rendezvous, two members that are in each other's views never
 have the same key. So all that is needed is that they are, before they work:
 
 - A member that joins writes its Lease first, with an empty view, then lists the others'. Those that it finds have
-  joined earlier; it begins no key until each of them has a view with the newcomer in it. Who is not in that list yet
-  will, by the same rule, find the newcomer.
+  joined earlier; it starts no reconcile until each of them has a view with the new member. A member not in that list
+  yet will, by the same rule, find the new member.
 - A member publishes a view only when it has ended all work on keys that are not its own by that view: publishing
   is the acknowledgement that those keys may be begun elsewhere.
 - A member leaves a view only when it is dead: it gives up all work ``renew_deadline`` after the last renewal that
-  worked, and the others wait for ``lease_duration`` to pass. It may come back, but as somebody else: a *life* is part
+  worked, and the others wait for ``lease_duration`` to pass. It may come back, but as a new member: a *life* is part
   of its id.
 """
 
@@ -40,14 +40,14 @@ logger = logging.getLogger("setpoint.sharding")
 
 
 class ShardMember:
-    """This process as a member of its group; a `Runnable` and a `setpoint.controller.shard.Shard`.
+    """The membership of this process in its group; a `Runnable` and a `setpoint.controller.shard.Shard`.
 
     *Guarantees*
 
-    - No key is begun that another live member works on, as long as clocks run at the same rate, nobody shares the
-      identity, and nobody deletes the Lease of a live member.
-    - Every key has an owner again within ``lease_duration`` and a ``retry_period`` after its owner died, at the next
-      look after its owner left.
+    - No key is started that another live member works on, as long as clocks run at the same rate, no processes share an
+      identity, and the Lease of a live member is not deleted.
+    - Every key has an owner again within ``lease_duration`` plus a ``retry_period`` after its owner died, or within a
+      ``retry_period`` after its owner left.
     - `may_act` is False from the moment on at which others may take over, also in a process that was stopped and
       doesn't know yet.
 
@@ -90,16 +90,16 @@ class ShardMember:
 
     @property
     def members(self) -> frozenset[str]:
-        """The ids of the members that this process works with, its own among them; empty while it is none."""
+        """The ids of the members that this process works with, including its own; empty while it is not a member."""
         return self._views[-1].ids if self._views else frozenset()
 
     def on_change(self, listener: Callable[[Share], None]) -> Callable[[], None]:
-        """Calls ``listener`` with every new share, at once; the answer ends that."""
+        """Calls ``listener`` with the current and every new share; returns a function that ends this."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     def begin(self, controller: str, key: ObjectKey) -> Deadline | None:
-        """Notes that a reconcile begins; None if it must not."""
+        """Records the start of a reconcile; None if it must not start."""
         if self._lease.age() >= self.sharding.renew_deadline or not self._share.owns(controller, key):
             return None
         scope = self._under_way[controller, key] = Deadline()
@@ -110,15 +110,15 @@ class ShardMember:
             self._wake.set()
 
     def may_act(self) -> bool:
-        """Whether nobody else can have taken this process's keys yet, by its own clock."""
+        """Whether no other process can have taken this process's keys yet, by its own clock."""
         return self._lease.age() < self.sharding.lease_duration
 
     def may_write(self, controller: str, key: ObjectKey) -> bool:
-        """Whether a reconcile of the key is under way here, and `may_act`."""
+        """Whether a reconcile of the key is running here, and `may_act`."""
         return self.may_act() and (controller, key) in self._under_way
 
     def elsewhere(self, controller: str, key: ObjectKey) -> str:
-        """Why the key is not begun here, ``""`` if it may be."""
+        """The reason why the key is not reconciled here, ``""`` if it may be."""
         if self._share.owns(controller, key):
             return ""
         if not self._views:
@@ -130,13 +130,13 @@ class ShardMember:
         return f"it is in the shard of this process ({self.sharding.identity}), which waits for {waits} to hand over"
 
     def problem(self) -> str:
-        """Why this process has no share of the keys, for a readiness check; ``""`` if it has one."""
+        """The reason why this process has no share of the keys, for a readiness check; ``""`` if it has one."""
         return ("" if self._views else self._lease.problem) or self._problem
 
     # -- life ----------------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Joins, keeps its share, and joins again whenever its life has ended, until it is cancelled."""
+        """Joins, keeps its share, and joins again whenever its life has ended, until cancelled."""
         if self._ready is not None:
             await self._ready()
         while True:
@@ -150,12 +150,12 @@ class ShardMember:
                 await self._withdraw()
 
     async def release(self) -> None:
-        """Leaves for good; see `ShardLease.release`. Does nothing while reconciles are under way."""
+        """Leaves for good; see `ShardLease.release`. Does nothing while reconciles are running."""
         if not self._under_way:
             await self._lease.release()
 
     async def _withdraw(self) -> None:
-        """No key is this process's any more; returns when no work is under way."""
+        """Gives up all keys; returns when no reconcile is running."""
         self._views = []
         self._set_share(Keys())
         for scope in self._under_way.values():
@@ -165,7 +165,7 @@ class ShardMember:
             await self._wake.wait()
 
     async def _join(self) -> None:
-        """A new life, with an empty view."""
+        """Starts a new life, with an empty view."""
         self._peers.clear()
         self._elders = None
         self._published = Members(())
@@ -177,7 +177,7 @@ class ShardMember:
         logger.info("joined", extra={"fields": self._lease.fields()})
 
     async def _keep(self) -> None:
-        """Renews, looks, drains and publishes. Raises `Lapsed` when this life is over."""
+        """Renews, lists, drains and publishes. Raises `Lapsed` when this life is over."""
         loop = asyncio.get_running_loop()
         sharding = self.sharding
         while True:
@@ -191,7 +191,7 @@ class ShardMember:
             except (ApiError, TransportError, TimeoutError) as problem:
                 failed = str(problem) or "no answer in time"
                 logger.warning("could not renew", extra={"fields": {**self._lease.fields(), "error": failed}})
-            # Also after an answer: a process that was stopped may find one that came long ago.
+            # Also after an answer: a process that was stopped may find an old one.
             if loop.time() >= deadline:
                 raise Lapsed(f"its Lease was not renewed in {sharding.renew_deadline:g} s: {failed or 'it came late'}")
             if failed:
@@ -202,8 +202,8 @@ class ShardMember:
                 await self._pause()
 
     async def _pause(self) -> None:
-        """For a retry period, or less: when a hand-over is on its way, a peer's lease runs out, or the last reconcile
-        has ended that keeps this process from publishing its view."""
+        """Waits for a retry period, or less if a hand-over is in progress, a peer's lease expires, or the last
+        reconcile has ended that keeps this process from publishing its view."""
         loop = asyncio.get_running_loop()
         now = loop.time()
         until = now + self.sharding.retry_period * (1.0 - self._random.random() / 20)
@@ -226,10 +226,10 @@ class ShardMember:
                 continue
             self._wake.clear()
 
-    # -- one look ------------------------------------------------------------------------------------------------------
+    # -- one round -----------------------------------------------------------------------------------------------------
 
     async def _look(self) -> None:
-        """Lists the group's Leases and works out who is in it."""
+        """Lists the group's Leases and computes its members."""
         loop = asyncio.get_running_loop()
         asked_at = loop.time()
         found = await self._client.list(Lease, namespace=self.sharding.namespace, selector={LABEL: self.sharding.name})
@@ -245,7 +245,7 @@ class ShardMember:
             peer = self._peers.get(lease.name)
             if peer is None or peer.record != record:
                 self._peers[lease.name] = Peer(lease, now)
-        # A Lease that has vanished tells nothing about its process, which may not know yet.
+        # A deleted Lease says nothing about its process, which may not know yet.
         alive = {peer.id: peer for peer in self._peers.values() if not peer.gone(asked_at)}
         for name, peer in list(self._peers.items()):
             if name not in listed and peer.id not in alive:
@@ -262,7 +262,7 @@ class ShardMember:
                 self._drain_until = loop.time() + self.sharding.drain_timeout
 
     async def _publish(self) -> None:
-        """Renews the Lease, with the newest view if nothing is under way any more that it gives to others."""
+        """Renews the Lease, with the newest view if no reconcile of a key that it gives to others is running."""
         if self._drained():
             self._drain_until = None
             self._published = self._views[-1]
@@ -274,7 +274,7 @@ class ShardMember:
         self._problem = self._waits()
 
     async def _sweep(self) -> None:
-        """Deletes the Lease of a process that has been gone for so long that everybody knows."""
+        """Deletes the Lease of a process that has been dead for so long that all members know."""
         now = asyncio.get_running_loop().time()
         for name, peer in self._peers.items():
             if peer.uid and now - peer.observed_at >= 2 * max(peer.duration, self.sharding.lease_duration):
@@ -295,7 +295,7 @@ class ShardMember:
 
     def _refresh(self) -> None:
         views = tuple(self._views)
-        # Before the elders have acknowledged this life, and until its first view is published, nothing is its own.
+        # Before the elders have acknowledged this life, and until its first view is published, it has no keys.
         joined = not self._elders and self._elders is not None and Members(()).ids not in [view.ids for view in views]
         self._set_share(Keys(self._lease.member, views) if joined else Keys())
 
@@ -306,7 +306,7 @@ class ShardMember:
                 listener(share)
 
     def _lost(self) -> list[Deadline]:
-        """What is under way although the newest view gives it to others."""
+        """The running reconciles of keys that the newest view gives to others."""
         view = self._views[-1]
         return [
             scope
@@ -318,7 +318,7 @@ class ShardMember:
         return not self._lost()
 
     def _expire_lost(self) -> None:
-        """Cancels what is under way and wanted elsewhere, if it has had its time."""
+        """Cancels running reconciles of keys wanted elsewhere, after the drain timeout."""
         now = asyncio.get_running_loop().time()
         if self._drain_until is not None and now >= self._drain_until:
             self._drain_until = float("inf")

@@ -1,4 +1,4 @@
-"""What one process knows about the others of its group, and which keys that makes its own."""
+"""One process's knowledge about the other members, and the keys that follow from it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Keys(NamedTuple):
 
 
 class Peer:
-    """Another process's Lease as it was last seen, and since when it has been so."""
+    """Another process's Lease as last seen, and since when it has been unchanged."""
 
     __slots__ = ("duration", "id", "observed_at", "record", "resource_version", "uid", "view")
 
@@ -42,10 +42,10 @@ class Peer:
         self.observed_at = observed_at
 
     def gone(self, asked_at: float) -> bool:
-        """Whether it was dead when a list was asked for that showed it unchanged."""
+        """Whether it was dead when a list that showed it unchanged was requested."""
         return not self.id or asked_at - self.observed_at >= self.duration
 
 
 def record_of(lease: Lease) -> object:
-    """All of a Lease that a living process changes."""
+    """The fields of a Lease that a live process changes."""
     return lease.uid, lease.spec, lease.metadata.annotations.get(VIEW, "")

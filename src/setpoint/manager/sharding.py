@@ -1,6 +1,6 @@
-"""Sharding: what a group of processes that share their controllers' keys is about.
+"""Sharding: the configuration of a group of processes that share their controllers' keys.
 
-How it works, and why no key is in two processes: `setpoint.manager.shard_member`.
+For the protocol, and the reason why no key is in two processes, see `setpoint.manager.shard_member`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _IDENTITY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sharding:
-    """What a group of processes is about.
+    """The configuration of a group of processes.
 
-    ``name`` and ``namespace`` are the group's; ``identity`` is this process's, its own and no other's. Times are in
+    ``name`` and ``namespace`` are the group's; ``identity`` is this process's and must be unique. Times are in
     seconds: others take over ``lease_duration`` after a process was last heard of, a process gives up its keys when it
-    could not renew for ``renew_deadline``, everybody renews and looks every ``retry_period``, and a reconcile of a key
+    could not renew for ``renew_deadline``, all members renew and list every ``retry_period``, and a reconcile of a key
     that is wanted elsewhere is cancelled after ``drain_timeout``.
 
     Raises:
@@ -46,7 +46,7 @@ class Sharding:
         if problems := dns1123_subdomain(self.lease):
             raise ValueError(f"sharding: name {self.name!r}: {problems[0]}")
         if len(self.name) > 63:
-            raise ValueError(f"sharding: name {self.name!r} is a label's value, which has 63 characters at most")
+            raise ValueError(f"sharding: name {self.name!r} is a label's value, which has at most 63 characters")
         if self.drain_timeout < 0:
             raise ValueError(f"sharding: drain_timeout must not be negative, not {self.drain_timeout:g}")
         LeaderElection(

@@ -1,4 +1,4 @@
-"""Signals: the first asks to stop, the second doesn't ask."""
+"""Signals: the first requests a stop, the second ends the process."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def stopping_on_signals(
 ) -> Iterator[None]:
     """Within the block the first SIGINT or SIGTERM calls ``stop()``, the second ends the process with status 1.
 
-    Where the stop may take a while, the first also says so on stderr, at once, with what it ``waits_for``.
+    If the stop may take a while, the first also prints a line to stderr, at once, with what it ``waits_for``.
 
-    Needs the main thread's running loop.
+    It needs the main thread's running loop.
     """
     loop = asyncio.get_running_loop()
     seen = 0

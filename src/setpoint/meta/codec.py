@@ -1,7 +1,7 @@
-"""Between bytes, plain JSON values and models.
+"""Conversion between bytes, plain JSON values and models.
 
-`decode` is strict about types first, because that is fast. What only Go's looseness would accept is repaired on a
-second attempt (`setpoint.meta.repair`), so that no answer of a real server is ever refused for being sloppy.
+`decode` is strict about types first, because that is fast. Input that only Go's lenient decoder would accept is
+repaired on a second attempt (`setpoint.meta.repair`), so that every answer of a real server can be read.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _RAW = "_raw"
 def decode(kind: type[M], raw: bytes | memoryview | msgspec.Raw) -> M:
     """A fresh instance of ``kind`` from JSON. An `Object` remembers ``raw`` for later patches (see `raw_of`).
 
-    What is not Unicode in the text is read as U+FFFD, as Go does.
+    Text that is not Unicode is read as U+FFFD, as Go does.
 
     Raises:
-        TooDeep: it is nested too deeply.
-        DecodeError: not JSON, or a value can't be what its field says.
+        TooDeep: the JSON is nested too deeply.
+        DecodeError: ``raw`` is not JSON, or a value does not fit its field.
     """
     raw = bytes(raw)  # its own copy: an object must not keep alive the whole list that it came in
     made: M
@@ -57,30 +57,30 @@ def from_wire(kind: type[M], value: Any) -> M:
     """A fresh instance of ``kind`` from plain JSON values (dicts, lists, strings, numbers).
 
     Raises:
-        TooDeep: they are nested too deeply.
-        DecodeError: a value can't be what its field says.
+        TooDeep: the values are nested too deeply.
+        DecodeError: a value does not fit its field.
     """
     return decode(kind, json_of(value, kind.__name__))
 
 
 def raw_of(obj: Object) -> bytes | None:
-    """The JSON that ``obj`` was decoded from, or None for an object that was made by hand."""
+    """The JSON that ``obj`` was decoded from, or None for an object that was created locally."""
     raw = vars(obj).get(_RAW)
     return raw if isinstance(raw, bytes) else None
 
 
 def remember_raw(obj: Object, raw: bytes) -> None:
-    """Makes ``raw`` the JSON that ``obj`` counts as read from."""
+    """Makes ``raw`` the JSON that ``obj`` counts as decoded from."""
     vars(obj)[_RAW] = raw
 
 
 def to_wire(value: Any) -> Any:
-    """Plain JSON values of a model (or of a container of models): what is absent is left out, never null.
+    """Plain JSON values of a model (or of a container of models): absent fields are left out, never null.
 
-    An `Object` starts with ``apiVersion`` and ``kind``; a ``spec`` or ``status`` that says nothing is left out.
+    An `Object` starts with ``apiVersion`` and ``kind``; an empty ``spec`` or ``status`` is left out.
 
     Raises:
-        TooDeep: it is nested too deeply.
+        TooDeep: ``obj`` is nested too deeply.
     """
     try:
         return _to_wire(value)
@@ -114,17 +114,17 @@ def encode(value: Any) -> bytes:
     """JSON of a model; see `to_wire`.
 
     Raises:
-        TooDeep: it is nested too deeply.
+        TooDeep: ``obj`` is nested too deeply.
     """
     return json_of(to_wire(value), type(value).__name__)
 
 
 def json_of(value: Any, *what: str) -> bytes:
-    """JSON of plain values; ``what`` they are (kind, key) is for the message.
+    """JSON of plain values; ``what`` (kind, key) names them in the message.
 
     Raises:
-        TooDeep: they are nested too deeply.
-        ValueError: a text in them is not Unicode (half of a surrogate pair); the message says which.
+        TooDeep: the values are nested too deeply.
+        ValueError: a string in them is not Unicode (half of a surrogate pair); the message names it.
     """
     try:
         return msgspec.json.encode(value)
@@ -137,7 +137,7 @@ def json_of(value: Any, *what: str) -> bytes:
 
 
 def _half_a_character(value: Any) -> tuple[str, str]:
-    """Where the first text is that is not Unicode, and that text; it is a value, or a key of the map at that place."""
+    """The path of the first string that is not Unicode, and the string: a value, or a key of the map at that path."""
     left: list[tuple[str, Any]] = [("", value)]
     while left:
         path, found = left.pop()
@@ -179,7 +179,7 @@ def _struct_to_wire(value: Any) -> dict[str, Any]:
 
 @cache
 def _by_msgspec(kind: Any) -> bool:
-    """Whether msgspec writes this class as it must be: what is absent is left out by ``omit_defaults``."""
+    """Whether msgspec itself encodes this class correctly: ``omit_defaults`` leaves out absent fields."""
     if issubclass(kind, ApiModel):
         return True
     return issubclass(kind, Struct) and kind.__struct_config__.omit_defaults and not has_foreign(kind)
@@ -192,7 +192,7 @@ def _fields(kind: Any) -> tuple[tuple[str, str, bool], ...]:
 
 @cache
 def _zeros(kind: type[Object]) -> dict[str, Any]:
-    """What spec, status and metadata look like on the wire when nobody said anything in them."""
+    """The wire form of an untouched spec, status and metadata."""
     zeros = {}
     for item in msgspec.structs.fields(kind):
         factory = item.default_factory
@@ -206,7 +206,7 @@ def _encode_hook(value: Any) -> Any:
         return format_micro_time(value)
     if isinstance(value, Quantity | Duration):
         return str(value)
-    if isinstance(value, str):  # an ObjectKey, or any other kind of str, which msgspec doesn't take for one
+    if isinstance(value, str):  # an ObjectKey or another subclass of str, which msgspec does not accept as str
         return str.__str__(value)
     if isinstance(value, msgspec.Raw):
         return plain(value)
@@ -238,7 +238,7 @@ def _native(kind: Hashable) -> msgspec.json.Decoder[Any]:
 
 
 class _ForeignDecoder:
-    """Decodes what has dataclasses or pydantic models inside, in two steps: their names aren't the wire's."""
+    """Decodes a type with dataclasses or pydantic models inside, in two steps: their names aren't the wire's."""
 
     def __init__(self, kind: Any) -> None:
         self._kind = kind
@@ -256,7 +256,7 @@ def _convert(value: Any, kind: Any) -> Any:
 
 
 def _repaired(kind: type[M], raw: bytes) -> M:
-    """As Go's decoder would have understood a document that does not fit ``kind``."""
+    """Decodes a document that does not fit ``kind`` as Go's decoder would have."""
     try:
         document = plain(raw)
         return cast("M", _convert(prepare(kind, repaired(kind, document)), kind))
@@ -269,7 +269,7 @@ def _repaired(kind: type[M], raw: bytes) -> M:
 
 
 def _described(kind: type, raw: bytes) -> str:
-    """Kind and key, as far as a document tells."""
+    """Kind and key, as far as the document has them."""
     try:
         metadata = members(members(raw).get("metadata", b"{}"))
         namespace, name = (plain(metadata.get(part, b'""')) for part in ("namespace", "name"))

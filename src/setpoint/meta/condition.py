@@ -14,7 +14,7 @@ class Condition(Struct, kw_only=True, omit_defaults=True):
     """One observation about an object: a type such as ``Ready``, whether it holds, since when and why.
 
     ``reason`` is one CamelCase word for machines; upstream's schemas insist on it and on ``message``, so both are
-    always sent. ``last_transition_time`` moves only when ``status`` changes; `set_condition` sees to that.
+    always sent. ``last_transition_time`` moves only when ``status`` changes; `set_condition` ensures it.
     """
 
     type: str
@@ -36,10 +36,10 @@ def is_condition_true(conditions: list[Condition], type: str) -> bool:
 
 
 def set_condition(conditions: list[Condition], new: Condition, *, now: datetime) -> bool:
-    """Puts ``new`` in its place in ``conditions``; returns whether anything changed.
+    """Adds ``new`` to ``conditions``, or replaces the one of its type; returns whether anything changed.
 
-    ``last_transition_time`` is kept while the status stays what it was, and is ``now`` (or what ``new`` brings
-    along) when it changes.
+    ``last_transition_time`` is kept while the status stays the same; when the status changes it is ``now``, or the
+    time that ``new`` has.
     """
     old = find_condition(conditions, new.type)
     if old is None:
@@ -54,7 +54,7 @@ def set_condition(conditions: list[Condition], new: Condition, *, now: datetime)
 
 
 def remove_condition(conditions: list[Condition], type: str) -> bool:
-    """Takes the condition of that type away; returns whether it was there."""
+    """Removes the condition of that type; returns whether there was one."""
     old = find_condition(conditions, type)
     if old is None:
         return False

@@ -1,8 +1,8 @@
-"""Documents: the JSON of one object, which may be nested deeper than a parser goes, and sloppier than it bears.
+"""Documents: the JSON of one object, which may be nested deeper than a parser can go, or have values Go tolerates.
 
-An API server takes JSON of 10,000 levels; msgspec, as any parser that calls itself, gives up at about the depth of
-Python's stack. So what only has to find its way in a document counts brackets instead (`members`), and what has to
-understand all of it says clearly that it can't (`TooDeep`).
+An API server accepts JSON of 10,000 levels; msgspec, like any recursive parser, gives up at about the depth of
+Python's stack. So code that only has to find a part of a document counts brackets instead (`members`), and code that
+has to decode all of it raises `TooDeep`.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def plain(raw: bytes | memoryview | msgspec.Raw) -> Any:
     """The plain JSON values of a document: dicts, lists, strings, numbers.
 
     Raises:
-        TooDeep: it is nested too deeply.
-        DecodeError: it is not JSON.
+        TooDeep: the document is nested too deeply.
+        DecodeError: the document is not JSON.
     """
     try:
         return msgspec.json.decode(raw)
@@ -53,9 +53,9 @@ def plain(raw: bytes | memoryview | msgspec.Raw) -> Any:
 
 
 def mended(raw: bytes) -> bytes | None:
-    """``raw`` with U+FFFD in the place of what is not Unicode, as Go's decoder reads it; None where all of it is.
+    """``raw`` with U+FFFD for text that is not Unicode, as Go's decoder reads it; None if all of it is Unicode.
 
-    That is a byte that is not UTF-8, and the escape of one half of a surrogate pair.
+    Not Unicode are a byte that is not UTF-8, and the escape of one half of a surrogate pair.
     """
     try:
         raw.decode()
@@ -68,10 +68,10 @@ def mended(raw: bytes) -> bytes | None:
 
 
 def members(raw: bytes) -> dict[str, bytes]:
-    """The members of a JSON object, each value as its JSON, whatever is inside of them. Values are not checked.
+    """The members of a JSON object, each value as its JSON, nested at any depth. Values are not checked.
 
     Raises:
-        DecodeError: it is not an object, or its brackets don't match.
+        DecodeError: ``raw`` is not an object, or its brackets don't match.
     """
     position = _past_space(raw, 0)
     if raw[position : position + 1] != b"{":
@@ -90,10 +90,10 @@ def members(raw: bytes) -> dict[str, bytes]:
 
 
 def elements(raw: bytes) -> list[bytes]:
-    """The elements of a JSON array, each as its JSON, whatever is inside of them. They are not checked.
+    """The elements of a JSON array, each as its JSON, nested at any depth. They are not checked.
 
     Raises:
-        DecodeError: it is not an array, or its brackets don't match.
+        DecodeError: ``raw`` is not an array, or its brackets don't match.
     """
     position = _past_space(raw, 0)
     if raw[position : position + 1] != b"[":
@@ -110,7 +110,7 @@ def elements(raw: bytes) -> list[bytes]:
 
 
 def end_of_value(raw: bytes, position: int) -> int:
-    """Where the JSON value that begins at ``position`` ends, -1 if it does not end. It is not checked otherwise."""
+    """The end of the JSON value that begins at ``position``, -1 if it has no end. It is not checked otherwise."""
     if raw[position : position + 1] not in (b"{", b"["):
         scalar = _STRING.match(raw, position) or _SCALAR.match(raw, position)
         return scalar.end() if scalar is not None else -1
@@ -132,7 +132,7 @@ def _past_space(raw: bytes, position: int) -> int:
 
 
 def _past_separator(raw: bytes, position: int, closing: bytes) -> int:
-    """Where the next part begins, or ``closing`` stands."""
+    """The start of the next element, or the position of ``closing``."""
     position = _past_space(raw, position)
     if raw[position : position + 1] == b",":
         return _past_space(raw, position + 1)

@@ -26,14 +26,14 @@ _PART: Final = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)", re.A
 
 
 class Duration(timedelta):
-    """A span of time that is ``1h30m0s`` on the wire, as ``metav1.Duration``: a timedelta in everything else.
+    """A span of time that is ``1h30m0s`` on the wire, as ``metav1.Duration``, and otherwise a timedelta.
 
     ```python
     class BackupSpec(sp.Model):
         every: sp.Duration = sp.Duration(hours=1)
     ```
 
-    What arithmetic makes of it is a plain timedelta; `of` makes that a Duration again. Go counts nanoseconds, Python
+    Arithmetic returns a plain timedelta; `of` makes that a Duration again. Go counts nanoseconds, Python
     microseconds: finer parts are rounded.
 
     >>> Duration.parse("90m") == timedelta(hours=1, minutes=30)
@@ -44,10 +44,10 @@ class Duration(timedelta):
 
     @classmethod
     def parse(cls, text: str) -> Duration:
-        """From Go's form: ``1h30m``, ``1.5s``, ``100ms``, ``0``, with a sign or without.
+        """From Go's form: ``1h30m``, ``1.5s``, ``100ms``, ``0``, with or without a sign.
 
         Raises:
-            ValueError: it is of another form, or longer than about 290 years, which Go can't hold.
+            ValueError: ``text`` has another form, or is longer than about 290 years, the most that Go can hold.
         """
         if len(text) > _LONGEST or not _FORM.fullmatch(text):
             raise ValueError(f"{text[:100]!r} is not a duration: want numbers with units, such as 1h30m or 1.5s")

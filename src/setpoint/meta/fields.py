@@ -1,9 +1,9 @@
 """The fields of a class, whether it is a model, a dataclass or a pydantic model.
 
-Users may bring dataclasses and pydantic models as parts of their objects (a spec, a status, what is inside). They get
-the wire names that a `Model` would have (``num_pods`` is ``numPods``), unless they name one themselves: an ``alias``
-in pydantic, ``field(metadata={"name": ...})`` in a dataclass. pydantic is never imported here: a class that is one has
-imported it.
+Users may use dataclasses and pydantic models as parts of their objects (a spec, a status, or a part of them). Their
+fields have the wire names that a `Model` would give them (``num_pods`` is ``numPods``), unless they name one
+themselves: an ``alias`` in pydantic, ``field(metadata={"name": ...})`` in a dataclass. pydantic is never imported here:
+a pydantic class has already imported it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def fields_of(kind: Any) -> tuple[FieldInfo, ...]:
     """The fields of a struct (or a generic struct's alias), a dataclass or a pydantic model, with their wire names.
 
     Raises:
-        NameError: an annotation names something that can't be found at run time.
+        NameError: an annotation contains a name that can't be found at run time.
         TypeError: a field has no single wire name.
     """
     return _fields_of(cast("Hashable", kind))
@@ -115,7 +115,7 @@ def _alias(kind: type, name: str, item: Any) -> str | None:
 
 
 def alternatives(annotation: Any) -> tuple[Any, ...]:
-    """What a value may be: the members of a union, or the annotation itself; ``Annotated`` is taken off."""
+    """The types a value may have: the members of a union, or the annotation itself, without ``Annotated``."""
     annotation = bare(annotation)
     if get_origin(annotation) in (Union, types.UnionType):
         return tuple(bare(choice) for choice in get_args(annotation))

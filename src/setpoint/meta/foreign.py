@@ -1,7 +1,7 @@
 """Instances of users' dataclasses and pydantic models from plain JSON values.
 
-msgspec knows dataclasses, by the names of their attributes; pydantic models are made by pydantic, validators and all.
-What both need first is here: wire names become the names that the class's constructor takes.
+msgspec converts dataclasses by the names of their attributes; pydantic itself makes its models, with their validators.
+This file has the step that both need first: wire names become the names that the class's constructor takes.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from setpoint.meta.fields import alternatives, fields_of, has_foreign, is_foreig
 __all__ = ["make_pydantic", "prepare"]
 
 Convert = Callable[[Any, Any], Any]
-"""From a plain JSON value and a type to an instance: ``convert(value, type)``."""
+"""Converts a plain JSON value to an instance of a type: ``convert(value, type)``."""
 
 
 def prepare(annotation: Any, value: Any) -> Any:
-    """``value`` with dataclasses' attribute names in place of wire names, as ``msgspec.convert`` wants it.
+    """``value`` with dataclasses' attribute names in place of wire names, as ``msgspec.convert`` expects it.
 
-    Inside pydantic models nothing is changed: they are made whole, by `make_pydantic`.
+    Inside pydantic models nothing is changed: `make_pydantic` makes them whole.
     """
     if value is None or not has_foreign(annotation):
         return value
@@ -47,7 +47,7 @@ def prepare(annotation: Any, value: Any) -> Any:
 
 
 def make_pydantic(kind: Any, value: Any, convert: Convert) -> Any:
-    """An instance of a pydantic model, validated by pydantic. Models of setpoint inside it are made by ``convert``.
+    """An instance of a pydantic model, validated by pydantic. ``convert`` makes the models of setpoint inside it.
 
     Raises:
         ValueError: pydantic refuses the value.
@@ -64,7 +64,7 @@ def _keywords(kind: type, value: dict[str, Any], convert: Convert) -> dict[str, 
 
 
 def _inside(annotation: Any, value: Any, convert: Convert) -> Any:
-    """A value of a pydantic model's field, as pydantic takes it."""
+    """A value of a pydantic model's field, in the form that pydantic accepts."""
     if value is None:
         return None
     for choice in alternatives(annotation):
@@ -80,7 +80,7 @@ def _inside(annotation: Any, value: Any, convert: Convert) -> Any:
 
 
 def _container(choice: Any, value: Any, each: Callable[[Any, Any], Any]) -> Any:
-    """A list's or map's items, each of them changed; None for anything else."""
+    """A list or map with each of its items converted; None for any other value."""
     target, arguments = get_origin(choice) or choice, get_args(choice)
     if not isinstance(target, type) or not arguments:
         return None

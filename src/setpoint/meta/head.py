@@ -1,4 +1,4 @@
-"""Head: what is known of an object without decoding the rest of it."""
+"""Head: an object's metadata, read without decoding the rest of it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from setpoint.meta.object_meta import OwnerReference
 class Head(Struct, frozen=True, kw_only=True, gc=False):
     """The metadata of an object at one resource version; what event handlers, predicates and owner mappings get.
 
-    It is decoded from the metadata alone, so it costs next to the same for an object of any size. Strings are ``""``
-    and collections empty where the server sent nothing. Treat the collections as read-only: one Head goes to all who
-    ask.
+    It is decoded from the metadata alone, so its cost hardly depends on the size of the object. Strings are ``""``
+    and collections empty where the server sent nothing. Treat the collections as read-only: all handlers share one
+    Head.
     """
 
     name: str = ""
@@ -41,7 +41,7 @@ class Head(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def is_deleting(self) -> bool:
-        """Whether a deletion was asked for; the object goes when its last finalizer does."""
+        """Whether a deletion was requested; the object is removed with its last finalizer."""
         return self.deletion_timestamp is not None
 
     @property
@@ -62,7 +62,7 @@ def head_of(raw: bytes | msgspec.Raw) -> Head:
     """The head of an object's JSON, however deep the rest of it is nested.
 
     Raises:
-        DecodeError: it is no object, or its metadata can't be what its fields say.
+        DecodeError: ``raw`` is not an object, or its metadata does not fit its fields.
     """
     try:
         return _decode_headed(raw).metadata
@@ -76,7 +76,7 @@ def head_in(metadata: bytes) -> Head:
     """The head in the JSON of an object's metadata.
 
     Raises:
-        DecodeError: the metadata can't be what its fields say.
+        DecodeError: the metadata does not fit its fields.
     """
     try:
         return _decode_head(metadata)

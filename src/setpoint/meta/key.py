@@ -6,7 +6,8 @@ from __future__ import annotations
 class ObjectKey(str):
     """``namespace/name``, or ``name`` alone where there is no namespace.
 
-    It is a ``str``, so it hashes, compares, logs and serialises as one, and any string of that form may stand for it.
+    It is a ``str``, so it hashes, compares, logs and serialises as one, and any string of that form may be used in its
+    place.
 
     >>> ObjectKey("default/web-0").namespace
     'default'

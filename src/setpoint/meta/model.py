@@ -1,8 +1,7 @@
 """Model and Object: the typed shapes of everything that Kubernetes serves.
 
 A `Model` is a `msgspec.Struct` whose wire names are camelCase. An `Object` is a model with ``metadata``, the thing
-that has a REST address. Generated kinds and users' own classes are both; nothing else in the project knows the
-difference.
+that has a REST address. Generated kinds and users' own classes are both; no other code depends on the difference.
 
 Three rules hold for every model:
 
@@ -10,7 +9,7 @@ Three rules hold for every model:
   ``msgspec.UnsetType`` may be null: there ``None`` is sent as ``null`` and ``UNSET`` is left out.
 * **A default is your own.** A struct given as a default (``status: MykindStatus = MykindStatus()``) is copied for
   each instance, never shared.
-* **Metadata is there.** ``metadata`` of an object is never ``None``.
+* **Metadata is always present.** ``metadata`` of an object is never ``None``.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _KEYWORDS = frozenset(
 class ModelMeta(msgspec.StructMeta):
     """Makes keyword-only structs and gives each instance its own copy of a struct that is a default.
 
-    The class keyword ``rules`` (CEL rules, see `setpoint.crd.Rule`) is kept as ``__rules__``, for who makes schemas.
+    The class keyword ``rules`` (CEL rules, see `setpoint.crd.Rule`) is kept as ``__rules__``, for the schema builder.
     """
 
     if TYPE_CHECKING:
@@ -86,10 +85,10 @@ def made_by(
     *,
     also: Iterable[str] = (),
 ) -> Any:
-    """What `ModelMeta` makes of a class statement. ``also`` are keywords of a metaclass that has taken its own out.
+    """Makes a class for a class statement, as `ModelMeta` does. ``also`` are keywords that a derived metaclass handles.
 
     Raises:
-        TypeError: a class keyword that there is not; the message names the class, and what may have been meant.
+        TypeError: an unknown class keyword; the message names the class and the likely intended keyword.
     """
     for word in options:
         if word not in _KEYWORDS:
@@ -113,7 +112,7 @@ def _copier(default: Any) -> Callable[[], Any]:
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field,))  # for type checkers: all subclasses are kw_only
 class Model(Struct, metaclass=ModelMeta, kw_only=True, rename=wire_name):
-    """Base class of every typed part of an object: specs, statuses and what is inside them.
+    """Base class of every typed part of an object: specs, statuses and their parts.
 
     Construction takes keywords only and does not validate; decoding does. Unknown fields are ignored when decoding
     and survive updates all the same, because updates are patches computed on the raw JSON.
@@ -162,8 +161,8 @@ class _Named:
 class Object(Model, dict=True):
     """An object that an API server stores: it has ``metadata`` and a class-wide `Resource`.
 
-    Objects that came from a server remember the JSON they were decoded from (`setpoint.meta.raw_of`), so that a
-    patch can be computed that leaves alone what this class does not know.
+    Objects that came from a server remember the JSON that they were decoded from (`setpoint.meta.raw_of`), so that a
+    patch can be computed that leaves alone the fields that this class does not know.
     """
 
     resource: ClassVar[Resource]
@@ -208,11 +207,11 @@ class Object(Model, dict=True):
 
     @property
     def is_deleting(self) -> bool:
-        """Whether a deletion was asked for; the object goes when its last finalizer does."""
+        """Whether a deletion was requested; the object is removed with its last finalizer."""
         return self.metadata.deletion_timestamp is not None
 
     def owner_reference(self, *, controller: bool = True, block_owner_deletion: bool = True) -> OwnerReference:
-        """A reference to this object, for the ``metadata.owner_references`` of what it owns.
+        """A reference to this object, for the ``metadata.owner_references`` of objects that it owns.
 
         Raises:
             ValueError: the object has no uid yet; only an object that a server has stored can own another.
@@ -239,7 +238,7 @@ def resource_of(kind: type[Object]) -> Resource:
     """The `Resource` of a class.
 
     Raises:
-        TypeError: the class names none (it is an abstract base), or it is not a class.
+        TypeError: the class has none (it is an abstract base), or ``kind`` is not a class.
     """
     try:
         return kind.resource

@@ -1,7 +1,7 @@
-"""Which names Kubernetes takes.
+"""Validation of names.
 
-Each function returns the list of what is wrong with a value, empty when it is valid, in the words of the API
-server, so that its answers read the same. Rules: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
+Each function returns the list of errors in a value, empty when it is valid, in the words of the API server, so that
+its answers read the same. Rules: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def dns1123_label(value: str) -> list[str]:
 
 
 def plain_label(value: str) -> list[str]:
-    """As `dns1123_label`, in the words for names that are checked by declaration: namespaces, services."""
+    """As `dns1123_label`, in the words that declarative validation uses: namespaces, services."""
     return ["must not contain dots"] if "." in value else dns1123_label(value)
 
 
@@ -78,7 +78,7 @@ def dns1035_label(value: str) -> list[str]:
 
 
 def path_segment(value: str) -> list[str]:
-    """What may be a path segment at all: not ``.`` or ``..``, no ``/`` or ``%``."""
+    """Checks a path segment: not ``.`` or ``..``, no ``/`` or ``%``."""
     if value in (".", ".."):
         return [f"may not be '{value}'"]
     return [f"may not contain '{bad}'" for bad in "/%" if bad in value]

@@ -1,7 +1,7 @@
-"""Whole numbers in texts from outside, read as Go's strconv reads them.
+"""Whole numbers in input text, read as Go's strconv reads them.
 
-Python's ``int`` is too kind for that: it takes spaces, underscores and the digits of every script, and of some
-thousand digits it makes an error of its own.
+Python's ``int`` is too lenient: it accepts spaces, underscores and the digits of every script, and from some
+thousand digits on it raises an error of its own.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ __all__ = ["NumberError", "parse_int", "parse_uint"]
 
 
 class NumberError(ValueError):
-    """Not a number, or not one of that size; the message is Go's."""
+    """The text is not a number, or not one of that size; the message is Go's."""
 
 
 def parse_int(text: str, bits: int = 64) -> int:

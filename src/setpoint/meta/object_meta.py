@@ -1,6 +1,6 @@
 """ObjectMeta and its parts, as in ``meta.k8s.io/v1``.
 
-These are the one definition of metadata: the generated models refer to them.
+The generated models refer to this one definition of metadata.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from msgspec import Raw, Struct, field
 
 
 class OwnerReference(Struct, kw_only=True, omit_defaults=True):
-    """Names the object that this one belongs to; it goes when all its owners are gone.
+    """Names an owner of this object; the object is removed when all its owners are gone.
 
     Owners are in the same namespace or cluster-scoped. At most one reference has ``controller`` set.
     """
@@ -27,8 +27,8 @@ class OwnerReference(Struct, kw_only=True, omit_defaults=True):
 class ManagedFieldsEntry(Struct, kw_only=True, omit_defaults=True):
     """The fields that one manager set in one way (``operation``: ``Apply`` or ``Update``).
 
-    ``fields_v1`` stays the JSON that was read (``msgspec.json.decode`` it), empty where there was none: it is half of
-    what there is to decode in many an object, and hardly ever asked for.
+    ``fields_v1`` stays the JSON that was read (``msgspec.json.decode`` decodes it), empty where there was none: in many
+    objects it is half of the metadata, and it is rarely read.
     """
 
     manager: str = ""
@@ -41,7 +41,7 @@ class ManagedFieldsEntry(Struct, kw_only=True, omit_defaults=True):
 
 
 class ObjectMeta(Struct, kw_only=True, omit_defaults=True):
-    """What every object has. Strings are ``""`` and collections empty where the server sent nothing."""
+    """The metadata of every object. Strings are ``""`` and collections empty where the server sent nothing."""
 
     name: str = ""
     generate_name: str = field(name="generateName", default="")
@@ -66,7 +66,7 @@ class ObjectMeta(Struct, kw_only=True, omit_defaults=True):
 
 
 class ListMeta(Struct, kw_only=True, omit_defaults=True):
-    """What every list has. ``continue_`` is the token of the next page, ``""`` on the last one."""
+    """The metadata of every list. ``continue_`` is the token of the next page, ``""`` on the last one."""
 
     resource_version: str = field(name="resourceVersion", default="")
     continue_: str = field(name="continue", default="")

@@ -10,7 +10,7 @@ _FORM = re.compile(
     r"(?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+))(?P<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d{1,3})?", re.ASCII
 )
 _LONGEST = 1000
-"""Characters; each digit costs more than the last."""
+"""In characters; each further digit costs more than the one before."""
 _BINARY = {"Ki": 1024, "Mi": 1024**2, "Gi": 1024**3, "Ti": 1024**4, "Pi": 1024**5, "Ei": 1024**6}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _NANO = Decimal("1e-9")
@@ -23,7 +23,7 @@ class Quantity:
 
     Equal amounts compare and hash equal whatever their suffix (``1000m == 1``). ``str`` gives the canonical form:
     no fraction is lost, the largest suffix with a whole number is chosen, the family (binary, decimal, exponent)
-    stays that of the text. Finer than a nano is rounded up, as upstream does.
+    stays that of the text. Parts finer than a nano are rounded up, as upstream does.
 
     Raises:
         ValueError: the text is not a quantity.

@@ -1,7 +1,7 @@
-"""Repair: what only Go's decoder would have accepted, made into what a strict one does.
+"""Repair: turns values that only Go's decoder would accept into values that a strict decoder accepts.
 
-``null`` for a list, a required field that was left out, a number where a quantity's string is meant: real servers send
-all of that. What a class needs is worked out from its annotations once; an object then costs a look at its fields.
+``null`` for a list, a missing required field, a number instead of a quantity's string: real servers send all of
+these. The steps for a class are derived from its annotations once; after that an object costs one pass over its fields.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from setpoint.meta.fields import alternatives, bare, fields_of, is_record
 __all__ = ["repaired"]
 
 Repair = Callable[[Any], Any]
-"""From a plain JSON value to one that a strict decoder takes."""
+"""Turns a plain JSON value into one that a strict decoder accepts."""
 
 
 class _Field(NamedTuple):
@@ -38,7 +38,7 @@ def repaired(kind: Any, value: Any) -> Any:
 
 
 def _repair_of(annotation: Any) -> Repair | None:
-    """What makes a value fit this type; None where nothing has to be done."""
+    """The repair for values of this type; None if values never need one."""
     choices = alternatives(annotation)
     inner = _inner(choices)
     if types.NoneType in choices:
@@ -50,7 +50,7 @@ def _repair_of(annotation: Any) -> Repair | None:
 
 
 def _inner(choices: tuple[Any, ...]) -> Repair | None:
-    """For a value that is not null."""
+    """The repair for values that are not null."""
     concrete = [choice for choice in choices if choice not in (types.NoneType, UnsetType)]
     if len(concrete) != 1:
         return None
@@ -101,7 +101,7 @@ def _record(kind: type, value: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def _fields(kind: Any) -> tuple[_Field, ...]:
-    """Looked up when an object comes, not when a plan is made: a class may be a part of itself."""
+    """Looks the plan up when a value comes, not when a plan is made: a class may contain itself."""
     found = []
     for item in fields_of(kind):
         choices = alternatives(item.type)
@@ -112,7 +112,7 @@ def _fields(kind: Any) -> tuple[_Field, ...]:
 
 
 def _zero_of(target: Any) -> Callable[[], Any]:
-    """Makes the zero value that Go gives to a field that was not sent."""
+    """A function that returns Go's zero value for an absent field."""
     target = bare(target)
     origin = get_origin(target) or target
     if origin in (str, int, float, bool, list, dict):

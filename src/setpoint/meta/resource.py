@@ -1,4 +1,4 @@
-"""What a kind is called and where it is served."""
+"""The names of a kind and its REST address."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class GroupVersion(NamedTuple):
 
     @classmethod
     def parse(cls, api_version: str) -> GroupVersion:
-        """From an object's ``apiVersion``: ``v1`` or ``apps/v1``.
+        """Parses an object's ``apiVersion``: ``v1`` or ``apps/v1``.
 
         Raises:
             ValueError: more than one slash.
@@ -110,7 +110,7 @@ class Resource(Struct, frozen=True, kw_only=True):
     def path(self, *, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """The request path of the collection, an object, or its subresource.
 
-        Names go in as they are: check them with `setpoint.meta.names.path_segment` where they come from outside.
+        Names are not escaped: check untrusted ones with `setpoint.meta.names.path_segment`.
         """
         path = self.root
         if namespace and self.namespaced:

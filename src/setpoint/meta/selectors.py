@@ -90,7 +90,7 @@ class Selector:
 
     @classmethod
     def parse(cls, text: str) -> Selector:
-        """From kubectl's form: ``app=web,tier!=db,env in (a,b),!legacy,gen>3``.
+        """Parses kubectl's form: ``app=web,tier!=db,env in (a,b),!legacy,gen>3``.
 
         Raises:
             SelectorError: the syntax, a key or a value is not valid.
@@ -99,7 +99,7 @@ class Selector:
 
     @classmethod
     def of(cls, selector: str | Mapping[str, str] | LabelSelector | Selector | None) -> Selector:
-        """From any form that users write: a string, a mapping of equal labels, a `LabelSelector`; None is empty.
+        """Parses any form that users write: a string, a mapping of equal labels, a `LabelSelector`; None is empty.
 
         Raises:
             SelectorError: the selector is not valid.
@@ -154,7 +154,7 @@ EVERYTHING = Selector()
 
 
 def _split(text: str) -> list[str]:
-    """At the commas that are not inside parentheses."""
+    """Splits at the commas that are not inside parentheses."""
     parts, depth, start = [], 0, 0
     for place, character in enumerate(text):
         if character == "(":
@@ -219,7 +219,7 @@ class FieldRequirement(NamedTuple):
 
 
 class FieldSelector:
-    """Requirements on fields: ``metadata.name=web,status.phase!=Running``. Which fields there are, the kind decides."""
+    """Requirements on fields: ``metadata.name=web,status.phase!=Running``. The kind determines the fields."""
 
     __slots__ = ("requirements",)
 
@@ -228,7 +228,7 @@ class FieldSelector:
 
     @classmethod
     def parse(cls, text: str) -> FieldSelector:
-        """Values may hold ``\\,``, ``\\=`` and ``\\\\``.
+        """Parses ``metadata.name=web``; values may contain ``\\,``, ``\\=`` and ``\\\\``.
 
         Raises:
             SelectorError: a part has no operator.

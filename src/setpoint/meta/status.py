@@ -1,4 +1,4 @@
-"""Status: how an API server says that something went wrong (``meta.k8s.io/v1``)."""
+"""Status: an API server's report of an error (``meta.k8s.io/v1``)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from setpoint.meta.object_meta import ListMeta
 
 
 class StatusCause(Struct, kw_only=True, omit_defaults=True):
-    """One reason, with the field it speaks of in dotted form (``spec.containers[0].image``)."""
+    """One cause, with its field in dotted form (``spec.containers[0].image``)."""
 
     reason: str = ""
     message: str = ""
@@ -16,7 +16,7 @@ class StatusCause(Struct, kw_only=True, omit_defaults=True):
 
 
 class StatusDetails(Struct, kw_only=True, omit_defaults=True):
-    """What the failure is about. ``kind`` holds the resource's plural, as upstream has it."""
+    """The object or collection of the failed request. ``kind`` holds the resource's plural, as upstream has it."""
 
     name: str = ""
     group: str = ""
@@ -27,7 +27,7 @@ class StatusDetails(Struct, kw_only=True, omit_defaults=True):
 
 
 class Status(Struct, kw_only=True, omit_defaults=True):
-    """The body of every answer that is an error, and of some that are not.
+    """The body of every error answer, and of some others.
 
     ``code`` is the HTTP status; ``reason`` one word for machines, such as ``NotFound``.
     """

@@ -1,4 +1,4 @@
-"""Text that can be sent: Python's strings may hold what is not Unicode."""
+"""Text that can be sent: Python's strings may contain code points that are not Unicode characters."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ __all__ = ["unicode_text"]
 
 
 def unicode_text(text: str) -> str:
-    """``text`` with halves of surrogate pairs as escapes (``\\\\udc80``), so that it has a form in UTF-8 and JSON.
+    """``text`` with halves of surrogate pairs as escapes (``\\\\udc80``), so that it can be encoded as UTF-8 and JSON.
 
-    Names of files that are not UTF-8 have such halves (PEP 383), and so has the message of an error that names one.
+    File names that are not UTF-8 contain such halves (PEP 383), and so does the message of an error that names one.
     """
     return text if text.isascii() else text.encode(errors="backslashreplace").decode()

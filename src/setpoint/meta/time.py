@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 class MicroTime(datetime):
     """A time with exactly six fractional digits on the wire (``metav1.MicroTime``: leases and events).
 
-    The real API server's parser insists on the six digits, also when they are zeros; `datetime` would drop them.
+    The API server's parser requires six digits, even if they are zeros; `datetime` would drop them.
     """
 
     @classmethod

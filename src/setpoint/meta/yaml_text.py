@@ -1,8 +1,8 @@
-"""YAML that every reader takes for the same JSON values.
+"""YAML that every parser reads as the same JSON values.
 
-Readers disagree on what a plain scalar is: kubectl follows YAML 1.1 as go-yaml reads it (``y`` and ``off`` are
-booleans, ``1:30`` and ``0777`` are numbers, ``<<`` merges), others follow YAML 1.2. So a text is plain only where no
-reader could take it for anything else, and quoted everywhere else; values are never aliased.
+Parsers disagree on plain scalars: kubectl follows YAML 1.1 as go-yaml reads it (``y`` and ``off`` are
+booleans, ``1:30`` and ``0777`` are numbers, ``<<`` merges), others follow YAML 1.2. So a string is plain only if every
+parser reads it as that string, and quoted otherwise; values are never aliased.
 https://yaml.org/type/ and https://github.com/kubernetes-sigs/yaml
 """
 
@@ -23,22 +23,24 @@ __all__ = ["to_yaml"]
 
 _WIDTH: Final = 120
 _NODE: Final = 10 * 64
-"""A value takes as long as so many bytes of JSON."""
-# A letter first, or a dot or slash and then a letter; inside nothing that may end or split a scalar.
+"""The cost of a value, in bytes of JSON."""
+# A letter first, or a dot or slash and then a letter; inside no character that may end or split a scalar.
 _PLAIN: Final = re.compile(r"[./]?[^\W\d_](?:[\w./()'\"*+=,;!?@&%$^<>-]|:(?=[\w/])| (?=[\w(/'\"]))*")
 _WORDS: Final = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", ".nan", ".inf"))
-# Lines of a block, which has no way to quote: printable, no space at their ends, no breaks that only some readers know.
+# Lines of a block scalar, which can't quote: printable, no space at the ends, no line breaks that only some parsers
+# know.
 _BLOCK: Final = re.compile(r"[^\W_](?:[\w./()'\"*+=,;:!?@&%$^<>{}\[\]`|~#-]| (?! *\n| *\Z)|\n+(?=[^\W_]))*")
 _Dumper: Final[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 def to_yaml(documents: Iterable[dict[str, Any]], *, sort_keys: bool = False) -> str:
-    """The documents, plain JSON values, as one YAML stream that ``kubectl apply -f -`` takes.
+    """The documents, plain JSON values, as one YAML stream for ``kubectl apply -f -``.
 
-    What is `msgspec.Raw` in them, bytes of JSON, is decoded when its turn comes.
+    Values of type `msgspec.Raw`, bytes of JSON, are decoded when they are written.
 
     Raises:
-        ValueError: a value is none of JSON (``nan``, a date, a key that is not text, half a character); it is shown.
+        ValueError: a value is not JSON (``nan``, a date, a key that is not a string, half a character); the message
+            shows it.
     """
     try:
         text: str = yaml.emit(_events(documents, sort_keys), Dumper=_Dumper, allow_unicode=True, width=_WIDTH)
@@ -48,7 +50,7 @@ def to_yaml(documents: Iterable[dict[str, Any]], *, sort_keys: bool = False) -> 
 
 
 def _events(documents: Iterable[Any], sort_keys: bool) -> Iterator[Any]:
-    """Event by event, so that no depth is too much."""
+    """Emits event by event, so that there is no limit on the depth."""
     yield yaml.StreamStartEvent()
     for document in documents:
         yield yaml.DocumentStartEvent(explicit=False)
@@ -87,7 +89,7 @@ _END: Final = object()
 def _members(value: dict[Any, Any], sort_keys: bool) -> Iterator[Any]:
     for key in value:
         if not isinstance(key, str):
-            raise ValueError(f"the key {key!r} is not a text, as JSON's keys are")
+            raise ValueError(f"the key {key!r} is not a string, as keys in JSON are")
     for key in sorted(value) if sort_keys else value:
         yield key
         yield value[key]
@@ -110,7 +112,7 @@ def _scalar(value: Any) -> Any:
 
 
 def _number(value: float) -> str:
-    """With a point where there is an exponent, without which YAML 1.1 knows no exponents."""
+    """Writes a decimal point before an exponent, because YAML 1.1 requires one there."""
     text = repr(value)
     return text.replace("e", ".0e", 1) if "." not in text and "e" in text else text
 
@@ -120,7 +122,7 @@ def _style(value: str) -> str | None:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise ValueError(f"{value!r} holds half of a surrogate pair, which no YAML can hold") from None
+        raise ValueError(f"{value!r} holds half of a surrogate pair, which YAML can't represent") from None
     if "\n" in value:
         return "|" if _BLOCK.fullmatch(value.removesuffix("\n")) else '"'
     return None if _PLAIN.fullmatch(value) and value.lower() not in _WORDS else '"'

@@ -1,4 +1,4 @@
-"""All ways to change an object: JSON patch, merge patch, strategic merge patch and server-side apply.
+"""The ways to change an object: JSON patch, merge patch, strategic merge patch and server-side apply.
 
 Each is a module of pure functions over plain JSON values::
 

@@ -1,7 +1,7 @@
-"""Server-side apply (KEP-555): ownership of fields, conflicts, and what an applied configuration makes of an object.
+"""Server-side apply (KEP-555): ownership of fields, conflicts, and the result of applying a configuration.
 
-``apply`` serves an apply request, ``update`` keeps the books for every other write. Both are pure: they take the live
-object and its ``managedFields`` and give what is to be stored. Semantics: structured-merge-diff's ``merge`` and
+``apply`` serves an apply request, ``update`` tracks ownership for every other write. Both are pure: they take the
+live object and its ``managedFields`` and return the object to store. Semantics: structured-merge-diff's ``merge`` and
 apimachinery's ``managedfields``.
 """
 
@@ -24,11 +24,11 @@ from .typed import TypedError, ensure_named, field_set, merge, remove, type_erro
 __all__ = ["ApplyConflict", "ApplyResult", "Conflict", "Convert", "InvalidApply", "apply", "update"]
 
 Convert: TypeAlias = Callable[[dict[str, Any], str], "tuple[Schema, dict[str, Any]] | None"]
-"""Gives an object in another API version, with that version's schema; None if the version is not served any more."""
+"""Converts an object to another API version, with that version's schema; None if the version is no longer served."""
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
-# Not owned by anybody: they are the object's identity or the server's own.
+# No manager owns these: they are the object's identity, or the server sets them.
 _NEVER_OWNED: Final = FieldSet.of(
     ("f:apiVersion",),
     ("f:kind",),
@@ -59,7 +59,7 @@ class Conflict:
 
 
 class ApplyConflict(Exception):
-    """Others own fields that the request would change. To be answered with 409, reason Conflict."""
+    """Other managers own fields that the request would change: status 409, reason Conflict."""
 
     def __init__(self, conflicts: Sequence[Conflict]) -> None:
         self.conflicts = list(conflicts)
@@ -67,7 +67,7 @@ class ApplyConflict(Exception):
 
     @property
     def message(self) -> str:
-        """As the API server words it."""
+        """The message in the API server's words."""
         if len(self.conflicts) == 1:
             only = self.conflicts[0]
             return f"Apply failed with 1 conflict: conflict with {only.owner}: {path_text(only.path)}"
@@ -92,7 +92,7 @@ class ApplyConflict(Exception):
 
 
 class InvalidApply(ValueError):
-    """The configuration can't be applied as it is. ``errors`` holds texts like ``.spec.foo: field not declared in
+    """The configuration can't be applied as it is. ``errors`` holds messages like ``.spec.foo: field not declared in
     schema``."""
 
     def __init__(self, errors: Sequence[str]) -> None:
@@ -103,12 +103,12 @@ class InvalidApply(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ApplyResult:
-    """What an apply makes of an object. ``object`` carries ``managed_fields`` in its metadata."""
+    """The result of an apply. ``object`` carries ``managed_fields`` in its metadata."""
 
     object: dict[str, Any]
     managed_fields: list[dict[str, Any]]
     changed: bool
-    """Whether anything differs from the live object, ownership included. If not, nothing needs to be stored."""
+    """Whether anything differs from the live object, ownership included. If not, there is nothing to store."""
 
 
 def apply(
@@ -127,20 +127,21 @@ def apply(
 ) -> ApplyResult:
     """Apply the configuration ``applied`` as ``manager`` to ``live`` (None: the object is created).
 
-    - What ``applied`` says is set and owned by ``manager``; an equal value is owned together with its other owners.
-    - What ``manager`` applied before and leaves out now is removed, unless another manager owns it.
+    - Fields that ``applied`` has are set and owned by ``manager``; an equal value is owned together with its other
+      owners.
+    - Fields that ``manager`` applied before and leaves out now are removed, unless another manager owns them.
     - A different value owned by another manager is a conflict; ``force`` takes the field over.
 
     ``managers``: the live object's managedFields. ``api_version``: that of ``applied``. ``now``: RFC 3339 in seconds;
     the entry's time moves only if the object changes. ``ignored``: fields that requests to
     this endpoint can't set (``status`` for the main resource), neither owned nor in conflict. ``convert``: for objects
-    served in several versions with different schemas; without it all entries are taken to be of one version.
+    served in several versions with different schemas; without it all entries count as having one version.
 
-    Inputs are never changed; the result shares parts with them. Defaulting and validation are the caller's, before
+    Inputs are never changed; the result shares parts with them. The caller applies defaults and validates, before
     storing.
 
     Raises ApplyConflict, InvalidApply (``applied`` does not fit the schema), ValueError (malformed managedFields, or
-    any in ``applied``).
+        managedFields in ``applied``).
     """
     if (applied.get("metadata") or {}).get("managedFields") is not None:
         raise ValueError("metadata.managedFields must be nil")
@@ -182,7 +183,7 @@ def apply(
     if last is not None and same and not comparison:
         managed.owners[own.identity] = last
     else:
-        # An apply that adds itself to the owners and changes nothing else leaves no time, as upstream.
+        # An apply that only adds an owner does not set the time, as upstream.
         managed.owners[own.identity] = mine.with_fields(owned).at(now if comparison else last.time if last else None)
     managed.drop_empty()
     changed = not live or managed.owners != original or (merged is not before and not json_equal(before, merged))
@@ -207,14 +208,13 @@ def update(
 ) -> list[dict[str, Any]]:
     """The managedFields after a create (``old`` is None), update or patch that turns ``old`` into ``new``.
 
-    Fields that changed are owned by ``manager``'s Update entry and by nobody else, fields that went are owned by
-    nobody. At most ten Update entries remain. An existing object without managedFields stays without (nobody tracked it
-    so far).
+    Changed fields are owned only by ``manager``'s Update entry, removed fields have no owner. At most ten Update
+    entries remain. An existing object without managedFields stays without them (its fields have not been tracked).
 
-    ``managers``: what `managers_of_request` gives. Other parameters as for `apply`. Inputs are never changed.
+    ``managers``: the result of `managers_of_request`. Other parameters as for `apply`. Inputs are never changed.
 
     For kinds whose ``spec``, ``status`` and ``metadata`` always exist on the server, pass an ``old`` with these empty
-    on create, and nobody owns them as such.
+    on create, so that they get no owner themselves.
 
     Raises ValueError for malformed managedFields, TypedError for objects that don't fit the schema.
     """
@@ -248,7 +248,7 @@ class _Context:
     convert: Convert | None
 
     def view(self, value: dict[str, Any], api_version: str) -> tuple[Schema, dict[str, Any]] | None:
-        """``value`` as managers of ``api_version`` see it."""
+        """``value`` in the version ``api_version``."""
         if api_version == self.api_version or self.convert is None:
             return self.schema, value
         return self.convert(value, api_version)
@@ -261,8 +261,8 @@ class _Context:
         before: dict[str, Any],
         after: dict[str, Any],
     ) -> list[Conflict]:
-        """Take from all other owners what changed and what went; what they lost by change, in the order of their
-        names."""
+        """Removes the changed and the removed fields from all other owners; returns the fields that they lost by
+        change, sorted by owner."""
         comparisons: dict[str, Comparison | None] = {self.api_version: comparison.without(self.ignored)}
         conflicts: list[Conflict] = []
         for identity in pace(sorted(managed.owners)):
@@ -273,7 +273,7 @@ class _Context:
             if version not in comparisons:
                 comparisons[version] = self._compare_at(version, before, after)
             seen = comparisons[version]
-            if seen is None:  # the version is not served any more, so nobody can make sense of the entry
+            if seen is None:  # the version is no longer served, so the entry can't be interpreted
                 del managed.owners[identity]
                 continue
             if not seen:
@@ -289,7 +289,7 @@ class _Context:
         return None if old is None or new is None else compare(new[0], old[1], new[1]).without(self.ignored)
 
     def prune(self, merged: dict[str, Any], managed: Managed, last: Owner) -> dict[str, Any]:
-        """Remove what ``last`` (the applier's previous entry) owned and neither it nor anybody else owns now."""
+        """Removes fields that ``last`` (the applier's previous entry) owned and that no manager owns now."""
         seen = self.view(merged, last.api_version)
         if seen is None:
             return merged
@@ -317,7 +317,7 @@ class _Context:
     def _add_back(
         self, value: dict[str, Any], without: dict[str, Any], version: str, other: str, managed: Managed
     ) -> dict[str, Any]:
-        """Put back what managers of the version ``other`` own. Objects are in ``version``."""
+        """Restores the fields that managers of the version ``other`` own. Objects are in ``version``."""
         if self.convert is None:
             return without
         full, rest = self.convert(value, other), self.convert(without, other)
@@ -338,8 +338,8 @@ def _removed(schema: Schema, value: dict[str, Any], fields: FieldSet) -> dict[st
 
 
 def _last_applied_fields(schema: Schema, live: dict[str, Any], api_version: str) -> FieldSet:
-    """Fields a client-side ``kubectl apply`` set and nobody changed since: server-side apply by kubectl may take these
-    over."""
+    """The fields that a client-side ``kubectl apply`` set and that are unchanged since: server-side apply by kubectl
+    may take these over."""
     text = ((live.get("metadata") or {}).get("annotations") or {}).get(LAST_APPLIED)
     if not text:
         return EMPTY
@@ -349,7 +349,7 @@ def _last_applied_fields(schema: Schema, live: dict[str, Any], api_version: str)
             return EMPTY
         comparison = compare(schema, applied, live)
         return field_set(schema, applied) - comparison.modified - comparison.added - comparison.removed
-    except (json.JSONDecodeError, TypedError):  # an annotation anybody may write; it gives no rights then
+    except (json.JSONDecodeError, TypedError):  # any user may write the annotation; a malformed one grants nothing
         return EMPTY
 
 

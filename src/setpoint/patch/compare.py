@@ -1,4 +1,4 @@
-"""What changed from one value to another, as sets of fields (structured-merge-diff's ``typed.Compare``)."""
+"""The difference between two values, as sets of fields (structured-merge-diff's ``typed.Compare``)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Comparison", "compare"]
 
 @dataclass(slots=True)
 class Comparison:
-    """What happened from one value to another; no path is in two of the sets."""
+    """The difference between two values; no path is in two of the sets."""
 
     removed: FieldSet = field(default_factory=FieldSet)
     modified: FieldSet = field(default_factory=FieldSet)
@@ -27,14 +27,14 @@ class Comparison:
         return bool(self.removed) or bool(self.modified) or bool(self.added)
 
     def without(self, ignored: FieldSet) -> Comparison:
-        """The same without the fields in ``ignored`` and everything below them."""
+        """The same comparison without the fields in ``ignored`` and everything below them."""
         if not ignored:
             return self
         return Comparison(self.removed.without(ignored), self.modified.without(ignored), self.added.without(ignored))
 
 
 def compare(schema: Schema, old: Any, new: Any) -> Comparison:
-    """Which fields were removed, modified and added from ``old`` to ``new`` (two objects)."""
+    """The fields that were removed, modified and added from ``old`` to ``new`` (two objects)."""
     result = Comparison()
     _compare_maps(schema, old if isinstance(old, dict) else {}, new if isinstance(new, dict) else {}, result)
     return result

@@ -1,4 +1,4 @@
-"""Sets of fields: which fields of an object somebody owns, and their JSON form ``FieldsV1``.
+"""Sets of fields: the fields of an object that a manager owns, and their JSON form ``FieldsV1``.
 
 A path is a tuple of elements, each written as FieldsV1 writes it:
 
@@ -31,7 +31,7 @@ _encode: Final = msgspec.json.Encoder(order="sorted").encode
 _decode: Final = msgspec.json.decode
 _KINDS: Final = frozenset("fkvi")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_./:-]*").fullmatch
-# Elements that can be written in one way only.
+# Elements that have only one written form.
 _CANONICAL: Final = re.compile(
     r'v:"[A-Za-z0-9_./:-]*"|k:\{"\w+":(?:"[A-Za-z0-9_./:-]*"|0|[1-9][0-9]*)\}', re.ASCII
 ).fullmatch
@@ -43,7 +43,7 @@ def field(name: str) -> str:
 
 
 def key(keys: Mapping[str, Any]) -> str:
-    """The element of a list item that is told apart by some of its fields."""
+    """The element of a list item that is identified by some of its fields."""
     if len(keys) == 1:
         ((name, item),) = keys.items()
         if isinstance(item, str) and _PLAIN(item):
@@ -52,12 +52,12 @@ def key(keys: Mapping[str, Any]) -> str:
 
 
 def value(item: Any) -> str:
-    """The element of a list item that is told apart by its whole (scalar) value."""
+    """The element of a list item that is identified by its whole (scalar) value."""
     return f'v:"{item}"' if isinstance(item, str) and _PLAIN(item) else "v:" + _json(item)
 
 
 def index(position: int) -> str:
-    """The element of a list item that is told apart by its place."""
+    """The element of a list item that is identified by its index."""
     return f"i:{position}"
 
 
@@ -85,7 +85,7 @@ class FieldSet:
 
     @classmethod
     def from_fields_v1(cls, fields: Mapping[str, Any]) -> FieldSet:
-        """Read the JSON form. Raises ValueError if it is malformed."""
+        """Parses the JSON form. Raises ValueError if it is malformed."""
         result = cls()
         members, children = result.members, result.children
         for element, inner in pace(fields.items()):
@@ -106,7 +106,7 @@ class FieldSet:
         return result
 
     def to_fields_v1(self) -> dict[str, Any]:
-        """The JSON form, in the order servers write it."""
+        """The JSON form, in the order of API servers."""
         result: dict[str, Any] = {}
         members, children = self.members, self.children
         spend(len(members) + len(children) << 6)
@@ -119,7 +119,7 @@ class FieldSet:
         return result
 
     def add(self, path: Path) -> None:
-        """Put one path in; its parents are not put in. The empty path (the whole object) is never tracked."""
+        """Adds one path, without its parents. The empty path (the whole object) is never tracked."""
         if not path:
             return
         node = self
@@ -128,14 +128,14 @@ class FieldSet:
         node.members.add(path[-1])
 
     def child(self, element: str) -> FieldSet:
-        """The subtree below ``element``, created if there is none (for building)."""
+        """The subtree below ``element``, created if missing (for building)."""
         node = self.children.get(element)
         if node is None:
             node = self.children[element] = FieldSet()
         return node
 
     def below(self, element: str) -> FieldSet:
-        """The set of what is below ``element``, maybe empty."""
+        """The set of paths below ``element``, possibly empty."""
         return self.children.get(element, EMPTY)
 
     def has(self, path: Path) -> bool:
@@ -168,7 +168,7 @@ class FieldSet:
         return count
 
     def __iter__(self) -> Iterator[Path]:
-        """All members in the order servers report them: own elements first, then what is below."""
+        """All members in the order in which servers report them: own elements first, then those below."""
         spend(len(self.members) + len(self.children) << 6)
         for element in pace(sorted(self.members)):
             yield (element,)
@@ -186,14 +186,14 @@ class FieldSet:
                 continue
             if mine.members != theirs.members:
                 return False
-            for element in pace(mine.children.keys() | theirs.children.keys()):  # an empty child is as good as none
+            for element in pace(mine.children.keys() | theirs.children.keys()):  # an empty child equals a missing one
                 pairs.append((mine.children.get(element, EMPTY), theirs.children.get(element, EMPTY)))
         return True
 
     __hash__ = None  # type: ignore[assignment]
 
     def __or__(self, other: FieldSet) -> FieldSet:
-        """All paths of both."""
+        """The union."""
         if not other:
             return self
         if not self:
@@ -218,7 +218,7 @@ class FieldSet:
             self.child(element)._put_in(below)
 
     def __and__(self, other: FieldSet) -> FieldSet:
-        """Paths that are in both."""
+        """The intersection."""
         children: dict[str, FieldSet] = {}
         for element, mine in pace(self.children.items()):
             theirs = other.children.get(element)
@@ -229,7 +229,7 @@ class FieldSet:
         return FieldSet(self.members & other.members, children)
 
     def __sub__(self, other: FieldSet) -> FieldSet:
-        """Paths that are not in ``other``. A parent's removal leaves what is below it, and the other way round."""
+        """The difference, by exact path: removing a parent keeps the paths below it, and the other way round."""
         if not other:
             return self
         children: dict[str, FieldSet] = {}
@@ -241,7 +241,7 @@ class FieldSet:
         return FieldSet(self.members - other.members, children)
 
     def without(self, other: FieldSet) -> FieldSet:
-        """Paths that are neither in ``other`` nor below one of its members."""
+        """The paths that are neither in ``other`` nor below one of its members."""
         if not other:
             return self
         children: dict[str, FieldSet] = {}
@@ -259,7 +259,7 @@ class FieldSet:
 
 
 EMPTY: Final = FieldSet()
-"""The empty set; never build on it."""
+"""The empty set; never add to it."""
 
 
 def _json(item: Any) -> str:

@@ -1,4 +1,4 @@
-"""Values as Go prints them (``%v``): messages of the real server show values in this form."""
+"""Values as Go prints them (``%v``), as in messages of API servers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["go_text"]
 
 
 def go_text(value: Any) -> str:
-    """A JSON value as ``%v`` has it: ``map[a:1 b:[x y]]``."""
+    """A JSON value in the form of ``%v``: ``map[a:1 b:[x y]]``."""
     match value:
         case None:
             return "<nil>"

@@ -17,7 +17,7 @@ __all__ = ["MAX_OPERATIONS", "PatchError", "TestFailed", "TooManyOperations", "a
 MAX_OPERATIONS: Final = 10_000
 _MAX_COPIED_BYTES: Final = 3 * 1024 * 1024
 _MAX_SHIFTED: Final = 1 << 26
-"""Items that make room in lists or close gaps: some 50 ms. Taking 10,000 items from a list's front is within it."""
+"""The most list items that a patch may shift: about 50 ms. It may remove 10,000 items from a list's front."""
 _MISSING: Final = object()
 _END: Final = "-"
 _encode: Final = msgspec.json.Encoder().encode
@@ -25,7 +25,7 @@ _decode: Final = msgspec.json.Decoder().decode
 
 
 class PatchError(ValueError):
-    """A patch that can't be applied. ``index`` is the operation's place in the patch (-1: the patch as a whole)."""
+    """A patch that can't be applied. ``index`` is the operation's index in the patch (-1: the patch as a whole)."""
 
     def __init__(self, message: str, index: int = -1, path: str = "") -> None:
         where = f"operation {index} ({path!r}): " if index >= 0 else ""
@@ -36,13 +36,13 @@ class PatchError(ValueError):
 
 
 class TestFailed(PatchError):
-    """A ``test`` operation found another value than it wanted."""
+    """A ``test`` operation found a different value."""
 
     __test__ = False  # not a test class for pytest
 
 
 class TooManyOperations(PatchError):
-    """More than `MAX_OPERATIONS` operations, which API servers answer with 413."""
+    """More than `MAX_OPERATIONS` operations, for which API servers answer 413."""
 
 
 def parse_pointer(pointer: str) -> list[str]:
@@ -56,12 +56,12 @@ def parse_pointer(pointer: str) -> list[str]:
 
 
 def apply(document: Any, operations: Sequence[Mapping[str, Any]], *, max_copied_bytes: int = _MAX_COPIED_BYTES) -> Any:
-    """``document`` after all operations; ``document`` itself is never changed, and if one operation fails, none has
-    happened.
+    """``document`` after all operations; ``document`` itself is never changed, and an operation that fails undoes all
+    of them.
 
-    As API servers do beyond the RFC: a negative array index counts from the end (``-1`` is the last item), a ``test``
-    of a missing object member against null holds, what ``copy`` operations add is limited to ``max_copied_bytes``. The
-    items of lists that have to move for others are limited, too.
+    Extensions of API servers to the RFC: a negative array index counts from the end (``-1`` is the last item), a
+    ``test`` of a missing object member against null holds, ``copy`` operations may add at most ``max_copied_bytes``.
+    The number of list items that the patch shifts is limited, too.
 
     Raises TestFailed, TooManyOperations or another PatchError.
     """
@@ -84,7 +84,7 @@ def apply(document: Any, operations: Sequence[Mapping[str, Any]], *, max_copied_
 
 
 class _Run:
-    """One application. Containers are copied when first written to, and only those on the way to the change."""
+    """One application of a patch. Containers are copied when they are first changed, and only those on the path."""
 
     __slots__ = ("copied", "document", "limit", "owned", "shifted")
 
@@ -120,7 +120,7 @@ class _Run:
             try:
                 value = self.copy(self.get(_pointer(operation, "from")))
             except RecursionError:
-                raise PatchError("the patch copies what is nested too deeply") from None
+                raise PatchError("the patch copies a value that is nested too deeply") from None
             self.add(path, value)
         elif kind == "test":
             self.test(path, operation)
@@ -133,7 +133,7 @@ class _Run:
             return value
         try:
             encoded = _encode(value)
-        except (OverflowError, UnicodeEncodeError):  # numbers and texts that the fast encoder does not know
+        except (OverflowError, UnicodeEncodeError):  # numbers and strings that the fast encoder does not support
             self.charge(len(json.dumps(value, separators=(",", ":"))))
             return copy_json(value)
         self.charge(len(encoded))
@@ -147,7 +147,7 @@ class _Run:
     def shift(self, items: int) -> None:
         self.shifted += items
         if self.shifted > _MAX_SHIFTED:
-            raise PatchError(f"the patch moves more than {_MAX_SHIFTED} items of lists to make room or close gaps")
+            raise PatchError(f"the patch shifts more than {_MAX_SHIFTED} list items")
 
     def get(self, path: list[str]) -> Any:
         value = self.document
@@ -172,7 +172,7 @@ class _Run:
         try:
             equal = json_equal(actual, wanted)
         except RecursionError:
-            raise PatchError("the patch tests what is nested too deeply") from None
+            raise PatchError("the patch tests a value that is nested too deeply") from None
         if not equal:
             raise TestFailed("testing value failed: it is another")
 
@@ -215,7 +215,7 @@ class _Run:
             del parent[index]
 
     def parent(self, path: list[str]) -> dict[str, Any] | list[Any]:
-        """The container that holds ``path``, made this run's own together with everything above it."""
+        """The container of ``path``, copied together with everything above it, so that this run may change it."""
         self.document = node = self.own(self.document, path, 0)
         for depth, token in enumerate(path[:-1], 1):
             inner = _child(node, token)

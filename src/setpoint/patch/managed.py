@@ -1,4 +1,4 @@
-"""``metadata.managedFields``: who owns which fields of an object (KEP-555)."""
+"""``metadata.managedFields``: the owners of an object's fields (KEP-555)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ version."""
 
 
 class Owner:
-    """One entry: a manager's operation and the fields it owns. Its field set is read when first asked for."""
+    """One entry: a manager's operation and the fields it owns. Its field set is parsed when it is first read."""
 
     __slots__ = ("_entry", "_fields", "api_version", "manager", "operation", "subresource", "time")
 
@@ -50,7 +50,7 @@ class Owner:
 
     @classmethod
     def from_entry(cls, entry: Mapping[str, Any], position: int) -> Owner:
-        """Read an entry. Raises ValueError, worded as the API server does, if it is malformed."""
+        """Parses an entry. Raises ValueError, in the API server's words, if it is malformed."""
         operation = entry.get("operation")
         if operation not in ("Apply", "Update"):
             raise ValueError("operation must be `Apply` or `Update`")
@@ -76,19 +76,19 @@ class Owner:
 
     @property
     def identity(self) -> Identity:
-        """What tells this entry apart from others."""
+        """The identity of this entry among others."""
         return (self.manager, self.operation, "" if self.applied else self.api_version, self.subresource)
 
     @property
     def fields(self) -> FieldSet:
-        """The fields owned. Raises ValueError if the entry's fieldsV1 is malformed."""
+        """The owned fields. Raises ValueError if the entry's fieldsV1 is malformed."""
         if self._fields is None:
             assert self._entry is not None
             self._fields = FieldSet.from_fields_v1(self._entry.get("fieldsV1") or {})
         return self._fields
 
     def with_fields(self, fields: FieldSet) -> Owner:
-        """The same entry owning other fields; itself if they are the same."""
+        """The same entry owning other fields; or this entry if they are the same."""
         if self._fields is not None and (fields is self._fields or fields == self._fields):
             return self
         return Owner(self.manager, self.operation, self.api_version, self.subresource, time=self.time, fields=fields)
@@ -98,7 +98,7 @@ class Owner:
         return Owner(self.manager, self.operation, self.api_version, self.subresource, time=time, fields=self.fields)
 
     def to_entry(self) -> dict[str, Any]:
-        """The entry as it stands in ``metadata.managedFields``; the very one it was read from if nothing changed."""
+        """The entry's JSON for ``metadata.managedFields``; the original one if nothing changed."""
         if isinstance(self._entry, dict):
             return self._entry
         entry: dict[str, Any] = {"manager": self.manager, "operation": self.operation, "apiVersion": self.api_version}
@@ -111,7 +111,7 @@ class Owner:
         return entry
 
     def __str__(self) -> str:
-        """As servers name a manager in conflicts."""
+        """The manager's name in messages about conflicts."""
         text = f'"{self.manager}"'
         if self.subresource:
             text += f' with subresource "{self.subresource}"'
@@ -129,25 +129,25 @@ class Managed:
 
     @classmethod
     def decode(cls, entries: Collection[Mapping[str, Any]]) -> Managed:
-        """Read entries. Raises ValueError if one is malformed."""
+        """Parses entries. Raises ValueError if one is malformed."""
         owners = (Owner.from_entry(entry, position) for position, entry in enumerate(pace(entries)))
         return cls({owner.identity: owner for owner in owners})
 
     def reconcile(self, schema: Schema) -> None:
-        """See every set under ``schema``, which may have changed since the set was written."""
+        """Adapts every set to ``schema``, which may have changed since the set was written."""
         for identity, owner in pace(self.owners.items()):
             fields = reconcile(schema, owner.fields)
             if fields is not owner.fields:
                 self.owners[identity] = owner.with_fields(fields)
 
     def drop_empty(self) -> None:
-        """Remove entries that own nothing."""
+        """Removes entries that own nothing."""
         for identity in [identity for identity, owner in pace(self.owners.items()) if not owner.fields]:
             del self.owners[identity]
 
     def cap(self, maximum: int = MAX_UPDATE_MANAGERS) -> None:
-        """Merge the oldest Update entries, per API version, until there are at most ``maximum`` (or nothing is left to
-        merge)."""
+        """Merges the oldest Update entries, per API version, until at most ``maximum`` are left (or no more can be
+        merged)."""
         updates = [owner for owner in self.owners.values() if not owner.applied]
         excess = len(updates) - maximum
         if excess <= 0:
@@ -174,7 +174,7 @@ class Managed:
             self.owners[bucket] = Owner(_ANCIENT, "Update", bucket[2], time=owners[-1].time, fields=fields)
 
     def encode(self) -> list[dict[str, Any]]:
-        """The entries in the order servers keep: Apply before Update, then by time, manager, version and
+        """The entries in the order of API servers: Apply before Update, then by time, manager, version and
         subresource."""
         ordered = sorted(
             self.owners.values(),
@@ -186,10 +186,10 @@ class Managed:
 def managers_of_request(
     live: Sequence[Mapping[str, Any]] | None, sent: Sequence[Mapping[str, Any]] | None, *, subresource: str = ""
 ) -> list[Mapping[str, Any]]:
-    """Which managedFields an ordinary write starts from.
+    """The managedFields from which an ordinary write starts.
 
-    Those of the request, so that they can be edited; ``[]`` or ``[{}]`` there resets them. Those of the live object if
-    the request has none or malformed ones, or is to a subresource.
+    Those of the request, so that clients can edit them; ``[]`` or ``[{}]`` resets them. Those of the live object if the
+    request has none or malformed ones, or is for a subresource.
     """
     if subresource:
         return _valid(live)

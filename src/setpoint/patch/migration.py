@@ -1,8 +1,8 @@
 """Migration of managed fields: from writers that update to one that applies.
 
 An object that was written with client-side apply has its fields owned by an ``Update`` entry. A manager that begins to
-apply server-side does not own them, so fields that it leaves out are never removed. What this does to the entries is
-what client-go's ``util/csaupgrade`` does.
+apply server-side does not own them, so fields that it leaves out are never removed. The entries are changed
+as by client-go's ``util/csaupgrade``.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""Strategic merge patch: merge patch that knows which lists merge by key (apimachinery's ``util/strategicpatch``).
+"""Strategic merge patch: a merge patch that can merge lists by key (apimachinery's ``util/strategicpatch``).
 
 Directives in patches:
 
-* ``$patch: replace`` in an object: take this object instead of merging; in a list item: take this list instead of
+* ``$patch: replace`` in an object: use this object instead of merging; in a list item: use this list instead of
   merging;
 * ``$patch: delete`` in an object: empty it; in an item of a list with merge key: delete the item with that key;
 * ``$retainKeys: [names]``: drop all fields not named;
 * ``$setElementOrder/LIST: [...]``: the order of the items (keys only) of LIST;
 * ``$deleteFromPrimitiveList/LIST: [...]``: values to delete from LIST.
 
-What merges how is said by ``patch_strategy`` and ``patch_merge_key`` of `Schema`. Custom resources have no strategic
+`Schema` declares the merge with ``patch_strategy`` and ``patch_merge_key``. Custom resources have no strategic
 merge patch: API servers answer 415 for them.
 """
 
@@ -32,7 +32,7 @@ _DELETE: Final = "$deleteFromPrimitiveList/"
 
 
 class StrategicPatchError(ValueError):
-    """A patch whose directives make no sense, or lists whose items lack their merge key."""
+    """The patch has invalid directives, or lists have items without their merge key."""
 
 
 def apply(schema: Schema, document: Mapping[str, Any] | None, patch: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def _child(schema: Schema, name: str) -> Schema:
 
 
 def _strategy(schema: Schema) -> tuple[bool, str]:
-    """Whether unnamed fields are to be dropped, and how else the value merges."""
+    """Whether fields that are not named are dropped, and the remaining merge strategy of the value."""
     others = [name for name in schema.patch_strategy if name != "retainKeys"]
     return len(others) != len(schema.patch_strategy), others[0] if others else ""
 
@@ -99,7 +99,7 @@ def _merge_field(schema: Schema, name: str, value: Any, result: dict[str, Any]) 
 
 
 def _fresh(value: Any) -> Any:
-    """A value that merges with nothing: without nulls in objects and without directives; None if it is one itself."""
+    """A value that is merged with nothing: without nulls in objects and without directives; None for a directive."""
     if isinstance(value, dict):
         if _DIRECTIVE in value:
             return None
@@ -132,7 +132,7 @@ def _retain(result: dict[str, Any], patch: Mapping[str, Any]) -> None:
 def _merge_ordered(
     schema: Schema, name: str, order: Any, original: Mapping[str, Any], patch: Mapping[str, Any], result: dict[str, Any]
 ) -> None:
-    """Merge the list ``name`` and bring its items into the order of the patch's ``$setElementOrder`` list."""
+    """Merges the list ``name`` and sorts its items into the order of the patch's ``$setElementOrder`` list."""
     key = schema.patch_merge_key
     before, changes = result.get(name), patch.get(name)
     for what, items in (("list", order), ("list", before), ("list", changes)):
@@ -192,7 +192,7 @@ def _merge_list(schema: Schema, original: list[Any], patch: list[Any]) -> list[A
 
 
 def _special_items(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
-    """Carry out the ``$patch`` directives among a list's items; what is left to merge."""
+    """Carries out the ``$patch`` directives among a list's items; returns the items left to merge."""
     rest: list[Any] = []
     doomed: set[Hashable] = set()
     replace = False
@@ -223,7 +223,7 @@ def _key_of(item: Any, key: str) -> Any:
 
 
 def _places(items: Sequence[Any], key: str) -> dict[Hashable, int]:
-    """Where the first item with each key is (or, without key, with each value)."""
+    """The index of the first item with each key (or, without ``key``, with each value)."""
     places: dict[Hashable, int] = {}
     for position, item in enumerate(items):
         places.setdefault(token(_key_of(item, key) if key else item), position)
@@ -231,12 +231,12 @@ def _places(items: Sequence[Any], key: str) -> dict[Hashable, int]:
 
 
 def _position(places: Mapping[Hashable, int], item: Any, key: str) -> int:
-    """Where the item with the same key (or, without key, the same value) is, or -1."""
+    """The index in ``places`` of the item with the same key (or, without ``key``, the same value), or -1."""
     return places.get(token(_key_of(item, key) if key else item), -1)
 
 
 def _parted(items: Sequence[Any], places: Mapping[Hashable, int], key: str) -> tuple[list[Any], list[Any]]:
-    """Those that have a place there, and the others."""
+    """The items that are in ``places``, and the others."""
     mine: list[Any] = []
     others: list[Any] = []
     for item in items:
@@ -245,8 +245,8 @@ def _parted(items: Sequence[Any], places: Mapping[Hashable, int], key: str) -> t
 
 
 def _interleave(others: list[Any], mine: list[Any], order: list[Any], before: list[Any], key: str) -> list[Any]:
-    """``mine`` in the order of ``order``, with ``others`` (in the order of ``before``) put where ``before`` had
-    them."""
+    """``mine`` in the order of ``order``, with ``others`` (in the order of ``before``) at their places in
+    ``before``."""
     wanted, had = _places(order, key), _places(before, key) if others else {}
     mine = sorted(mine, key=lambda item: _position(wanted, item, key))
     others = sorted(others, key=lambda item: _position(had, item, key))
@@ -266,7 +266,7 @@ def _interleave(others: list[Any], mine: list[Any], order: list[Any], before: li
 def diff(schema: Schema, original: Mapping[str, Any], modified: Mapping[str, Any]) -> dict[str, Any]:
     """The two-way patch with ``apply(schema, original, patch) == modified`` (client-go's CreateTwoWayMergePatch).
 
-    This holds if no object in ``modified`` holds a null and the items of lists that merge have different keys. The
+    This requires that no object in ``modified`` holds a null, and that items of merged lists have different keys. The
     result shares parts with ``modified``. Raises StrategicPatchError if items lack their merge key.
     """
     return _diff_maps(schema, original, modified, False)

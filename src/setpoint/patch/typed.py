@@ -1,8 +1,8 @@
-"""Values seen through their schema: the walks that server-side apply is made of.
+"""Values interpreted by their schema: the tree walks of server-side apply.
 
-What a value is for merging follows from its schema: objects merge field by field unless ``map_type`` is atomic; lists
-are replaced as a whole unless ``list_type`` is ``set`` or ``map``; everything else is a leaf. Where the schema says
-nothing, objects merge by field and lists are atomic. Semantics: structured-merge-diff's ``typed``.
+The schema determines how a value merges: objects merge field by field unless ``map_type`` is atomic; lists
+are replaced as a whole unless ``list_type`` is ``set`` or ``map``; everything else is a leaf. Without a schema,
+objects merge by field and lists are atomic. Semantics: structured-merge-diff's ``typed``.
 """
 
 from __future__ import annotations
@@ -38,12 +38,11 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 class TypedError(ValueError):
-    """A value that can't be seen through its schema: a field that is not declared, items without or with the same
-    keys."""
+    """A value that does not fit its schema: an undeclared field, items without keys or with equal ones."""
 
 
 def field_set(schema: Schema, value: Any) -> FieldSet:
-    """The fields that somebody who applies ``value`` owns: its leaves, list items, keys of maps, and empty objects."""
+    """The fields that a manager owns by applying ``value``: its leaves, list items, keys of maps, and empty objects."""
     if isinstance(value, dict) and schema.map_type != "atomic":
         return _map_fields(schema, value)
     if isinstance(value, list) and schema.list_type in _GRANULAR:
@@ -81,7 +80,7 @@ def _list_fields(schema: Schema, value: list[Any]) -> FieldSet:
     for position, item in enumerate(pace(value)):
         element = item_element(schema, item, position)
         if element in members:
-            children.pop(element, None)  # items that can't be told apart are owned together, as one leaf
+            children.pop(element, None)  # items with equal keys are owned together, as one leaf
             continue
         members.add(element)
         if isinstance(item, dict) and items.map_type != "atomic":
@@ -92,7 +91,7 @@ def _list_fields(schema: Schema, value: list[Any]) -> FieldSet:
 
 
 def item_element(schema: Schema, item: Any, position: int) -> str:
-    """How an item of a set or map-list is told apart from the others. Raises TypedError if it can't be."""
+    """The path element that identifies an item of a set or map-list. Raises TypedError if there is none."""
     if schema.list_type == "set":
         if isinstance(item, (dict, list)) or item is None:
             what = "an explicit null" if item is None else "a map type" if isinstance(item, dict) else "a list type"
@@ -127,9 +126,9 @@ def is_granular(schema: Schema, value: Any) -> bool:
 
 
 def same(old: Any, new: Any) -> bool:
-    """True only if two values of one type are equal; quick, and not deterred by depth."""
+    """True only if two values of one type are equal; fast, and safe at any depth."""
     if isinstance(old, (dict, list)):
-        return _encode(old) == _encode(new)  # tells true from 1, which == does not
+        return _encode(old) == _encode(new)  # distinguishes true from 1, unlike ==
     return bool(old == new)
 
 
@@ -137,8 +136,8 @@ def merge(schema: Schema, live: Any, applied: Any) -> Any:
     """``applied`` merged over ``live``. Neither is changed; the result shares parts with both, and is ``live`` if
     nothing changes.
 
-    Items of map-lists and sets keep the order of ``applied``, with the items only ``live`` has between them where they
-    were.
+    Items of map-lists and sets keep the order of ``applied``; items that only ``live`` has keep their places in
+    between.
     """
     if live is UNSET or live is applied:
         return applied
@@ -178,7 +177,7 @@ def _merge_lists(schema: Schema, live: list[Any], applied: list[Any]) -> list[An
     right = [item_element(schema, item, position) for position, item in enumerate(pace(applied))]
     theirs: dict[str, Any] = {}
     for element, item in zip(left, live, strict=True):
-        theirs[element] = None if element in theirs else item  # items that can't be told apart are replaced, not merged
+        theirs[element] = None if element in theirs else item  # items with equal keys are replaced, not merged
     mine = dict(zip(right, applied, strict=True))
     shared = iter([element for element in right if element in theirs])
     next_shared = next(shared, None)
@@ -223,7 +222,7 @@ def remove(schema: Schema, value: Any, fields: FieldSet, *, leave_empty: bool = 
     """``value`` without the members of ``fields``. Objects and lists that lose their last content become null, or stay
     as empty ones with ``leave_empty``.
 
-    ``value`` is not changed; what is not touched is shared.
+    ``value`` is not changed; unchanged parts are shared.
     """
     if isinstance(value, dict):
         if schema.map_type == "atomic" or not value:
@@ -256,7 +255,7 @@ def remove(schema: Schema, value: Any, fields: FieldSet, *, leave_empty: bool = 
 
 
 def ensure_named(schema: Schema | None, fields: FieldSet) -> FieldSet:
-    """``fields`` plus the declared fields that contain some of them (which ownership leaves out)."""
+    """``fields`` plus the declared fields that contain some of them (ownership leaves these out)."""
     if not fields.children:
         return fields
     members = set(fields.members)
@@ -277,8 +276,8 @@ def ensure_named(schema: Schema | None, fields: FieldSet) -> FieldSet:
 
 
 def reconcile(schema: Schema, fields: FieldSet) -> FieldSet:
-    """``fields`` written under an older schema, seen under this one: where something became atomic, its parts are owned
-    as one."""
+    """``fields`` written under an older schema, adapted to this one: if a field became atomic, it is owned instead of
+    its parts."""
     changed: dict[str, FieldSet] | None = None
     members = fields.members
     for element, below in pace(fields.children.items()):
@@ -310,7 +309,7 @@ _GO_TYPES: Final = {str: "string", bool: "bool", int: "int64", float: "float64",
 
 
 def _shown(expected: str, value: Any) -> str:
-    """A value of a wrong type, as structured-merge-diff shows it, which is another way for each type it wants."""
+    """A value of a wrong type, as structured-merge-diff shows it, which differs by the expected type."""
     if expected == "string":
         inner = json.dumps(value) if isinstance(value, str | int | float) else go_text(value)
         return f"&value.valueUnstructured{{Value:{inner}}}"
@@ -320,13 +319,13 @@ def _shown(expected: str, value: Any) -> str:
 
 
 def type_errors(schema: Schema, value: Any) -> list[str]:
-    """Why ``value`` can't be applied: wrong types, undeclared fields, list items that can't be told apart; as ``path:
-    reason``."""
+    """The reasons why ``value`` can't be applied, as ``path: reason``: wrong types, undeclared fields, list items with
+    equal keys."""
     return [f"{path}: {reason}" for path, reason in _type_errors(schema, value) or ()]
 
 
 def _type_errors(schema: Schema, value: Any) -> list[tuple[str, str]] | None:
-    # Paths are put together on the way up from an error only.
+    # Paths are built only on the way up from an error.
     if value is None:
         return None
     if schema.type:

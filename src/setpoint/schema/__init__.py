@@ -1,10 +1,10 @@
-"""What a field may hold and how it merges: schemas of built-in kinds and custom resources, and what follows from them.
+"""Schemas of built-in kinds and custom resources, and the functions that follow them: pruning, defaults, validation.
 
     schemas = Schemas(definitions)                      # built-in kinds, from OpenAPI
     schema = structural.load(crd_version_schema)        # custom resources
     prune(schema, obj); apply_defaults(schema, obj); errors = validate(schema, obj)
 
-Pure functions over plain JSON values; no input, no output, no state.
+These are pure functions over plain JSON values, without I/O or state.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""JSON bodies, read so that no field is silently lost."""
+"""JSON request bodies, decoded so that no field is lost silently."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _ESCAPE: Final = re.compile(
 
 
 def parse_json(body: bytes | str) -> tuple[JSON, list[str]]:
-    """The value in ``body`` and the paths of fields that are given more than once in one object (the last one counts).
+    """The value in ``body`` and the paths of fields that occur more than once in one object (the last one counts).
 
-    As in Go, an escape that is half a character is read as U+FFFD, and whole numbers over 64 bits as floating ones.
+    As in Go, an escape of half a character is read as U+FFFD, and whole numbers over 64 bits as floats.
 
-    Raises ValueError if ``body`` is not JSON (this includes NaN and Infinity), not UTF-8, or has a number that is too
-    large for that.
+    Raises ValueError if ``body`` is not JSON (this includes NaN and Infinity), is not UTF-8, or has a number that is
+    too large for a float.
     """
     doubles: dict[int, tuple[dict[str, Any], list[str]]] = {}
 

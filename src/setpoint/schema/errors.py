@@ -34,7 +34,7 @@ __all__ = [
 
 
 class ErrorType(StrEnum):
-    """Why a field is refused: the value is the ``reason`` of a ``StatusCause``."""
+    """The reason for refusing a field; the value is the ``reason`` of a ``StatusCause``."""
 
     NOT_FOUND = "FieldValueNotFound"
     REQUIRED = "FieldValueRequired"
@@ -78,13 +78,13 @@ class _Omitted:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A bad value that the message shows as this text."""
+    """A bad value for which the message shows this text."""
 
     text: str
 
 
 OMITTED: Final = _Omitted()
-"""A bad value that is not shown in the message."""
+"""A bad value that the message does not show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class FieldError:
 
     @property
     def message(self) -> str:
-        """The text without the path, as found in a ``StatusCause``."""
+        """The message without the path, as in a ``StatusCause``."""
         text = _LABELS[self.type]
         if self.type not in _WITHOUT_VALUE and self.bad_value is not OMITTED:
             text = f"{text}: {format_value(self.bad_value)}"
@@ -109,7 +109,7 @@ class FieldError:
         return f"{self.field or '<nil>'}: {self.message}"
 
     def to_cause(self) -> dict[str, str]:
-        """This error as an entry of ``Status.details.causes``."""
+        """The error as an entry of ``Status.details.causes``."""
         return {"reason": self.type.value, "message": self.message, "field": self.field or "<nil>"}
 
 
@@ -124,7 +124,7 @@ def required(field: str, detail: str = "") -> FieldError:
 
 
 def duplicate(field: str, value: JSON) -> FieldError:
-    """The value must be unique and is not."""
+    """The value must be unique, but is a duplicate."""
     return FieldError(ErrorType.DUPLICATE, field, "", value)
 
 
@@ -139,7 +139,7 @@ def type_invalid(field: str, value: JSON, detail: str) -> FieldError:
 
 
 def not_supported(field: str, value: JSON, supported: Sequence[str]) -> FieldError:
-    """The value is none of a fixed set."""
+    """The value is not in a fixed set."""
     detail = "supported values: " + ", ".join(quote(item) for item in supported) if supported else ""
     return FieldError(ErrorType.NOT_SUPPORTED, field, detail, value)
 
@@ -150,7 +150,7 @@ def forbidden(field: str, detail: str) -> FieldError:
 
 
 def too_long(field: str, maximum: int) -> FieldError:
-    """A text is longer than ``maximum`` bytes; the text itself is not shown."""
+    """A string is longer than ``maximum`` bytes; the string itself is not shown."""
     detail = (
         f"may not be more than {maximum} {'byte' if maximum == 1 else 'bytes'}" if maximum >= 0 else "value is too long"
     )
@@ -174,12 +174,12 @@ def too_few(field: str, actual: int, minimum: int) -> FieldError:
 
 
 def internal_error(field: str, detail: str) -> FieldError:
-    """Something failed that is not the user's doing."""
+    """An internal error, not caused by the user."""
     return FieldError(ErrorType.INTERNAL, field, detail)
 
 
 def to_aggregate_message(errors: Iterable[FieldError]) -> str:
-    """All errors in one text: a single one plainly, several as ``[a, b]``, repeated ones once."""
+    """The message for all errors: a single one plainly, several as ``[a, b]``, repeated ones once."""
     texts = list(dict.fromkeys(str(error) for error in errors))
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
 
@@ -195,7 +195,7 @@ def quote(text: str) -> str:
 
 
 def format_number(value: float) -> str:
-    """A number as Go prints it: ``1`` for 1.0, ``1e+21`` for big ones."""
+    """A number as Go prints it: ``1`` for 1.0, ``1e+21`` for large ones."""
     if isinstance(value, int):
         return str(value)
     if not math.isfinite(value):
@@ -209,7 +209,7 @@ def format_number(value: float) -> str:
 
 
 def format_value(value: JSON) -> str:
-    """A value as error messages show it: texts quoted, everything else as JSON with sorted keys."""
+    """A value as error messages show it: strings quoted, everything else as JSON with sorted keys."""
     if isinstance(value, Shown):
         return value.text
     if isinstance(value, str):

@@ -22,7 +22,7 @@ _DURATION_WORDS: Final = re.compile(
 )
 _EMAIL: Final = re.compile(r"(?:[^<>]* )?<?[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*>?")
 _HOSTNAME: Final = re.compile(
-    r"[a-zA-Z0-9\u00a1-\uffff](?:(?:\.|-{0,61})[a-zA-Z0-9\u00a1-\uffff])*\.?"  # upstream's, with one way to match
+    r"[a-zA-Z0-9\u00a1-\uffff](?:(?:\.|-{0,61})[a-zA-Z0-9\u00a1-\uffff])*\.?"  # upstream's pattern, unambiguous
 )
 _MAC: Final = re.compile(
     r"(?:[0-9a-f]{2}(?::[0-9a-f]{2}){5}(?:(?::[0-9a-f]{2}){2})?|[0-9a-f]{2}(?:-[0-9a-f]{2}){5}(?:(?:-[0-9a-f]{2}){2})?"
@@ -88,7 +88,7 @@ def _is_uri(text: str) -> bool:
 
 
 def _is_byte(text: str) -> bool:
-    """As the real server's pattern has it, nothing at all is no base64."""
+    """Whether ``text`` is base64. The empty string is not, by upstream's pattern."""
     if not text:
         return False
     try:
@@ -133,7 +133,7 @@ FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
     "uuid4": _pattern(r"(?i:[0-9a-f]{8}-?[0-9a-f]{4}-?4[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12})"),
     "uuid5": _pattern(r"(?i:[0-9a-f]{8}-?[0-9a-f]{4}-?5[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12})"),
 }
-"""Checks by format name. ``password`` and names not listed accept every text."""
+"""Checks by format name. ``password`` and names not listed accept any string."""
 
 
 def matches_format(name: str, text: str) -> bool:

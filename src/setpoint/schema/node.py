@@ -1,4 +1,4 @@
-"""One node of a schema: what a field may hold, and how two values of it merge.
+"""One node of a schema: the values that a field may hold, and how two of them merge.
 
 The same immutable type describes built-in kinds (read from OpenAPI definitions, see ``openapi.py``) and custom
 resources (read from a CustomResourceDefinition, see ``structural.py``), so that validation, pruning, defaulting,
@@ -23,7 +23,7 @@ MapType: TypeAlias = Literal["", "granular", "atomic"]
 
 
 class Unset:
-    """The type of `UNSET`, which stands for *absent* where None would mean JSON's ``null``."""
+    """The type of `UNSET`, which means *absent* where None means JSON's ``null``."""
 
     __slots__ = ()
 
@@ -47,7 +47,7 @@ _NOTHING: Final[Mapping[str, Any]] = {}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Schema:
-    """What a value may hold and how it merges. Immutable; compared by identity, because schemas may refer to
+    """The values a field may hold and how they merge. Immutable; compared by identity, because schemas may refer to
     themselves.
 
     ``type == ""`` means that any JSON value is allowed unless another keyword says otherwise. An object schema without
@@ -61,13 +61,12 @@ class Schema:
     properties: Mapping[str, Schema] = field(default_factory=lambda: _NOTHING)
     required: tuple[str, ...] = ()
     additional: Schema | None = None
-    """What every field not in ``properties`` holds (OpenAPI's additionalProperties): set for maps from names to
-    values."""
+    """The schema of every field not in ``properties`` (OpenAPI's additionalProperties): set for maps by name."""
     items: Schema | None = None
     nullable: bool = False
     default: JSON = UNSET
     zero: JSON = UNSET
-    """Of a required field of a built-in type: what Go has when it is left out. Tells list items apart, no more."""
+    """The Go zero value of a required field of a built-in type. Only used as a key of list items."""
     enum: tuple[JSON, ...] | None = None
     minimum: float | None = None
     maximum: float | None = None
@@ -96,16 +95,15 @@ class Schema:
     preserve_unknown: bool = False
     embedded_resource: bool = False
     validations: tuple[Mapping[str, JSON], ...] = ()
-    """x-kubernetes-validations (CEL rules), carried as they were written."""
+    """x-kubernetes-validations (CEL rules), as declared."""
 
     def field(self, name: str) -> Schema | None:
-        """The schema of the field ``name``, or None if nothing is said about it."""
+        """The schema of the field ``name``, or None if it has none."""
         found = self.properties.get(name)
         return self.additional if found is None else found
 
     def at(self, *path: str | int) -> Schema | None:
-        """The schema at ``path`` (names of fields; any int stands for a list's items), or None if nothing is said about
-        it."""
+        """The schema at ``path`` (names of fields; any int stands for a list's items), or None if there is none."""
         node: Schema | None = self
         for step in path:
             if node is None:
@@ -127,5 +125,5 @@ class Schema:
 
 
 ANYTHING: Final = Schema(preserve_unknown=True)
-"""A value about which nothing is known: everything is allowed, nothing is pruned, lists merge atomically and objects by
+"""A value without a schema: everything is allowed, nothing is pruned, lists merge atomically and objects by
 field."""

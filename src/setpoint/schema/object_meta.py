@@ -1,4 +1,4 @@
-"""The schema of ``metadata``, which every object has whether or not its own schema says so."""
+"""The schema of ``metadata``, which every object has, even if its own schema does not declare it."""
 
 from __future__ import annotations
 
@@ -68,14 +68,13 @@ OBJECT_META: Final = Schema(
         "uid": _TEXT,
     },
 )
-"""ObjectMeta as built-in kinds have it."""
+"""ObjectMeta of built-in kinds."""
 
 META_FIELDS: Final = {"apiVersion": _TEXT, "kind": _TEXT, "metadata": OBJECT_META}
 
 
 def with_object_meta(schema: Schema) -> Schema:
-    """``schema`` of a whole object with apiVersion, kind and metadata as every object has them; its own limits on a
-    name are kept."""
+    """The whole object's ``schema`` with standard apiVersion, kind and metadata; its own limits on a name are kept."""
     properties = dict(schema.properties) | {"apiVersion": _TEXT, "kind": _TEXT}
     own = schema.properties.get("metadata")
     if own is None or not own.properties:

@@ -1,8 +1,7 @@
 """Schemas of built-in kinds, read on demand from OpenAPI definitions.
 
 Definitions refer to each other (``PodSpec`` is reached from a dozen kinds) and to themselves (``JSONSchemaProps``). A
-definition is turned into a `Schema` when it is first asked for or first referred to, once; self-reference becomes a
-cycle of nodes.
+definition becomes a `Schema` once, when it is first read or referred to; a self-reference becomes a cycle of nodes.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ class Schemas(Mapping[str, Schema]):
     def __init__(self, definitions: Mapping[str, Mapping[str, JSON]]) -> None:
         self._definitions = definitions
         self._nodes: dict[str, Schema] = {}
-        # Nodes that take over another node's content once that is known: {id: (node, other node, changes)}.
+        # Nodes that get another node's content once it is known: {id: (node, other node, changes)}.
         self._pending: dict[int, tuple[Schema, Schema, dict[str, Any]]] = {}
 
     def __getitem__(self, name: str) -> Schema:
@@ -87,7 +86,7 @@ class Schemas(Mapping[str, Schema]):
         return None
 
     def parse(self, definition: Mapping[str, JSON]) -> Schema:
-        """A schema that is not one of the definitions itself but may refer to them."""
+        """The schema for ``definition``, which is not one of the definitions but may refer to them."""
         node = self._node(definition, "")
         self._settle()
         return node
@@ -101,7 +100,7 @@ class Schemas(Mapping[str, Schema]):
         except KeyError:
             raise KeyError(f"no definition {name!r} in the OpenAPI document") from None
         node = self._nodes[name] = Schema()  # registered before its content is known, so that a cycle ends here
-        if name.startswith(_PROPS) and name != _PROPS:  # ...OrArray, ...OrBool, ...OrStringArray: which, they don't say
+        if name.startswith(_PROPS) and name != _PROPS:  # ...OrArray, ...OrBool, ...OrStringArray
             props = self._define(_PROPS)
             self._derive(
                 node, props, {"type": "", "items": props if name.endswith("OrArray") else ANYTHING} | _hints(definition)
@@ -186,7 +185,7 @@ def load_openapi(document: Mapping[str, JSON]) -> Schemas:
     for part in (document.get("definitions"), document.get("$defs"), document.get("components", {}).get("schemas")):
         if isinstance(part, Mapping):
             return Schemas(cast("Mapping[str, Mapping[str, JSON]]", part))
-    raise ValueError("not an OpenAPI document: it has none of definitions, $defs and components.schemas")
+    raise ValueError("not an OpenAPI document: it has neither definitions nor $defs nor components.schemas")
 
 
 def _fill(node: Schema, content: Mapping[str, Any]) -> None:
@@ -239,7 +238,7 @@ def _type(value: JSON) -> Type:
 
 
 def _hints(definition: Mapping[str, JSON]) -> dict[str, Any]:
-    """What may stand beside a reference: how the value merges, its default and its description."""
+    """The keywords that may stand beside a reference: merge hints, the default and the description."""
     content: dict[str, Any] = {}
     for keyword in ("description", "default", "nullable"):
         if definition.get(keyword) is not None:

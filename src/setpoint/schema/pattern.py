@@ -1,8 +1,8 @@
-"""Regular expressions of strangers, run by RE2: time and memory stay in proportion to the text, whatever the pattern.
+"""Untrusted regular expressions, run by RE2: time and memory stay in proportion to the input for any pattern.
 
-API servers match with Go's ``regexp``, whose language is RE2's. Python's own engine backtracks: ``^(a+)+$`` and thirty
-letters keep it busy for longer than anybody waits. Here is the one place that compiles what a schema or an expression
-brings along. Go and RE2 differ in what they refuse and in the words for it; this file speaks Go's.
+API servers match with Go's ``regexp``, whose language is RE2's. Python's own engine backtracks: with thirty letters
+``^(a+)+$`` takes it hours. Every pattern of a schema or an expression is compiled here. Go and RE2 differ in the
+patterns that they refuse and in the messages; this file returns Go's.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ __all__ = ["Pattern", "PatternError", "compile_pattern"]
 _CACHED: Final = 128
 _MEMORY: Final = 1 << 20
 _MEMORY_MOST: Final = 8 << 20
-"""Bytes for one pattern: its program and the states found while matching. Few need more than the first."""
+"""Bytes of memory for one pattern, its program and the states of matching. Few need more than the first."""
 _LONGEST: Final = 8192
-"""Characters of a pattern. Go allows more, but nobody writes more, and compiling takes ever longer."""
+"""The most characters of a pattern. Go allows more, but real patterns are shorter, and compiling takes ever longer."""
 _MOST_WORK: Final = 200_000_000
-"""Instructions of a program times bytes of a text: what the slowest of RE2's engines does in half a second."""
+"""The most instructions of a program times bytes of a string: RE2's slowest engine does these in half a second."""
 _DEEPEST: Final = 1000
 _LONG_REPEAT: Final = re.compile(r"\{(?:[0-9]{9,}(?:,[0-9]*)?|[0-9]+,[0-9]{9,})\}")
 _WORDS: Final = {
@@ -33,11 +33,11 @@ _WORDS: Final = {
     "no argument for repetition operator": "missing argument to repetition operator",
     "trailing \\": "trailing backslash at end of expression",
 }
-"""What RE2 says, and what Go says to the same."""
+"""RE2's messages and Go's messages for the same errors."""
 
 
 class PatternError(ValueError):
-    """Not a regular expression an API server accepts."""
+    """The pattern is not a regular expression that an API server accepts."""
 
 
 class _Match(Protocol):
@@ -51,9 +51,9 @@ class _Compiled(Protocol):
 
 
 class Pattern:
-    """A compiled regular expression; ``text`` is what it was made of.
+    """A compiled regular expression; ``text`` is its source.
 
-    A text that is too long for a pattern of this size is not looked through: PatternError.
+    Matching raises PatternError if a string is too long for a pattern of this size.
     """
 
     __slots__ = ("_compiled", "_most", "text")
@@ -64,16 +64,16 @@ class Pattern:
         self._most = _MOST_WORK // compiled.programsize
 
     def matches(self, text: str) -> bool:
-        """Whether it matches anywhere in ``text``."""
+        """Whether the pattern matches anywhere in ``text``."""
         return self._compiled.search(self._raw(text)) is not None
 
     def find(self, text: str) -> str:
-        """The first match, ``""`` if there is none."""
+        """The first match, or ``""``."""
         found = self.find_all(text, 1)
         return found[0] if found else ""
 
     def find_all(self, text: str, most: int = -1) -> list[str]:
-        """The matches that don't overlap, ``most`` of them at most (all if it is negative).
+        """The non-overlapping matches, at most ``most`` (all if it is negative).
 
         As in Go, an empty match right after another match does not count.
         """
@@ -85,7 +85,7 @@ class Pattern:
             if match is None:
                 break
             start, end = match.span()
-            if start == end < len(raw) and _inside(raw[end]):  # ``\\B`` holds there, which for Go is no place
+            if start == end < len(raw) and _inside(raw[end]):  # ``\\B`` matches there, but not in Go
                 position = _next(raw, end)
                 continue
             if start < end or start != before:
@@ -97,7 +97,7 @@ class Pattern:
     def _raw(self, text: str) -> bytes:
         raw = _utf8(text)
         if len(raw) > self._most:
-            raise PatternError(f"a text of {len(raw)} bytes is too long to be matched with {self.text[:100]!r}")
+            raise PatternError(f"a string of {len(raw)} bytes is too long to be matched with {self.text[:100]!r}")
         return raw
 
     def __repr__(self) -> str:
@@ -106,7 +106,7 @@ class Pattern:
 
 @lru_cache(maxsize=_CACHED)
 def compile_pattern(pattern: str) -> Pattern:
-    """``pattern`` as API servers understand it. Raises PatternError, worded as Go words it."""
+    """Compiles ``pattern`` as API servers understand it. Raises PatternError with Go's message."""
     if len(pattern) > _LONGEST:
         raise _refused("expression too large", f"{pattern[:30]}...")
     try:
@@ -125,7 +125,7 @@ def compile_pattern(pattern: str) -> Pattern:
         options = re2.Options()
         options.max_mem = memory
         options.log_errors = False
-        options.never_capture = True  # nobody asks for groups, and without them RE2 needs only its fast engine
+        options.never_capture = True  # groups are not used, and without them RE2 needs only its fast engine
         try:
             compiled = re2.compile(raw, options)
             _check(pattern)
@@ -141,7 +141,7 @@ def compile_pattern(pattern: str) -> Pattern:
 
 
 def _check(pattern: str) -> None:
-    """Refuses what RE2 takes and Go does not: ``\\C``, a number of a dozen digits in braces, a thousand levels."""
+    """Refuses patterns that RE2 accepts and Go does not: ``\\C``, a dozen digits in braces, a thousand levels."""
     depth = position = 0
     in_class = False
     end = len(pattern)
@@ -163,7 +163,7 @@ def _check(pattern: str) -> None:
                 stop = pattern.find(":]", position + 2)
                 position = position if stop < 0 else stop + 1
         elif char == "[":
-            in_class = True  # and a bracket right after it stands for itself
+            in_class = True  # a bracket right after it is literal
             position += pattern.startswith("^", position + 1)
             position += pattern.startswith("]", position + 1)
         elif char == "{":
@@ -191,12 +191,12 @@ def _utf8(text: str) -> bytes:
 
 
 def _inside(byte: int) -> bool:
-    """Whether it goes on with a character, rather than starting one."""
+    """Whether the byte continues a character, rather than starting one."""
     return byte & 0xC0 == 0x80
 
 
 def _next(raw: bytes, position: int) -> int:
-    """Where the character after the one at ``position`` starts."""
+    """The position of the character after the one at ``position``."""
     position += 1
     while position < len(raw) and _inside(raw[position]):
         position += 1

@@ -14,22 +14,22 @@ _META: Final = frozenset({"apiVersion", "kind", "metadata"})
 
 
 def prune(schema: Schema, value: JSON) -> list[str]:
-    """Remove every field of ``value`` (in place) that ``schema`` does not know, and return their paths, sorted.
+    """Remove every field of ``value`` (in place) that is not in ``schema``, and return their paths, sorted.
 
-    Kept: everything under ``preserve_unknown`` except what is wrong inside its known properties; ``apiVersion``,
-    ``kind`` and ``metadata`` of embedded resources. Paths read like ``spec.containers[0].foo``; a removed field is
-    named once, not its content.
+    Kept: everything under ``preserve_unknown`` except unknown fields inside its known properties; ``apiVersion``,
+    ``kind`` and ``metadata`` of embedded resources. Paths look like ``spec.containers[0].foo``; a removed field is
+    named once, without its content.
     """
     return sorted(path.removeprefix(".") for path in _walk(schema, value, True) or ())
 
 
 def unknown_fields(schema: Schema, value: JSON) -> list[str]:
-    """The paths that `prune` would remove; ``value`` stays as it is."""
+    """The paths that `prune` would remove; ``value`` is not changed."""
     return sorted(path.removeprefix(".") for path in _walk(schema, value, False) or ())
 
 
 def _walk(schema: Schema | None, value: JSON, remove: bool, preserve: bool = False) -> list[str] | None:
-    # Paths are put together only on the way up from an unknown field, so that a clean document costs no string.
+    # Paths are built only on the way up from an unknown field, so that a clean document needs no strings.
     found: list[str] | None = None
     if isinstance(value, dict):
         if schema is None:

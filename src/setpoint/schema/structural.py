@@ -1,6 +1,6 @@
-"""Structural schemas: from a CustomResourceDefinition's ``openAPIV3Schema`` to `Schema` (KEP-2335).
+"""Structural schemas: a CustomResourceDefinition's ``openAPIV3Schema`` as a `Schema` (KEP-2335).
 
-``check`` finds what an API server would refuse, in its words; ``load`` turns an accepted schema into nodes.
+``check`` returns the errors for which an API server refuses a schema; ``load`` turns an accepted one into nodes.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _ROOT_KEYWORDS: Final = frozenset(
 
 
 def load(definition: Mapping[str, JSON]) -> Schema:
-    """The schema of a custom resource: ``definition`` plus apiVersion, kind and metadata as every object has them.
+    """The schema of a custom resource: ``definition`` plus apiVersion, kind and metadata as in every object.
 
-    Embedded resources get these too. Expects a definition that `check` accepts; raises KeyError for one that refers to
-    others.
+    Embedded resources get these too. Expects a definition that `check` accepts; raises KeyError for one with
+    references.
     """
     return with_object_meta(Schemas({}).parse(definition))
 
@@ -49,10 +49,10 @@ def check(
     *,
     status_subresource: bool = False,
 ) -> list[FieldError]:
-    """What an API server would refuse about a CRD version's schema; an empty list if it would accept it.
+    """The errors for which an API server refuses the schema of a CRD version; empty if it accepts it.
 
-    ``path`` stands before the errors' field paths. ``status_subresource``: the version has ``subresources.status``,
-    which limits what the root of the schema may say. CEL rules are checked for form, not compiled.
+    ``path`` is the prefix of the errors' field paths. ``status_subresource``: the version has ``subresources.status``,
+    which limits the root of the schema. CEL rules are checked for form, not compiled.
     """
     errors = _root_errors(definition, path) if status_subresource else []
     if definition.get("nullable"):
@@ -77,7 +77,7 @@ def _root_errors(definition: Mapping[str, JSON], path: str) -> list[FieldError]:
 
 
 def _default_errors(schema: Schema, path: str) -> list[FieldError]:
-    """Defaults must be valid values without unknown fields. They are not looked for below ``additionalProperties``."""
+    """Defaults must be valid values without unknown fields. Defaults below ``additionalProperties`` are not checked."""
     spend(64)
     errors: list[FieldError] = []
     if schema.default is not UNSET and schema.default is not None:

@@ -1,5 +1,4 @@
-"""What makes a schema structural: every field's type is told outside of the logic that restricts its value
-(KEP-2335)."""
+"""The structure of a schema: each field's type is declared outside of the logic that restricts its value (KEP-2335)."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ _TYPE_MISSING: Final = {
 _PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"
 _EMBEDDED: Final = "x-kubernetes-embedded-resource"
 _INT_OR_STRING_FLAG: Final = "x-kubernetes-int-or-string"
-# What logic (allOf, anyOf, oneOf, not) must leave to the structure, and how servers say so.
+# Keywords that logic (allOf, anyOf, oneOf, not) must leave to the structure, with the servers' messages.
 _FORBIDDEN_IN_LOGIC: Final = (
     ("type", "must be empty to be structural"),
     ("default", "must be undefined to be structural"),
@@ -45,7 +44,7 @@ _FORBIDDEN_IN_LOGIC: Final = (
 
 
 def form_errors(definition: _Definition, path: str) -> list[FieldError]:
-    """What keeps ``definition`` from being structural, sorted by text."""
+    """The errors for which ``definition`` is not structural, sorted by message."""
     errors: list[FieldError] = []
     _structure(definition, "root", path, errors)
     _complete(definition, definition, path, path, errors)
@@ -157,7 +156,7 @@ def _logic(node: _Definition, skip_any_of: bool, path: str, errors: list[FieldEr
 
 
 def _complete(logic: _Definition, node: _Definition, path: str, said_at: str, errors: list[FieldError]) -> None:
-    """Every field that logic speaks of must be described by the structure."""
+    """The errors for fields that logic mentions and the structure does not declare."""
     for keyword in ("allOf", "anyOf", "oneOf"):
         parts: Sequence[_Definition] = logic.get(keyword) or ()
         for index, part in enumerate(parts):

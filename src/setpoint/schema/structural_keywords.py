@@ -1,4 +1,4 @@
-"""Which keywords a CustomResourceDefinition's schema may use, and with which values."""
+"""The keywords that a CustomResourceDefinition's schema may use, and their values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _RULES: Final = "x-kubernetes-validations"
 
 
 def keyword_errors(definition: _Definition, path: str) -> list[FieldError]:
-    """What is wrong with the keywords of ``definition`` and everything below it."""
+    """The errors in the keywords of ``definition`` and everything below it."""
     errors: list[FieldError] = []
     _check(definition, path, _Place(root=True), errors)
     return errors
@@ -39,7 +39,7 @@ class _Place:
     root: bool = False
     inside_meta: bool = False
     no_defaults: str | None = None
-    """Why defaults are not allowed here, or None if they are."""
+    """The reason why defaults are not allowed here, or None if they are."""
 
 
 def _check(node: JSON, path: str, place: _Place, errors: list[FieldError]) -> None:

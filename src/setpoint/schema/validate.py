@@ -1,4 +1,4 @@
-"""Check values against schemas, with the errors an API server gives for custom resources."""
+"""Validation of values against schemas, with the errors of API servers for custom resources."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _INT64: Final = (MIN_INT64, MAX_INT64)
 
 
 def validate(schema: Schema, value: JSON, path: str = "", *, old: JSON = UNSET) -> list[FieldError]:
-    """Everything that is wrong with ``value``; an empty list if nothing is.
+    """All errors in ``value``; an empty list if it is valid.
 
-    ``path`` stands before every field path of the errors (a schema's default is checked at its place, for example).
-    ``old`` is the value before an update: what did not change is not held against the update (CRD validation
-    ratcheting, KEP-4008), where fields and items of map-lists correspond by name and key.
+    ``path`` is the prefix of the errors' field paths (for example where a schema's default is checked).
+    ``old`` is the value before an update: an unchanged part does not fail the update (CRD validation ratcheting,
+    KEP-4008); fields and items of map-lists correspond by name and key.
 
     CEL rules (``validations``) and the names of embedded resources' metadata are not evaluated here.
     """
@@ -63,12 +63,11 @@ class _Checker:
         self.errors.append(invalid(self.at(path), value, f"{path} in body {text}"))
 
     def plain(self, text: str) -> None:
-        """An error that servers don't tie to a field."""
+        """An error that servers don't attribute to a field."""
         self.errors.append(invalid(self.prefix, "", text))
 
     def check(self, schema: Schema, value: JSON, path: str, old: JSON) -> int:
-        """Append what is wrong; the count of checks made, which tells how far an alternative of anyOf or oneOf
-        matched."""
+        """Appends the errors; returns the number of checks made: how far an alternative of anyOf or oneOf matched."""
         if old is not UNSET and json_equal(old, value):
             return 1
         count = 1
@@ -135,7 +134,7 @@ class _Checker:
             if compile_pattern(pattern).matches(value):
                 return
             problem = f"should match '{pattern}'"
-        except PatternError as error:  # of a definition that was stored when it was still taken for one
+        except PatternError as error:  # the pattern of a definition that was stored while it still counted as valid
             problem = f"can't be matched: {error}"
         self.fail(path, value, problem)
 
@@ -235,7 +234,7 @@ class _Checker:
     def _alternatives(
         self, schemas: tuple[Schema, ...], value: JSON, path: str, old: JSON, first: bool
     ) -> tuple[int, int, list[FieldError]]:
-        """How many alternatives hold, the best one's count of checks, and the errors of the one that came closest."""
+        """The number of alternatives that match, the best one's count of checks, and the errors of the closest one."""
         matched, best, failures = 0, -1, []
         for schema in schemas:
             inner = _Checker([], self.prefix)
@@ -250,7 +249,7 @@ class _Checker:
 
 
 def _old_items(schema: Schema, value: list[JSON], old: JSON) -> list[JSON] | None:
-    """For each item of a map-list the old item with the same keys."""
+    """The old items of a map-list with the keys of the new ones."""
     if not isinstance(old, list) or schema.list_type != "map":
         return None
 

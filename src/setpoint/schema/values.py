@@ -1,4 +1,4 @@
-"""Small functions on plain JSON values that several files need."""
+"""Small functions on plain JSON values, shared by several files."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _same_parts(left: JSON, right: JSON) -> bool:
 
 
 def token(value: JSON) -> Hashable:
-    """What is equal for two values, and hashes alike, if they are the same JSON (`json_equal`)."""
+    """A hashable key, equal for two values if they are the same JSON (`json_equal`)."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict):
@@ -71,7 +71,7 @@ def token(value: JSON) -> Hashable:
 
 
 def nested_over(value: JSON, levels: int) -> bool:
-    """Whether objects and lists are nested in each other more than ``levels`` deep; a scalar is none deep."""
+    """Whether objects and lists are nested more than ``levels`` deep; a scalar has depth 0."""
     layer = [value] if isinstance(value, (dict, list)) else []
     for _ in range(levels):
         if not layer:

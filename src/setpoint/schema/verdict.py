@@ -1,4 +1,4 @@
-"""Verdict: what a check of an object has to say about it, field by field or as a whole."""
+"""Verdict: the result of checking an object, by field and as a whole."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Verdict:
         self.denial: Denial | None = None
 
     def invalid(self, field: str, value: Any, detail: str) -> None:
-        """The field's value breaks a rule, which ``detail`` states: ``must be at most 10``."""
+        """The field's value breaks the rule that ``detail`` states: ``must be at most 10``."""
         self.errors.append(invalid(field, value, detail))
 
     def required(self, field: str, detail: str = "") -> None:
@@ -50,7 +50,7 @@ class Verdict:
         self.errors.append(forbidden(field, detail))
 
     def duplicate(self, field: str, value: Any) -> None:
-        """The value must be unique and is not."""
+        """The value must be unique, but is a duplicate."""
         self.errors.append(duplicate(field, value))
 
     def not_found(self, field: str, value: Any) -> None:
@@ -58,25 +58,25 @@ class Verdict:
         self.errors.append(not_found(field, value))
 
     def not_supported(self, field: str, value: Any, supported: Sequence[str]) -> None:
-        """The value is none of those ``supported``."""
+        """The value is not in ``supported``."""
         self.errors.append(not_supported(field, value, supported))
 
     def deny(self, message: str, *, code: int = 403, reason: str = "Forbidden") -> None:
-        """Refuses the object as a whole. The first refusal stands; ``code`` is an HTTP status of 400 or more."""
+        """Refuses the object as a whole. The first refusal counts; ``code`` is an HTTP status of 400 or more."""
         if code < 400:
             raise ValueError(f"a refusal's code must be 400 or more, not {code}")
         if self.denial is None:
             self.denial = Denial(message, code, reason)
 
     def warn(self, text: str) -> None:
-        """Shows ``text`` to whoever made the request. API servers cut it at 256 bytes; start with what matters."""
+        """Returns ``text`` to the client as a warning. API servers cut it at 256 bytes; start with what matters."""
         self.warnings.append(text)
 
     def audit(self, key: str, value: str) -> None:
         """Adds an annotation to the request's audit event; the server puts the webhook's name before ``key``.
 
         Raises:
-            ValueError: ``key`` is no name without a prefix; servers would pass the annotation over without a word.
+            ValueError: ``key`` is not a name without a prefix; servers would ignore the annotation silently.
         """
         problems = ["it must have no prefix"] if "/" in key else qualified_name(key)
         if problems:
@@ -89,5 +89,5 @@ class Verdict:
 
     @property
     def message(self) -> str:
-        """Why the object is refused, in one text; ``""`` if it is not."""
+        """The reasons for the refusal in one string; ``""`` if it is not."""
         return self.denial.message if self.denial is not None else to_aggregate_message(self.errors)

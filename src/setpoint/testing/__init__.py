@@ -1,4 +1,4 @@
-"""What tests of controllers are made of: virtual time, and a whole cluster in a test."""
+"""Tools for tests of controllers: virtual time, and a whole cluster in a test."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """A test of a queue does not pay for the server."""
+    """Imports lazily, so that a test of a queue does not import the server."""
     if name not in _HOMES:
         raise AttributeError(f"module 'setpoint.testing' has no attribute {name!r}")
     found = getattr(import_module(f"setpoint.testing.{_HOMES[name]}"), name)

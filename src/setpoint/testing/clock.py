@@ -6,15 +6,16 @@ the same order. The code under test is the production code: it takes the time fr
 *Guarantees*
 
 - ``loop.time()`` starts at 0.0 and moves only when no callback is ready; then it jumps to the next timer, exactly.
-- A program in which nothing can ever happen again raises `Deadlock`, naming every waiting task and where it waits.
+- A program in which no event can occur any more raises `Deadlock`, naming every waiting task and its position.
 - A program that never waits (a hot loop) raises `Livelock` instead of running for ever.
-- While a job of `run_in_executor` or `asyncio.to_thread` is under way, the clock stands still; the loop really waits.
+- While a job of `run_in_executor` or `asyncio.to_thread` is running, the clock stands still; the loop waits in real
+  time.
 
 *Caveats*
 
 - No sockets, pipes or subprocesses: their events happen in real time. Opening one raises `RuntimeError`.
 - A thread that blocks until a timer of this loop fires blocks for ever: the clock stands still for as long as it runs.
-- The order in which several threads finish is the threads' own.
+- The order in which several threads finish is not deterministic.
 """
 
 from __future__ import annotations
@@ -55,17 +56,17 @@ EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 """The wall-clock time at loop time 0."""
 
 DEFAULT_LIMIT = 366 * 24 * 3600.0
-"""Virtual seconds that `run` and `virtual_time` allow unless told otherwise: a year."""
+"""The default limit of `run` and `virtual_time`, in virtual seconds: a year."""
 
 MAX_TURNS = 5_000_000
-"""Turns of the loop without the clock moving after which a program counts as a hot loop."""
+"""Iterations of the loop at one time after which a program counts as a hot loop."""
 
 CLEANUP_GRACE = 3600.0
-"""Virtual seconds that cancelled tasks get for their clean-up after the limit was exceeded."""
+"""Virtual seconds for the clean-up of cancelled tasks after the limit was exceeded."""
 
 
 class VirtualTimeError(Exception):
-    """What went wrong with a program in virtual time."""
+    """A failure of a program in virtual time."""
 
 
 class Deadlock(VirtualTimeError):
@@ -73,11 +74,11 @@ class Deadlock(VirtualTimeError):
 
 
 class Livelock(VirtualTimeError):
-    """The loop kept turning without ever waiting, so that the clock could not move."""
+    """The loop kept iterating without ever waiting, so that the clock could not move."""
 
 
 class TimeLimitExceeded(VirtualTimeError):
-    """The program would go on past its limit of virtual time."""
+    """The program would run past its limit of virtual time."""
 
 
 class LeakedTasks(VirtualTimeError):
@@ -85,14 +86,14 @@ class LeakedTasks(VirtualTimeError):
 
 
 class UnhandledErrors(VirtualTimeError):
-    """Callbacks or forgotten tasks raised, and nobody looked; the first one is the ``__cause__``."""
+    """Callbacks or forgotten tasks raised, and no task retrieved the errors; the first one is the ``__cause__``."""
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
-    """An event loop in virtual time; see the module's promises.
+    """An event loop in virtual time; see the module's guarantees.
 
     ``limit`` is the last moment (in seconds of loop time) that the clock may reach; `TimeLimitExceeded` is raised out
-    of the running loop when a timer beyond it would be next.
+    of the running loop when the next timer is beyond it.
     """
 
     # asyncio's own, of every supported version; the type stubs don't show them.
@@ -115,7 +116,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         return self._now
 
     async def settle(self) -> None:
-        """Wait until nothing is ready and no thread works, without moving the clock. See `settle`."""
+        """Waits until no callback is ready and no thread is working, without moving the clock. See `settle`."""
         waiter = self.create_future()
         self._settling.append(waiter)
         try:
@@ -125,11 +126,11 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
                 self._settling.remove(waiter)
 
     def next_timer(self) -> float | None:
-        """The loop time at which the next timer is due, None if there is none. Nothing can change before that, unless
-        something is ready now or a thread works."""
+        """The loop time of the next timer, None if there is none. Nothing can change before it, unless a callback is
+        ready or a thread is working."""
         return min((timer.when() for timer in self._scheduled if not timer.cancelled()), default=None)
 
-    # Threads: while one works for this loop, its end is the next event, whatever the timers say.
+    # Threads: while one works for this loop, its end is the next event, before any timer.
 
     def run_in_executor(  # type: ignore[override]
         self, executor: Executor | None, func: Callable[..., T], *args: Any
@@ -162,7 +163,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         finally:
             self._jobs -= 1
 
-    # Called by asyncio once a turn, where a real loop would poll its sockets.
+    # Called by asyncio once per iteration, where a real loop would poll its sockets.
 
     def _poll(self, timeout: float | None, really_wait: Callable[[float | None], Any]) -> Any:
         if timeout is not None and timeout <= 0:
@@ -170,7 +171,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
             if self._turns > self._max_turns:
                 self._turns = 0
                 raise Livelock(
-                    f"the loop turned {self._max_turns} times at {self._now} s without ever waiting; "
+                    f"the loop iterated {self._max_turns} times at {self._now} s without ever waiting; "
                     f"tasks:\n{_describe(self)}"
                 )
             # A wake-up from a thread has put its callback into the ready list already; nothing to poll for.
@@ -185,8 +186,8 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
             return []
         if timeout is None:
             raise Deadlock(
-                f"at {self._now} s of virtual time nothing is ready, no timer is set and no thread is working, "
-                f"so nothing will ever happen again; waiting tasks:\n{_describe(self)}"
+                f"at {self._now} s of virtual time no callback is ready, no timer is set and no thread is working, "
+                f"so no event can occur any more; waiting tasks:\n{_describe(self)}"
             )
         next_time = self._scheduled[0].when()
         if self._limit is not None and next_time > self._limit:
@@ -203,7 +204,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         # asyncio runs timers that are due within the clock's resolution, a nanosecond. Here none runs before its time.
         self._clock_resolution = math.ulp(time)
 
-    # Told at the door rather than by a hang; whatever gets past is stopped in `_Selector.register`.
+    # An error at the call is better than a hang; `_Selector.register` refuses all other ways.
 
     async def create_connection(self, *args: Any, **kwargs: Any) -> Any:
         """Not supported: raises `RuntimeError`."""
@@ -235,7 +236,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
 
 class _Selector(selectors.BaseSelector):
-    """Knows one file descriptor, asyncio's self-pipe, through which threads and signals wake the loop."""
+    """Supports one file descriptor, asyncio's self-pipe, through which threads and signals wake the loop."""
 
     def __init__(self, loop: VirtualTimeLoop) -> None:
         self._loop = loop
@@ -275,7 +276,7 @@ class _Tap(Executor):
 
 def _no_sockets(what: str) -> RuntimeError:
     return RuntimeError(
-        f"{what}: sockets, pipes and subprocesses happen in real time and are not supported on a VirtualTimeLoop; "
+        f"{what}: sockets, pipes and subprocesses run in real time and are not supported on a VirtualTimeLoop; "
         "use an in-process transport, or an ordinary event loop"
     )
 
@@ -292,13 +293,13 @@ def run(
     limit: float | None = DEFAULT_LIMIT,
     loop_factory: Callable[..., VirtualTimeLoop] = VirtualTimeLoop,
 ) -> T:
-    """Run a coroutine to its end on a fresh `VirtualTimeLoop` and return what it returns.
+    """Runs a coroutine to its end on a fresh `VirtualTimeLoop`; returns its result.
 
-    ``limit``: virtual seconds the program may take (default a year; None for no limit).
+    ``limit``: the most virtual seconds of the program (default a year; None for no limit).
 
-    Raises what the coroutine raises; `Deadlock`, `Livelock` and `TimeLimitExceeded` when it can't go on; `LeakedTasks`
-    when it returns with other tasks still running after everything that was ready has run; `UnhandledErrors` when a
-    callback or a task that nobody awaited raised.
+    Raises the coroutine's exception; `Deadlock`, `Livelock` and `TimeLimitExceeded` when it can't continue;
+    `LeakedTasks` when it returns while other tasks are still running after all ready callbacks have run;
+    `UnhandledErrors` when a callback or a task that was never awaited raised.
     """
     unhandled: list[dict[str, Any]] = []
     with asyncio.Runner(loop_factory=lambda: loop_factory(limit=limit)) as runner:
@@ -306,7 +307,7 @@ def run(
         result = runner.run(_main(coro))
     if unhandled:
         error = UnhandledErrors(
-            "errors that nobody handled:\n"
+            "unhandled errors:\n"
             + "\n".join(f"  {context['message']}: {context.get('exception')!r}" for context in unhandled)
         )
         raise error from next((c["exception"] for c in unhandled if c.get("exception") is not None), None)
@@ -317,7 +318,7 @@ async def _main(coro: Awaitable[T]) -> T:
     result = await coro
     me = asyncio.current_task()
     if asyncio.all_tasks() != {me}:
-        await settle()  # what is only about to end may do so
+        await settle()  # tasks that are about to end may do so
         if asyncio.all_tasks() != {me}:
             raise LeakedTasks(
                 f"tasks left running at the end (cancel them and await them):\n"
@@ -337,10 +338,10 @@ def virtual_time(
 
 
 def virtual_time(function: Any = None, /, *, limit: float | None = DEFAULT_LIMIT) -> Any:
-    """Make an ``async def`` test a plain function that runs in virtual time, as `run` does.
+    """Turns an ``async def`` test into a plain function that runs in virtual time, as `run` does.
 
     ``@virtual_time`` or ``@virtual_time(limit=3600)``. The signature stays, so pytest's (synchronous) fixtures and
-    parameters work, and hypothesis' ``@given`` does when it stands above it.
+    parameters work, and so does hypothesis' ``@given`` above it.
     """
     if function is None:
         return functools.partial(virtual_time, limit=limit)
@@ -358,14 +359,14 @@ def virtual_time(function: Any = None, /, *, limit: float | None = DEFAULT_LIMIT
 
 
 def now() -> datetime:
-    """The wall-clock time (UTC) that belongs to the running loop's time: `EPOCH` at 0."""
+    """The wall-clock time (UTC) at the running loop's time: `EPOCH` at 0."""
     return EPOCH + timedelta(seconds=asyncio.get_running_loop().time())
 
 
 async def settle() -> None:
-    """Let all that is ready run, and all that follows from it, until every other task waits; the clock stands still.
+    """Runs all ready callbacks, and those that follow from them, until every other task waits; the clock stands still.
 
-    Waits for jobs in threads. Of several tasks in `settle`, one at a time is woken, in order: each finds the rest idle.
+    Waits for jobs in threads. Several tasks in `settle` are woken one at a time, in order: each finds the rest idle.
     Raises `RuntimeError` on another kind of loop.
     """
     loop = asyncio.get_running_loop()
@@ -375,7 +376,7 @@ async def settle() -> None:
 
 
 async def advance(seconds: float) -> None:
-    """Let that much virtual time pass, then `settle`: all that was due by then has happened, its consequences too."""
+    """Lets so many virtual seconds pass, then calls `settle`: everything due by then is done, with its consequences."""
     if seconds < 0:
         raise ValueError(f"time can't go back: advance({seconds})")
     await asyncio.sleep(seconds)

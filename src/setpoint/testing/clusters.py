@@ -44,10 +44,10 @@ _STEP: Final = 0.05
 
 
 class Cluster:
-    """What ``async with cluster(...)`` gives: the server, the running controllers, and short forms of a client's verbs.
+    """The cluster of ``async with cluster(...)``: the server, the running controllers, and shortcuts for verbs.
 
-    ``client`` is an administrator's, ``server`` the server's core, ``manager`` runs the controllers under test and
-    ``control_plane`` everything else. A controller that fails ends the test with its reason when the block is left.
+    ``client`` is an administrator's client, ``server`` the server's core, ``manager`` runs the controllers under test
+    and ``control_plane`` everything else. A controller that fails ends the test with its reason when the block is left.
     """
 
     client: Client
@@ -86,7 +86,7 @@ class Cluster:
         self._stack = AsyncExitStack()
 
     def now(self) -> datetime:
-        """The wall-clock time that belongs to the loop's."""
+        """The wall-clock time at the loop's time."""
         return EPOCH + timedelta(seconds=asyncio.get_running_loop().time())
 
     async def __aenter__(self) -> Self:
@@ -95,7 +95,7 @@ class Cluster:
             self.client = await stack.enter_async_context(
                 Client(InProcessTransport(self.server.handle), namespace=self._namespace, random=self.random)
             )
-            # The controllers' own connection: whatever a test puts in its way does not touch the rest.
+            # The controllers' own connection: faults that a test injects do not affect the rest.
             self.faults = Faults(self._wrap(InProcessTransport(self.server.handle)))
             client = await stack.enter_async_context(Client(self.faults, namespace=self._namespace, random=self.random))
             self.manager = Manager(
@@ -132,15 +132,15 @@ class Cluster:
     # -- time ----------------------------------------------------------------------------------------------------------
 
     async def settle(self, patience: float = PATIENCE, *, failing: bool = False) -> None:
-        """Until nothing is left to do: every event is delivered, every queue is empty, no reconcile is under way.
+        """Waits until nothing is left to do: every event is delivered, every queue is empty, no reconcile is running.
 
-        Retries (failures, ``retry()``, hot loops, and whatever the control plane has put off) are followed for
-        ``patience`` seconds of virtual time. Appointments that the controllers under test made with ``after()`` are
-        not waited for, so a controller that polls settles, too.
+        Retries (failures, ``retry()``, hot loops, and delayed work of the control plane) are followed for ``patience``
+        seconds of virtual time. Requeues that the controllers under test requested with ``after()`` are not waited for,
+        so a controller that polls settles, too.
 
         Raises:
-            NotSettled: after that a key still fails, or goes in circles; it says why. Not with ``failing``: a test
-                that is about failures goes on from there.
+            NotSettled: a key then still fails, or is in a hot loop; the message has the reason. Not with ``failing``: a
+                test about failures continues from there.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + patience
@@ -164,7 +164,7 @@ class Cluster:
         """Lets time pass until ``condition()`` holds.
 
         Raises:
-            AssertionError: it does not in ``within`` seconds of virtual time.
+            AssertionError: it is still false after ``within`` seconds of virtual time.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + within
@@ -174,32 +174,31 @@ class Cluster:
             if await held if inspect.isawaitable(held) else held:
                 return
             if loop.time() >= deadline:
-                said = why or f"not so within {within:g} s: {condition!r}"
+                said = why or f"still false after {within:g} s: {condition!r}"
                 raise AssertionError(f"{said}\n{self.describe()}")
             await asyncio.sleep(min(_next_event(), deadline) - loop.time())
 
     async def until(self, condition: Callable[[], bool | Awaitable[bool]], *, within: float = 3600.0) -> None:
-        """Waits as users do for ``condition()``: as `eventually`, and for longer. A step of a scenario ends with it."""
+        """Waits for ``condition()`` as users do: like `eventually`, but for longer. It ends a step of a scenario."""
         await self.eventually(condition, within=within)
 
     async def serve(self, *served: Admission[Any] | Converter) -> None:
-        """Calls these webhooks, too, from now on; definitions of what they convert are applied with them.
+        """Adds webhooks to the server; the definitions of kinds that they convert are applied with them.
 
-        What an upgrade does to objects that are there already can be seen this way.
+        This shows the effects of an upgrade on existing objects.
         """
         await self._local.serve(self.client, Webhooks(*served, factory=self.manager.factory))
 
     def running(self, name: str) -> RunningController[Any]:
-        """A controller under test, as it runs."""
+        """The running controller under test."""
         return self.manager.controllers[name]
 
     def describe(self) -> str:
-        """What every controller under test is doing, and the last error of every key that has not been fine since,
-        for messages."""
+        """The activity of every controller under test, and the last error of every failing key, for messages."""
         return "\n".join(line for running in self._running() for line in described(running))
 
     def _next_due(self) -> float | None:
-        """The loop time at which there is something to do again, None if there is nothing."""
+        """The loop time of the next work, None if there is none."""
         due: list[float] = []
         running = [(each, False) for each in self.manager.controllers.values()]
         if self.control_plane is not None:
@@ -224,7 +223,7 @@ class Cluster:
         return await self.client.get(kind, name, namespace=namespace)
 
     async def find(self, kind: type[K], name: str, namespace: str | None = None) -> K | None:
-        """As `get`, but None where there is none."""
+        """As `get`, but returns None if the object does not exist."""
         try:
             return await self.client.get(kind, name, namespace=namespace)
         except NotFound:
@@ -237,7 +236,7 @@ class Cluster:
         namespace: str | None = None,
         selector: str | Mapping[str, str] | LabelSelector | Selector | None = None,
     ) -> Sequence[K]:
-        """Of all namespaces unless one is given, ordered by key."""
+        """The objects of all namespaces unless one is given, ordered by key."""
         found = await self.client.list(kind, namespace=namespace, selector=selector)
         return sorted(found.items, key=lambda obj: obj.key)
 
@@ -277,9 +276,9 @@ class Cluster:
 
 
 def _next_event() -> float:
-    """The loop time at which something may change again."""
+    """The loop time of the next possible change."""
     loop = asyncio.get_running_loop()
-    assert isinstance(loop, VirtualTimeLoop)  # or there would have been no settling
+    assert isinstance(loop, VirtualTimeLoop)  # otherwise settling would have been impossible
     due = loop.next_timer()
     return loop.time() + _STEP if due is None else max(due, loop.time())
 
@@ -297,23 +296,23 @@ def cluster(
     transport: Callable[[Transport], Transport] | None = None,
     seed: int = 0,
 ) -> Cluster:
-    """A cluster in which ``controllers`` run: ``async with cluster(controller) as c: ...``.
+    """A cluster in which ``controllers`` run, for ``async with``.
 
-    Use it in virtual time (`virtual_time`); it is over with the block.
+    Use it in virtual time (`virtual_time`); it ends with the block.
 
     Args:
-        objects: are created before the controllers start.
+        objects: objects to create before the controllers start.
         crds: CustomResource classes or CustomResourceDefinitions to install; by default those of the custom kinds
             that the controllers watch.
         nodes: hollow nodes; with 0 every pod stays pending.
         webhooks: admissions and conversions that the server calls, in this process. Conversions that the installed
-            classes list are called without being named here.
+            classes list are called automatically.
         control_plane: whether garbage collector, namespace lifecycle and hollow nodes run.
-        namespace: where namespaced objects are looked for that are named without one.
+        namespace: the default namespace of namespaced objects.
         leader_election: the controllers run only while elected.
         lifespan: what the controllers' program opens and closes, as for `setpoint.Manager`.
         transport: wraps the controllers' connection, to count requests or to inject faults.
-        seed: of everything that is drawn by chance.
+        seed: of all random choices.
     """
     return Cluster(
         controllers,

@@ -1,4 +1,4 @@
-"""Proving by property that conversions lose nothing (needs hypothesis)."""
+"""A property-based test that conversions lose nothing (needs hypothesis)."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ JSON = Any
 def check_conversions(
     kind: type[Object], *, samples: Iterable[Object | Mapping[str, JSON]] = (), max_examples: int = 100
 ) -> None:
-    """Checks that every version of a kind survives the way through every other, and that metadata is left alone.
+    """Checks that every version of a kind survives the conversion through every other, without changes of metadata.
 
-    Objects are made from the schemas: ``max_examples`` of each version. Each goes to every other version, is held there
-    as an API server holds it, and comes back; then it goes through several versions in a row. ``samples`` are tried
-    first. ``kind`` is the class that lists the conversions.
+    Objects are made from the schemas: ``max_examples`` of each version. Each is converted to every other version,
+    pruned there as by an API server, and converted back; then it goes through several versions in a row. ``samples``
+    are tested first. ``kind`` is the class that lists the conversions.
 
-    The same objects are tried every time, so that the test passes or fails for good.
+    The objects are the same in every run, so that the result is deterministic.
 
     Raises:
-        AssertionError: something is lost or changed; the message has the versions, the field and the object.
-        ConversionError: it is so for one of the samples.
-        DefinitionError: the conversions forget a field.
+        AssertionError: a value is lost or changed; the message has the versions, the field and the object.
+        ConversionError: the same for one of the samples.
+        DefinitionError: the conversions omit a field.
         ModuleNotFoundError: hypothesis is not installed.
     """
     try:

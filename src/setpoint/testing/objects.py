@@ -20,15 +20,15 @@ __all__ = ["objects_of", "values_of"]
 JSON = Any
 _HEAD = ("apiVersion", "kind", "metadata")
 _DEPTH = 4
-"""Objects this deep, those of a pod template's containers, have only what they must have: there is no end else."""
+"""At this depth, that of a pod template's containers, objects have only required fields; deeper ones might not end."""
 _WORD = string.ascii_lowercase + string.digits
 
 
 def objects_of(kind: type[Object]) -> SearchStrategy[dict[str, JSON]]:
-    """A hypothesis strategy: plain JSON documents of objects of a custom resource's class, valid by its schema.
+    """A hypothesis strategy: plain JSON objects of a custom resource's class, valid by its schema.
 
-    Metadata has what servers put there: uid, resourceVersion, generation, sometimes labels, annotations, finalizers.
-    CEL rules are not asked.
+    Metadata has the fields that servers set: uid, resourceVersion, generation, sometimes labels, annotations,
+    finalizers. CEL rules are not evaluated.
     """
     resource = resource_of(kind)
     schema = Versions.of(kind).schemas[resource.version]

@@ -1,6 +1,6 @@
-"""RE2's regular expressions in Python's words, roughly: hypothesis makes texts of these only.
+"""Approximate translation of RE2's regular expressions to Python's, for hypothesis.
 
-What it makes is checked with the real ones afterwards. Nothing but the generation of test data comes by here.
+The generated strings are checked with RE2 afterwards. Only the generation of test data uses this.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _TOKEN: Final = re.compile(
 
 
 def python_form(pattern: str) -> re.Pattern[str]:
-    """What makes ASCII texts that fit ``pattern``. Raises ValueError for what Python has no words for."""
+    """A Python pattern for ASCII strings that fit ``pattern``. Raises ValueError if Python can't express it."""
     inside = False
 
     def said(match: re.Match[str]) -> str:
@@ -60,13 +60,13 @@ def python_form(pattern: str) -> re.Pattern[str]:
         if match["open"] and inside:
             inside = not text.endswith("]")
             return rf"\{text}"
-        inside = bool(match["open"]) or (inside and text != "]")  # a bracket right after the first is one of the class
+        inside = bool(match["open"]) or (inside and text != "]")  # a bracket right after the first belongs to the class
         return text.replace("]", r"\]") if match["open"] else text
 
     try:
         return re.compile(_TOKEN.sub(said, pattern), re.ASCII)
     except (re.error, KeyError) as problem:
-        raise ValueError(f"no texts can be made for the pattern {pattern!r}: {problem}") from None
+        raise ValueError(f"no strings can be generated for the pattern {pattern!r}: {problem}") from None
 
 
 def _category(name: str, negated: bool) -> str:

@@ -1,4 +1,4 @@
-"""Trouble: what a test has to be told of controllers that fail."""
+"""Trouble: reports about failing controllers, for tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from setpoint.controller.timeline import Attempt
 from setpoint.meta import ObjectKey
 
 MAX_TOLD: Final = 20
-"""How many different errors of one controller are told."""
+"""The most different errors reported for one controller."""
 
 
 class NotSettled(AssertionError):
@@ -18,7 +18,7 @@ class NotSettled(AssertionError):
 
 
 def restless_keys(running: RunningController[Any]) -> Iterator[str]:
-    """The keys that fail again and again, or go in circles, each with why."""
+    """The keys that keep failing or are in a hot loop, each with the reason."""
     for key in sorted(running.queue.states()):
         slow = running.memory.hot.slowed.get(key)
         if slow is not None and slow.spins:
@@ -28,7 +28,7 @@ def restless_keys(running: RunningController[Any]) -> Iterator[str]:
             )
         elif slow is not None:
             yield (
-                f"{running.name}: {key} goes in circles: each of its reconciles changes {slow.resource.kind} "
+                f"{running.name}: {key} is in a hot loop: each of its reconciles changes {slow.resource.kind} "
                 f"{slow.written} once more"
             )
         elif (last := _last(running, key)) is not None and last.result == "error" and last.next_in is not None:
@@ -37,7 +37,7 @@ def restless_keys(running: RunningController[Any]) -> Iterator[str]:
 
 
 def described(running: RunningController[Any]) -> Iterator[str]:
-    """What the controller does, and what became of its keys that are not fine."""
+    """The controller's activity, and the states of its failing keys."""
     yield f"{running.name}: {running.state} {running.readiness()}".rstrip()
     states = running.queue.states()
     for key in sorted({*states, *running.timeline.keys()}):
@@ -49,9 +49,9 @@ def described(running: RunningController[Any]) -> Iterator[str]:
 
 
 def errors_of(running: RunningController[Any]) -> Iterator[str]:
-    """Each error of each key that is remembered, once, with how often there was the same."""
+    """Each distinct error in the timelines, once, with its number of occurrences."""
     told: dict[tuple[ObjectKey, str], int] = {}
-    for key in running.timeline.keys():  # noqa: SIM118 - a timeline is no mapping
+    for key in running.timeline.keys():  # noqa: SIM118 - a timeline is not a mapping
         for attempt in running.timeline.of(key):
             if attempt.result == "error":
                 told[key, attempt.detail] = told.get((key, attempt.detail), 0) + 1

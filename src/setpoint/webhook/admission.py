@@ -1,4 +1,4 @@
-"""Admission: what is to be said about the objects of one class before they are stored."""
+"""Admission: defaults for objects of one class, and checks of them, before they are stored."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _OPERATIONS: tuple[Operation, ...] = get_args(Operation)
 
 
 class AdmissionError(TypeError):
-    """A declaration can't be right; the message names the class, the function and what to do."""
+    """A declaration is invalid; the message names the class, the function and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """One function and when it is called."""
+    """One function and the operations for which it is called."""
 
     name: str
     call: Callable[..., Any]
@@ -37,27 +37,28 @@ class Function:
     """Whether it is declared ``async``."""
 
     def begin(self, obj: Object, review: Review[Any]) -> Any:
-        """Calls it, unless it is for other operations. What is not None must be given to `finish`."""
+        """Calls the function, unless it is for other operations. Pass a result other than None to `finish`."""
         if review.operation not in self.on:
             return None
         return self.call(obj, review) if self.takes_review else self.call(obj)
 
     async def finish(self, result: Any) -> None:
-        """Waits for what was begun. Raises TypeError if there is a result."""
+        """Awaits a started call. Raises TypeError if it returns a value."""
         if inspect.isawaitable(result):
             if not self.waits:
-                await asyncio.sleep(0)  # it was begun without a task, as one that does not wait
+                await asyncio.sleep(0)  # it was started without a task, as a function that does not wait
             result = await result
         if result is not None:
-            # Whoever returns a list of errors, or a changed copy, would otherwise believe that it counts.
+            # The author of a function that returns errors or a changed copy would otherwise believe that it has an
+            # effect.
             raise TypeError(
                 f"{self.name} returned {type(result).__name__}; admission functions return None: defaults change "
-                "the object that they are given, errors are told with review.invalid(...) or review.deny(...)"
+                "their argument, errors are reported with review.invalid(...) or review.deny(...)"
             )
 
 
 class Admission(Generic[K]):
-    """Defaults and checks of one class, for webhooks and for the reconciler alike.
+    """Defaults and checks of one class, for webhooks and for reconcilers.
 
     ```python
     def fill_in(mykind: Mykind) -> None:
@@ -74,31 +75,33 @@ class Admission(Generic[K]):
     ```
 
     Functions take the object, or the object and the `Review`; they may be ``async``. On delete the object is the one to
-    be deleted. An exception is no verdict: the request fails as if the webhook had not answered, and the failure policy
-    decides.
+    be deleted. An exception is not a decision: the request fails as if the webhook had not answered, and the failure
+    policy decides.
 
-    The keywords say how the API server calls (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/):
+    The keywords configure the API server's calls
+    (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/):
 
     Args:
-        kind: one's own or a built-in class. Objects arrive in its version, whatever version was asked for
-            (``match_policy``).
+        kind: your own or a built-in class. Objects arrive in its version, whatever version the request has
+                    (``match_policy``).
         of: the class whose subresource it is, where that is of another class: ``Admission(Scale, of=Deployment,
             subresource="scale")``.
         subresource: ``status``, ``scale``, ``exec`` ...; without one the object itself.
-        name: tells two admissions of one class apart, and is then part of their paths. A DNS label.
+        name: distinguishes two admissions of one class, and becomes part of their paths. A DNS label.
         failure_policy: ``Fail`` or ``Ignore``: what happens to requests when the webhook does not answer.
-        side_effects: ``None``, or ``NoneOnDryRun`` if functions change things elsewhere, except when
+        side_effects: ``None``, or ``NoneOnDryRun`` if functions change external state, except when
             ``review.dry_run`` is set.
         timeout: seconds, 1 to 30, that the API server waits.
-        reinvocation: ``IfNeeded`` to be asked again after later webhooks have changed the object.
-        namespace_selector, object_selector: which namespaces and objects; None is all, except that webhooks for
+        reinvocation: ``IfNeeded`` to be called again after later webhooks have changed the object.
+        namespace_selector, object_selector: the selected namespaces and objects; None selects all, except that webhooks
+        for
             built-in kinds leave out kube-system and their own namespace, or a dead webhook could keep itself from
-            coming up. Pass ``{}`` for really all.
+                        starting. Pass ``{}`` to include these.
         match_conditions: CEL expressions by name; all must be true of ``object``, ``oldObject``, ``request``. They are
-            compiled here; what they cost is counted by the API server.
+            compiled here; the API server counts their cost.
 
     Raises:
-        AdmissionError: at declaration, if anything of this can't be right.
+        AdmissionError: at declaration, if an argument is invalid.
     """
 
     def __init__(
@@ -142,19 +145,19 @@ class Admission(Generic[K]):
     def defaults(self, function: AdmissionFunction[K], *, on: Iterable[Operation] = ("create", "update")) -> Self:
         """Calls ``function`` to change the object in place, before any check. In the order of declaration.
 
-        It must be idempotent: servers may ask more than once. Fields that the class does not know stay as they are.
+        It must be idempotent: servers may call more than once. Fields that the class does not know stay unchanged.
         """
         operations = self._operations(function, on)
         if "delete" in operations:
-            raise AdmissionError(f"{self!r}: {_name(function)} can't default on delete: nothing is stored then")
+            raise AdmissionError(f"{self!r}: {_name(function)} can't default on delete: a delete stores nothing")
         self.defaulters.append(self._function(function, operations))
         return self
 
     def validates(self, function: AdmissionFunction[K], *, on: Iterable[Operation] = ("create", "update")) -> Self:
-        """Calls ``function`` to judge the object after all defaults; what it changes is ignored.
+        """Calls ``function`` to check the object after all defaults; its changes are ignored.
 
-        An update of an object that is being deleted and that changes nothing but finalizers is not judged, so that a
-        rule which became stricter never keeps an object from going.
+        An update that changes only the finalizers of an object being deleted is not checked, so that a stricter rule
+        never blocks a deletion.
         """
         self.validators.append(self._function(function, self._operations(function, on)))
         return self
@@ -171,11 +174,11 @@ class Admission(Generic[K]):
         return self.defaulters if role == "mutate" else self.validators
 
     def operations(self, role: Role) -> list[Operation]:
-        """For which operations the server must call, in the order that Kubernetes lists them in."""
+        """The operations for which the server must call, in the order of Kubernetes."""
         return [word for word in _OPERATIONS if any(word in function.on for function in self.functions(role))]
 
     def path(self, role: Role) -> str:
-        """Where it is served: ``/mutate-grp-example-com-v1alpha2-mykind``, as controller-runtime has it."""
+        """The path: ``/mutate-grp-example-com-v1alpha2-mykind``, as in controller-runtime."""
         group = self.resource.group.replace(".", "-")
         path = f"/{role}-{group}-{self.resource.version}-{self.resource.kind.lower()}"
         return "-".join([path, *filter(None, (self.subresource, self.name))])
@@ -209,7 +212,7 @@ class Admission(Generic[K]):
         if "connect" in chosen and not self.subresource:
             raise AdmissionError(
                 f"{self!r}: {_name(function)} on connect needs a subresource=, such as 'exec': objects themselves are "
-                "never connected to"
+                "not connected to"
             )
         return chosen
 
@@ -234,10 +237,10 @@ class Admission(Generic[K]):
 
 
 def _condition_problem(name: str, text: str) -> str:
-    """What an API server would refuse about a match condition, in one line."""
+    """The error for which an API server would refuse a match condition, in one line; empty if it is valid."""
     if problems := qualified_name(name):
         return problems[0]
-    # Imported by who has match conditions alone: it takes long.
+    # Imported only for match conditions, because the import is slow.
     from setpoint.cel.admission import admission_environment, compile_admission
     from setpoint.cel.types import BOOL
 
@@ -246,7 +249,7 @@ def _condition_problem(name: str, text: str) -> str:
 
 
 def _selector(selector: LabelSelector | Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """In wire form. A mapping without ``matchLabels`` and ``matchExpressions`` is labels to match."""
+    """A label selector in wire form. A mapping without ``matchLabels`` and ``matchExpressions`` is a set of labels."""
     if selector is None:
         return None
     plain = cast("dict[str, Any]", to_wire(selector))

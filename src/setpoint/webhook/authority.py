@@ -1,7 +1,7 @@
-"""Certificate authorities and serving certificates, made here instead of by cert-manager.
+"""Certificate authorities and serving certificates, as an alternative to cert-manager.
 
-ECDSA on P-256, PEM, PKCS#8. Needs the extra ``tls`` (the package cryptography), which is loaded when something is made
-or read.
+ECDSA on P-256, PEM, PKCS#8. Needs the extra ``tls`` (the package cryptography), which is imported when a certificate is
+made or read.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ __all__ = [
 ]
 
 BACKDATE: Final = timedelta(hours=1)
-"""How long before its making a certificate is valid: clocks of others may be late."""
+"""The validity before the issuance of a certificate: other machines' clocks may be late."""
 _KNOWN: Final = 64
-"""Certificates that are not looked at again: every check is about the same few."""
+"""The number of parsed certificates in the cache: every check reads the same few."""
 _BEGIN: Final = b"-----BEGIN "
 _END: Final = b"-----END "
 
 
 class CertificateError(Exception):
-    """A certificate or key is missing, damaged, or can't be made; the message says which and what to do."""
+    """A certificate or key is missing, damaged, or can't be made; the message names it and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +49,14 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a certificate says. ``made`` is when it was issued, ``not_after`` the last moment it is valid (UTC)."""
+    """The names and times of a certificate: ``made`` is its issuance, ``not_after`` the end of its validity (UTC)."""
 
     made: datetime
     not_after: datetime
     names: frozenset[str]
 
     def life_spent(self, now: datetime) -> float:
-        """0.0 when it was made, 1.0 when it expires."""
+        """0.0 when it was issued, 1.0 when it expires."""
         return (now - self.made) / (self.not_after - self.made)
 
 
@@ -67,7 +67,7 @@ def service_names(service: str, namespace: str) -> list[str]:
 
 
 def make_authority(name: str, *, now: datetime, lifetime: timedelta) -> Pair:
-    """A self-signed authority that may sign serving certificates and nothing else."""
+    """A self-signed CA that may only sign serving certificates."""
     x509, _ = _library()
     key = _new_key()
     subject = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, name[:64])])
@@ -111,10 +111,10 @@ def issue(authority: Pair, names: Sequence[str], *, now: datetime, lifetime: tim
 
 @lru_cache(maxsize=_KNOWN)
 def facts_of(certificate: bytes) -> Facts:
-    """What the first certificate of a PEM text says.
+    """The facts in the first certificate of a PEM text.
 
     Raises:
-        CertificateError: it is none.
+        CertificateError: the text has no valid certificate.
     """
     x509, _ = _library()
     loaded = _load(certificate)
@@ -130,7 +130,7 @@ def facts_of(certificate: bytes) -> Facts:
 
 @lru_cache(maxsize=_KNOWN)
 def signed_by(certificate: bytes, authority: bytes) -> bool:
-    """Whether ``authority``'s key signed ``certificate``. Validity in time is not looked at."""
+    """Whether ``authority``'s key signed ``certificate``. Their validity in time is not checked."""
     from cryptography.exceptions import InvalidSignature
 
     try:
@@ -153,7 +153,7 @@ def matches(pair: Pair) -> bool:
 
 
 def split(pem: bytes) -> list[bytes]:
-    """The blocks of a PEM text, each with its last newline; whatever is between them is dropped."""
+    """The blocks of a PEM text, each with its last newline; text between them is dropped."""
     blocks: list[bytes] = []
     block: list[bytes] | None = None
     for line in pem.splitlines():
@@ -168,7 +168,7 @@ def split(pem: bytes) -> list[bytes]:
 
 
 def _library() -> tuple[Any, Any]:
-    """The parts of cryptography that are used: x509 and serialization."""
+    """The modules of cryptography: x509 and serialization."""
     try:
         from cryptography import x509
         from cryptography.hazmat.primitives import serialization
@@ -211,7 +211,7 @@ def _builder(subject: Any, issuer: Any, key: Any, now: datetime, until: datetime
 
 
 def _key_identifier(issuer: Any) -> Any:
-    """How a certificate names the key that signed it; authorities made elsewhere may not say how theirs is called."""
+    """The authority key identifier for certificates of ``issuer``, which may lack a key identifier of its own."""
     x509, _ = _library()
     try:
         named = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value

@@ -1,6 +1,6 @@
-"""Where a webhook server's certificate comes from: files that change on disk, or this process's memory.
+"""The sources of a webhook server's certificate: files that change on disk, or this process's memory.
 
-For the third way, a Secret that all replicas share, see `setpoint.webhook.secret`.
+For the third one, a Secret that all replicas share, see `setpoint.webhook.secret`.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ OnChange = Callable[[Pair], None]
 
 
 class CertificateSource(Protocol):
-    """Keeps a serving certificate up to date for as long as `run` runs."""
+    """Keeps a serving certificate up to date while `run` runs."""
 
     @property
     def current(self) -> Pair | None:
-        """What to serve; None as long as there is nothing."""
+        """The certificate to serve; None until there is one."""
         ...
 
     def on_change(self, callback: OnChange) -> None:
-        """Calls ``callback`` with every certificate that becomes current from now on."""
+        """Calls ``callback`` with every certificate that becomes current later."""
         ...
 
     async def run(self) -> None: ...
 
 
 class Watched:
-    """The current certificate, and who wants to know of a new one."""
+    """The current certificate, and the callbacks for new ones."""
 
     def __init__(self) -> None:
         self._current: Pair | None = None
@@ -60,14 +60,14 @@ class Watched:
 
 
 class CertificateFiles(Watched):
-    """A certificate in files, as cert-manager and Secrets mounted as volumes have it: ``tls.crt`` and ``tls.key``.
+    """A certificate in files, as written by cert-manager or mounted from a Secret: ``tls.crt`` and ``tls.key``.
 
-    The files are looked at every ``period`` seconds, as controller-runtime's certwatcher does. A pair that does not
-    fit together (it is being written just now) is left alone until it does; the last good one is served meanwhile.
+    The files are checked every ``period`` seconds, as in controller-runtime's certwatcher. A pair that does not match
+    (it is being written) is ignored until it does; the last good one is served meanwhile.
 
     Args:
-        directory: where the files are.
-        certificate, key: their names in it.
+        directory: the folder of the files.
+        certificate, key: their file names.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class CertificateFiles(Watched):
         self._seen: tuple[bytes, bytes] | None = None
 
     async def run(self) -> None:
-        """Reads now and then again and again.
+        """Reads the files now and then every ``period`` seconds.
 
         Raises:
             CertificateError: at the start, if the files are missing or can't be used.
@@ -101,7 +101,7 @@ class CertificateFiles(Watched):
                 logger.warning("the certificate was not renewed", extra={"fields": {"error": str(problem)}})
 
     def read(self) -> None:
-        """Takes the files as they are now. Raises `CertificateError`; the current certificate stays then."""
+        """Loads the files. Raises `CertificateError`; the current certificate then stays."""
         try:
             found = self.certificate.read_bytes(), self.key.read_bytes()
         except OSError as problem:
@@ -123,13 +123,13 @@ class CertificateFiles(Watched):
 
 
 class MemoryCertificates(Watched):
-    """An authority and a certificate of this process alone: for tests, development and the embedded server.
+    """A CA and a certificate of this process alone: for tests, development and the embedded server.
 
-    They are there at once, rotate like those in a Secret while `run` runs, and go with the process.
+    They exist at once, rotate like those in a Secret while `run` runs, and end with the process.
 
     Args:
-        names: DNS names and addresses that are served.
-        on_bundle: called with what clients must trust from now on, whenever that changes.
+        names: the server's DNS names and addresses.
+        on_bundle: called with the new CA bundle for clients, whenever it changes.
     """
 
     def __init__(
@@ -152,12 +152,12 @@ class MemoryCertificates(Watched):
 
     @property
     def bundle(self) -> bytes:
-        """What clients must trust, PEM."""
+        """The CA bundle that clients must trust, PEM."""
         assert self._kept is not None
         return self._kept.bundle
 
     def check(self) -> None:
-        """Makes anew what is due."""
+        """Renews the certificates that are due."""
         before = self._kept
         self._kept = kept = step(
             before, self._names, self._rotation, self._now(), name="setpoint-webhook", in_force=before is not None

@@ -1,4 +1,4 @@
-"""What arrives when somebody connects: ``kubectl exec``, ``attach``, ``port-forward``, proxies.
+"""The objects of connect requests: ``kubectl exec``, ``attach``, ``port-forward``, proxies.
 
 These kinds are never stored and not in the OpenAPI of Kubernetes; their fields are query parameters of the request.
 
@@ -26,7 +26,7 @@ def _options(kind: str, plural: str, *, namespaced: bool = True) -> Resource:
 
 
 class PodAttachOptions(Object, ApiModel):
-    """Of ``pods/attach``."""
+    """The options of ``pods/attach``."""
 
     resource: ClassVar[Resource] = _options("PodAttachOptions", "pods")
 
@@ -38,7 +38,7 @@ class PodAttachOptions(Object, ApiModel):
 
 
 class PodExecOptions(Object, ApiModel):
-    """Of ``pods/exec``. ``command`` is not run in a shell."""
+    """The options of ``pods/exec``. ``command`` is not run in a shell."""
 
     resource: ClassVar[Resource] = _options("PodExecOptions", "pods")
 
@@ -51,7 +51,7 @@ class PodExecOptions(Object, ApiModel):
 
 
 class PodPortForwardOptions(Object, ApiModel):
-    """Of ``pods/portforward``. Over WebSockets the ports come within the stream, and ``ports`` is empty."""
+    """The options of ``pods/portforward``. Over WebSockets the ports come within the stream, and ``ports`` is empty."""
 
     resource: ClassVar[Resource] = _options("PodPortForwardOptions", "pods")
 
@@ -59,7 +59,7 @@ class PodPortForwardOptions(Object, ApiModel):
 
 
 class PodProxyOptions(Object, ApiModel):
-    """Of ``pods/proxy``."""
+    """The options of ``pods/proxy``."""
 
     resource: ClassVar[Resource] = _options("PodProxyOptions", "pods")
 
@@ -67,7 +67,7 @@ class PodProxyOptions(Object, ApiModel):
 
 
 class ServiceProxyOptions(Object, ApiModel):
-    """Of ``services/proxy``."""
+    """The options of ``services/proxy``."""
 
     resource: ClassVar[Resource] = _options("ServiceProxyOptions", "services")
 
@@ -75,7 +75,7 @@ class ServiceProxyOptions(Object, ApiModel):
 
 
 class NodeProxyOptions(Object, ApiModel):
-    """Of ``nodes/proxy``."""
+    """The options of ``nodes/proxy``."""
 
     resource: ClassVar[Resource] = _options("NodeProxyOptions", "nodes", namespaced=False)
 

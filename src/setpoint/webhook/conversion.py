@@ -1,4 +1,4 @@
-"""Answering a ConversionReview: every object converted, or the whole refused with the name of the one that failed."""
+"""Answers to a ConversionReview: every object converted, or a refusal that names the object that failed."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from setpoint.webhook.messages import CONVERSION_V1
 __all__ = ["CONVERT_PATH", "ConversionFailed", "Conversions", "Converter"]
 
 CONVERT_PATH = "/convert"
-"""Of all conversions, whatever the kind, as in controller-runtime."""
+"""The path of all conversions, for every kind, as in controller-runtime."""
 _TURN = 64
-"""Objects after which others get their turn: a list of thousands must not stop admission and health checks."""
+"""Objects after which other requests get a turn: a list of thousands must not stop admission and health checks."""
 _FIXED = ("name", "namespace", "uid", "generateName", "creationTimestamp", "deletionTimestamp", "resourceVersion",
           "generation", "finalizers", "ownerReferences", "managedFields")  # fmt: skip
 
 
-_ELSEWHERE: Final = "; the webhook's log says why"
+_ELSEWHERE: Final = "; the webhook's log has the reason"
 _decode: Final = msgspec.json.Decoder().decode
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -44,7 +44,7 @@ class Converter(Protocol):
         ...
 
     def convert(self, document: dict[str, Any], to_version: str) -> dict[str, Any]:
-        """``document``, plain JSON values, in that version. May change and return what it is given.
+        """``document``, plain JSON values, in that version. It may change ``document`` and return it.
 
         Raises:
             ConversionError: this object can't be converted.
@@ -53,10 +53,10 @@ class Converter(Protocol):
 
 
 class ConversionFailed(Exception):
-    """An object can't be converted; the message names it and says why. ``defect`` if the converter is at fault.
+    """An object can't be converted; the message names it and the reason. ``defect``: the converter is at fault.
 
-    The message is for whoever asked. What a user's function raised is the ``__cause__``, and for the log: there may be
-    secrets in it.
+    The message is for the caller. The exception of a user's function is the ``__cause__``, for the log only: it may
+    contain secrets.
     """
 
     def __init__(self, message: str, *, defect: bool = False) -> None:
@@ -67,8 +67,8 @@ class ConversionFailed(Exception):
 class Conversions:
     """The converters of a webhook server, behind one path.
 
-    *Guarantees*: nothing of metadata but labels and annotations is ever changed: API servers don't allow it, so a
-    converter that does is refused here, by name. Objects keep their order. No cache is read, nothing is waited for.
+    *Guarantees*: of metadata only labels and annotations ever change: API servers allow nothing else, so a converter
+    that changes more is refused here, by name. Objects keep their order. Conversion reads no cache and never waits.
     """
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ class Conversions:
         self._converters[converter.group_kind] = converter
 
     async def convert_all(self, objects: Sequence[msgspec.Raw], desired: str) -> list[msgspec.Raw]:
-        """Every object in the API version ``desired``. One at a time is decoded: lists may be large.
+        """Every object in the API version ``desired``. They are decoded one at a time, because lists may be large.
 
         Raises:
             ConversionFailed: one of them can't be converted.
@@ -105,7 +105,7 @@ class Conversions:
             except RecursionError:
                 raise ConversionFailed(f"object {index} of the request is nested too deeply") from None
             except (TypeError, ValueError) as problem:
-                why = f"its conversion to {desired} gave what is not JSON{_ELSEWHERE}"
+                why = f"its conversion to {desired} returned a value that is not JSON{_ELSEWHERE}"
                 raise ConversionFailed(f"object {index} of the request: {why}", defect=True) from problem
         return converted
 
@@ -124,9 +124,9 @@ class Conversions:
         where = _describe(kind, metadata)
         if converter is None:
             known = ", ".join(sorted(map(str, self._converters))) or "nothing"
-            raise ConversionFailed(f"{where}: no conversion for {kind} of {api_version} is served here, only {known}")
+            raise ConversionFailed(f"{where}: no conversion for {kind} of {api_version} is served, only {known}")
         if group != desired_group:
-            raise ConversionFailed(f"{where}: {api_version} can't become {desired}: these are two groups")
+            raise ConversionFailed(f"{where}: {api_version} can't become {desired}: the groups differ")
         for name in (version, desired_version):
             if name not in converter.versions:
                 versions = ", ".join(sorted(converter.versions))
@@ -136,9 +136,9 @@ class Conversions:
             result = converter.convert(document, desired_version)
         except RecursionError:
             raise ConversionFailed(f"{where}: nested too deeply") from None
-        except Exception as problem:  # whatever it is, it is about this object, and the answer must name it
+        except Exception as problem:  # any error is about this object, and the answer must name it
             if isinstance(problem, ConversionError) and problem.__cause__ is None:
-                raise ConversionFailed(f"{where}: {problem}") from None  # setpoint's own words
+                raise ConversionFailed(f"{where}: {problem}") from None  # setpoint's own message
             why = f"its conversion from {api_version} to {desired} failed{_ELSEWHERE}"
             raise ConversionFailed(f"{where}: {why}", defect=True) from problem
         _verify(result, where, desired, fixed)
@@ -146,10 +146,10 @@ class Conversions:
 
 
 def _verify(result: Any, where: str, desired: str, fixed: Mapping[str, Any]) -> None:
-    """Raises `ConversionFailed` for what API servers would refuse with words that name no object."""
+    """Raises `ConversionFailed` for changes that API servers would refuse with a message that names no object."""
     if not isinstance(result, dict) or result.get("apiVersion") != desired:
         found = result.get("apiVersion") if isinstance(result, dict) else type(result).__name__
-        raise ConversionFailed(f"{where}: its conversion gave {found!r} where {desired!r} was asked for", defect=True)
+        raise ConversionFailed(f"{where}: its conversion returned {found!r} instead of {desired!r}", defect=True)
     metadata = result.get("metadata")
     for name, value in fixed.items():
         now = metadata.get(name) if isinstance(metadata, dict) else None
@@ -170,7 +170,7 @@ def review_of(uid: str, objects: list[msgspec.Raw]) -> dict[str, Any]:
 
 
 def failure(uid: str, message: str) -> dict[str, Any]:
-    """A refusal of everything. API servers show ``message`` to the user."""
+    """A refusal of the whole review. API servers show ``message`` to the user."""
     return _review({"uid": uid, "convertedObjects": [], "result": Status(status="Failure", message=message)})
 
 

@@ -23,7 +23,7 @@ __all__ = ["Misdirected", "apply_defaults", "check", "decide", "patch_of", "refu
 K = TypeVar("K", bound=Object)
 _ABSENT = (b"", b"null")
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What the JSON of a stranger may raise."""
+"""The errors of decoding untrusted JSON."""
 _OPERATIONS: dict[str, Operation] = {
     "CREATE": "create",
     "UPDATE": "update",
@@ -34,7 +34,7 @@ _BOOKKEEPING = ("finalizers", "managedFields", "resourceVersion", "generation")
 
 
 class Misdirected(ValueError):
-    """A request is not one that this admission is for; the message says what came and what is expected."""
+    """A request is not for this admission; the message names the actual and the expected kind."""
 
 
 # -- without a request -------------------------------------------------------------------------------------------------
@@ -43,8 +43,8 @@ class Misdirected(ValueError):
 async def apply_defaults(admission: Admission[K], obj: K, review: Review[K] | None = None) -> K:
     """Changes ``obj`` as the mutating webhook would, and returns it.
 
-    For reconcilers that don't rely on webhooks: they call it on what they read, then `check`, and write neither back.
-    Without a ``review`` the object counts as being created.
+    For reconcilers that don't rely on webhooks: they call it on the object that they read, then `check`, and don't
+    write it back. Without a ``review`` the object counts as being created.
     """
     review = review or _review_of(obj, None)
     await _run(admission.defaulters, obj, review)
@@ -54,7 +54,7 @@ async def apply_defaults(admission: Admission[K], obj: K, review: Review[K] | No
 async def check(
     admission: Admission[K], obj: K, old: K | None = None, review: Review[K] | None = None
 ) -> list[FieldError]:
-    """What the validating webhook would have against ``obj``, or against its change from ``old``; [] if nothing.
+    """The validating webhook's errors about ``obj``, or about its change from ``old``; [] if there are none.
 
     A refusal as a whole (``review.deny``) is an error of the field ``""``. Without a ``review`` the operation is
     create, or update if there is an ``old``.
@@ -76,20 +76,21 @@ def _review_of(obj: K, old: K | None) -> Review[K]:
     return Review("create" if old is None else "update", old=old, namespace=obj.namespace, name=obj.name)
 
 
-# -- with one ----------------------------------------------------------------------------------------------------------
+# -- with a request ----------------------------------------------------------------------------------------------------
 
 
 async def decide(
     admission: Admission[Any], role: Role, request: AdmissionRequest, reads: Reads = NO_READS
 ) -> AdmissionResponse:
-    """The verdict on a request.
+    """The decision on a request.
 
-    An object that does not fit its class is refused: where the class's schema says why, in an API server's words for it
-    and with code 422, else, or if it is nested too deeply, with 400. (Mutating webhooks come before the schema.)
+    An object that does not fit its class is refused: if the class's schema has an error for it, in an API server's
+    words and with code 422; otherwise, or if it is nested too deeply, with 400. (Mutating webhooks come before the
+    schema.)
 
     Raises:
-        Misdirected: the request is about something else.
-        Exception: what a function raised.
+        Misdirected: the request is for another admission.
+        Exception: any exception of a function.
     """
     operation = _operation(admission, request)
     try:
@@ -126,7 +127,7 @@ async def decide(
     elif role == "mutate":
         try:
             operations = patch_of(raw, obj)
-        except (*UNREADABLE, DecodeError) as problem:  # in what the class does not know, and decoding passes over
+        except (*UNREADABLE, DecodeError) as problem:  # in fields that the class does not have and decoding skips
             response.allowed, response.status = False, _misfit(admission, request, problem)
             return response
         if operations:
@@ -136,10 +137,10 @@ async def decide(
 
 
 def patch_of(raw: bytes, obj: Object) -> list[dict[str, Any]]:
-    """The JSON patch that makes ``raw`` what ``obj``, decoded from it and then changed, says; [] without a change.
+    """The JSON patch from ``raw`` to ``obj``, which was decoded from it and then changed; [] without a change.
 
-    Members that the class of ``obj`` does not know are never touched, also within items of lists; neither are zeros and
-    defaults of the class that nobody set.
+    Members that the class of ``obj`` does not know are never changed, also within items of lists; nor are the class's
+    zero values and defaults added.
     """
     pristine = decode(type(obj), raw)
     if pristine == obj:
@@ -149,7 +150,7 @@ def patch_of(raw: bytes, obj: Object) -> list[dict[str, Any]]:
 
 
 def refusal(admission: Admission[Any], review: Review[Any]) -> Status:
-    """How a refusal is told: the `deny` if there was one, else 422 with every field's error as a cause."""
+    """The status of a refusal: the `deny` if there was one, else 422 with every field's error as a cause."""
     if review.denial is None:
         return _invalid(admission, review.name, review.errors)
     status = _status(review.denial.code, review.denial.reason, review.denial.message)
@@ -201,7 +202,7 @@ def _subresource(name: str) -> str:
 
 
 def _objects(admission: Admission[K], operation: Operation, request: AdmissionRequest) -> tuple[K, K | None, bytes]:
-    """The object, what is stored (on update), and the object's JSON."""
+    """The object, the stored object (on update), and the object's JSON."""
     new, stored = bytes(request.object), bytes(request.old_object)
     kind = admission.kind
     if operation == "delete":
@@ -215,7 +216,7 @@ def _objects(admission: Admission[K], operation: Operation, request: AdmissionRe
 
 
 def _only_goes(obj: Object, old: Object | None, request: AdmissionRequest) -> bool:
-    """Whether this update does nothing but let an object go that is being deleted."""
+    """Whether this update only removes finalizers of an object that is being deleted."""
     if old is None or not obj.is_deleting or not old.is_deleting:
         return False
     rest = _rest(request.object)
@@ -223,7 +224,7 @@ def _only_goes(obj: Object, old: Object | None, request: AdmissionRequest) -> bo
 
 
 def _goes(request: AdmissionRequest) -> bool:
-    """As `_only_goes`, of an object that does not fit its class any more."""
+    """As `_only_goes`, for an object that no longer fits its class."""
     new = _rest(request.object)
     metadata = new.get("metadata") if new is not None else None
     return isinstance(metadata, dict) and "deletionTimestamp" in metadata and new == _rest(request.old_object)
@@ -250,7 +251,7 @@ def _document(raw: msgspec.Raw | bytes) -> Any:
 
 
 def _rest(raw: msgspec.Raw) -> dict[str, Any] | None:
-    """An object without the bookkeeping of those who let it go; None if it can't be read, or is no object."""
+    """An object without the fields that the removal of a finalizer changes; None if it is not a readable object."""
     document = _document(raw)
     if not isinstance(document, dict):
         return None

@@ -1,7 +1,7 @@
-"""HTTP/1.1 for a server whose every request is small and comes whole: one protocol object a connection.
+"""HTTP/1.1 for a server whose requests are small and complete: one protocol object per connection.
 
-A general web server costs three times what a verdict does. This one does what API servers, probes and proxies need
-(RFC 9112: persistent connections, bodies by length and in chunks, 100-continue) and refuses everything else.
+A general web server costs three times as much as a decision. This one implements the parts that API servers, probes and
+proxies need
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["HttpConnection", "HttpRequest", "HttpService", "Refused"]
 logger = logging.getLogger("setpoint.webhook")
 
 _MAX_AHEAD: Final = 64 * 1024
-"""Bytes of later requests that are taken while one is being answered."""
+"""Bytes of later requests that are read while one is being answered."""
 _CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(;[^\r\n]*)?")
 
 
@@ -35,13 +35,13 @@ class Refused(Exception):
 
 
 class HttpService(NamedTuple):
-    """What connections share.
+    """The settings and callbacks that connections share.
 
-    ``admit`` looks at a head and gives the most bytes that its body may have, or raises `Refused`; ``answer`` takes
-    head and body and gives the reply, or something to wait for, and must not raise. Times are in seconds:
-    ``read_timeout`` for a first head and for the rest of a request that has begun; ``idle_timeout`` between two
-    requests. ``complain(status, text)`` makes the answer to what is not HTTP. ``deserted`` is set when the last
-    connection goes. ``scratch`` is what comes is put into at first: some ten thousand bytes.
+    ``admit`` checks a head and returns the most bytes that its body may have, or raises `Refused`; ``answer`` takes
+    head and body and returns the reply, or an awaitable, and must not raise. Times are in seconds: ``read_timeout`` for
+    a first head and for the rest of a request that has begun; ``idle_timeout`` between two requests.
+    ``complain(status, text)`` makes the answer to input that is not HTTP. ``deserted`` is set when the last connection
+    closes. ``scratch`` is the buffer for reading: some ten thousand bytes.
     """
 
     admit: Callable[[HttpRequest], int]
@@ -55,7 +55,7 @@ class HttpService(NamedTuple):
 
 
 class HttpConnection(asyncio.BufferedProtocol):
-    """One connection: requests one after the other, each answered before the next is looked at."""
+    """One connection: requests one after the other, each answered before the next is read."""
 
     __slots__ = (
         "_body",
@@ -95,10 +95,10 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._paused = False
         self._choked = False
         self.task: asyncio.Task[None] | None = None
-        """What answers the request at hand."""
+        """The task that answers the current request."""
 
     def end(self) -> None:
-        """Ends the connection: now if nothing is under way, else with the answer."""
+        """Ends the connection: at once if it is idle, otherwise with the answer."""
         self._closing = True
         if self.task is None and self._transport is not None:
             self._transport.close()
@@ -106,7 +106,7 @@ class HttpConnection(asyncio.BufferedProtocol):
     # -- called by asyncio ---------------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)  # by its methods: uvloop's is of no class of asyncio's
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's has the methods but not the base class
         self._service.connections.add(self)
         self._service.deserted.clear()
         self._expire_in(self._service.read_timeout)
@@ -126,7 +126,7 @@ class HttpConnection(asyncio.BufferedProtocol):
 
     def pause_writing(self) -> None:
         self._choked = True
-        self._expire_in(self._service.read_timeout)  # whoever doesn't read its answer is slow, too
+        self._expire_in(self._service.read_timeout)  # a client that doesn't read its answer is slow, too
 
     def resume_writing(self) -> None:
         self._choked = False
@@ -134,7 +134,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._advance()
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        # Whoever fills it calls buffer_updated before anything else, so all connections can share one.
+        # The loop calls buffer_updated immediately after filling it, so all connections can share one.
         return self._service.scratch
 
     def buffer_updated(self, nbytes: int) -> None:
@@ -150,7 +150,7 @@ class HttpConnection(asyncio.BufferedProtocol):
     # -- one request ---------------------------------------------------------------------------------------------------
 
     def _advance(self) -> None:
-        """Goes as far as what has come, and who reads the answers, allows."""
+        """Handles requests as far as the input and the reader of the answers allow."""
         while self.task is None and not self._closing and not self._choked:
             try:
                 if self._request is None:
@@ -223,7 +223,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             self._expire_in(self._service.idle_timeout)
 
     def _read_head(self) -> bool:
-        """Whether a whole head was there."""
+        """Whether a complete head was received."""
         buffer = self._buffer
         while buffer.startswith(b"\r\n"):  # RFC 9112, 2.2
             del buffer[:2]
@@ -249,7 +249,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         expectation = request.headers.get("expect", "").lower()
         if expectation:
             if expectation != "100-continue":
-                raise Malformed(417, "only 100-continue can be expected")
+                raise Malformed(417, "the only expectation supported is 100-continue")
             if self._transport is not None and not buffer:
                 self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         return True
@@ -257,7 +257,7 @@ class HttpConnection(asyncio.BufferedProtocol):
     def _read_body(self) -> bytes | None:
         buffer = self._buffer
         if self._left >= 0:
-            if len(buffer) == self._left:  # as a rule: nothing is sent ahead of an answer
+            if len(buffer) == self._left:  # the common case: nothing is sent before an answer
                 body = bytes(buffer)
                 buffer.clear()
                 return body
@@ -293,7 +293,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             del buffer[: line + 4 + size]
 
     def _read_trailers(self, start: int) -> bytes | None:
-        """The body, when everything after its last chunk has come; trailers mean nothing here."""
+        """The complete body, after its last chunk and the trailers, which are ignored."""
         buffer = self._buffer
         end = start if buffer.startswith(b"\r\n", start) else buffer.find(b"\r\n\r\n", start)
         if end < 0:
@@ -305,7 +305,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         return b"".join(self._body)
 
     def _hurry(self) -> None:
-        """The rest of a request that has begun has to come in time. Bytes that trickle in don't extend that."""
+        """Sets the deadline for the rest of a request that has begun. Single bytes don't extend it."""
         soon = self._loop.time() + self._service.read_timeout
         if self._deadline is None or self._deadline > soon:
             self._expire_in(self._service.read_timeout)
@@ -325,7 +325,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         begin = _begin(status, self._closing and "connection" not in headers, *headers.items())
         self._transport.write(b"%bcontent-length: %d\r\n\r\n%b" % (begin, len(body), b"" if bodiless else body))
 
-    # -- deadlines: one timer a connection, which a quick request never touches ----------------------------------------
+    # -- deadlines: one timer per connection, which a fast request never touches ---------------------------------------
 
     def _expire_in(self, seconds: float) -> None:
         self._deadline = deadline = self._loop.time() + seconds
@@ -350,7 +350,7 @@ class HttpConnection(asyncio.BufferedProtocol):
 
 @lru_cache(maxsize=128)
 def _begin(status: int, closes: bool, *headers: tuple[str, str]) -> bytes:
-    """An answer up to its length. There are few different ones, so each is put together once."""
+    """An answer up to its length. There are few different ones, so each is built once."""
     try:
         phrase = HTTPStatus(status).phrase
     except ValueError:

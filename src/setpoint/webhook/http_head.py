@@ -1,4 +1,4 @@
-"""The heads of HTTP/1.1 requests: what is taken, and what is refused (RFC 9112)."""
+"""The heads of HTTP/1.1 requests: parsing and refusal (RFC 9112)."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _SINGLE: Final = ("content-length", "transfer-encoding", "content-type", "host")
 
 
 class HttpRequest(NamedTuple):
-    """``target`` is path and query as they came; header names are in lower case."""
+    """``target`` is path and query as received; header names are in lower case."""
 
     method: str
     target: str
     headers: dict[str, str]
 
     def __repr__(self) -> str:
-        """Without headers: there are tokens in them."""
+        """The repr has no headers, because they may contain tokens."""
         return f"HttpRequest({self.method} {self.target})"
 
 
 class Malformed(Exception):
-    """This is no HTTP that is understood here; ``status`` is how to answer."""
+    """The input is not supported HTTP; ``status`` is the answer's status."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -45,7 +45,7 @@ def parsed(head: str) -> tuple[HttpRequest, bool]:
     first = _REQUEST.fullmatch(line)
     if first is None:
         if _VERSION.fullmatch(line):
-            raise Malformed(505, "HTTP/1.1 is spoken here")
+            raise Malformed(505, "only HTTP/1.1 is supported")
         raise Malformed(400, "malformed request line")
     if rest.count("\n") > MAX_HEADERS:
         raise Malformed(431, f"there are more than {MAX_HEADERS} headers")
@@ -56,20 +56,20 @@ def parsed(head: str) -> tuple[HttpRequest, bool]:
         name, value = name.lower(), value.strip(" \t")
         if name in headers:
             if name in _SINGLE:
-                raise Malformed(400, f"{name} is there twice")
+                raise Malformed(400, f"{name} is repeated")
             value = f"{headers[name]}, {value}"
         headers[name] = value
     return HttpRequest(first[1], first[2], headers), first[3] == "0"
 
 
 def framing(headers: dict[str, str]) -> int:
-    """How long the body is; -1 if it comes in chunks. Raises `Malformed`."""
+    """The length of the body; -1 if it is chunked. Raises `Malformed`."""
     length, coding = headers.get("content-length"), headers.get("transfer-encoding")
     if coding is not None:
         if length is not None:
             raise Malformed(400, "there are both content-length and transfer-encoding")
         if coding.lower() != "chunked":
-            raise Malformed(501, "no transfer-encoding but chunked is understood")
+            raise Malformed(501, "the only transfer-encoding supported is chunked")
         return -1
     if length is None:
         return 0

@@ -1,4 +1,4 @@
-"""Telling API servers what to trust: ``caBundle`` of webhook configurations and of CRDs' conversions."""
+"""Injection of the CA bundle into ``caBundle`` of webhook configurations and of CRDs' conversions."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _KINDS: dict[str, type[Object]] = {
     for kind in (MutatingWebhookConfiguration, ValidatingWebhookConfiguration, CustomResourceDefinition)
 }
 Trusting = tuple[str, str]
-"""The kind and name of an object that says where webhooks are and what to trust."""
+"""The kind and name of an object that has the address and the CA bundle of webhooks."""
 
 
 async def inject(client: Client, bundle: bytes, objects: Iterable[Trusting]) -> bool:
-    """Puts ``bundle`` (PEM) into every ``clientConfig`` of these objects; whether all of them have it now.
+    """Puts ``bundle`` (PEM) into every ``clientConfig`` of these objects; returns whether all of them have it now.
 
-    Only ``caBundle`` is written, as a change of the very version that was read, so nobody else's change is undone. An
-    object that does not exist trusts nobody and is passed over: `install` makes it with the bundle in it.
+    Only ``caBundle`` is written, as a change of the version that was read, so no concurrent change is undone. A missing
+    object needs no bundle and is skipped: `install` creates it with the bundle in it.
 
     Raises:
         ApiError: the server refuses. RBAC: ``get`` and ``patch`` on the objects' kinds.
@@ -56,9 +56,9 @@ async def _inject(client: Client, bundle: bytes, kind: type[Object], name: str) 
         except Conflict:
             continue
         else:
-            logger.info("told whom to trust", extra={"fields": {"resource": str(resource_of(kind)), "name": name}})
+            logger.info("injected the CA bundle", extra={"fields": {"resource": str(resource_of(kind)), "name": name}})
             return True
-    logger.warning("could not tell whom to trust: somebody else keeps writing", extra={"fields": {"name": name}})
+    logger.warning("could not inject the CA bundle: another client keeps writing", extra={"fields": {"name": name}})
     return False
 
 

@@ -1,4 +1,4 @@
-"""Putting webhooks into force in a cluster, and taking them out again."""
+"""Installation of webhooks in a cluster, and its reversal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PAUSE: Final = 0.1
 
 
 class NotInForce(TimeoutError):
-    """The API server did not call the webhooks in time; the message says which, and what it answered last."""
+    """The API server did not call the webhooks in time; the message names them and the last answer."""
 
 
 async def install(
@@ -44,15 +44,15 @@ async def install(
 ) -> None:
     """Applies the webhook configurations and CRDs' conversions, and waits until they are in force.
 
-    ``bundle`` is what to trust now, of `SecretCertificates.bundle` for example; without one, what is injected stays.
+    ``bundle`` is the CA bundle, for example `SecretCertificates.bundle`; without one, the injected bundle stays.
     For each of ``samples``, an object that its schema allows, it waits until the API server calls the webhooks for
-    create: it asks for dry runs that the webhooks answer without calling a function. Without samples it returns when
-    everything is stored; API servers then take about a second to follow.
+    create: it sends dry-run requests that the webhooks answer without calling a function. Without samples it returns
+    when everything is stored; API servers follow about a second later.
 
-    A second call changes nothing. The CustomResourceDefinitions must be there, unless ``definitions`` says to apply
-    them, too: whole, in one write with their conversion, so that no object is ever served by new versions without it.
-    That is for a single server. Where several replicas are being replaced, the old ones don't know the new versions:
-    apply the definitions when the last has gone.
+    A second call changes nothing. The CustomResourceDefinitions must exist, unless ``definitions`` is set: then they
+    are applied, too, each in one write with its conversion, so that no object is ever served by new versions without
+    it. This is for a single server. While several replicas are being replaced, the old ones don't know the new
+    versions: apply the definitions after the last has gone.
 
     Raises:
         NotInForce: not called within ``timeout`` seconds, or a definition was not established.
@@ -60,7 +60,7 @@ async def install(
     """
     each = list(served)
     deadline = asyncio.get_running_loop().time() + timeout
-    # Definitions first: should one be missing, nothing is in force that nobody serves.
+    # Definitions first: if one is missing, no configuration points at webhooks that are not served.
     for converter in converters_of(each):
         wanted = conversion(target, bundle=bundle)
         config = wanted["webhook"]["clientConfig"]
@@ -97,22 +97,22 @@ async def _define(client: Client, definition: dict[str, Any], deadline: float) -
     )
     while not (await client.get(CustomResourceDefinition, name)).is_established:
         if asyncio.get_running_loop().time() >= deadline:
-            raise NotInForce(f"the API server does not serve {name}: its status says why")
+            raise NotInForce(f"the API server does not serve {name}: its status has the reason")
         await asyncio.sleep(_PAUSE)
 
 
 async def uninstall(
     client: Client, served: Iterable[Admission[Any] | Converter], name: str, *, conversions: bool = True
 ) -> None:
-    """Takes away what `install` made. Call it while the webhooks are still served, and stop them afterwards.
+    """Reverts `install`. Call it while the webhooks are still served, and stop them afterwards.
 
-    First the configurations go, so that from then on no request, and no namespace's deletion, waits for webhooks that
-    are about to go. Then conversions end, and with them all versions but the stored one are no longer served: API
-    servers would only change ``apiVersion`` and drop what the other version does not know. Objects that are still
-    stored in another version lose that way what the storage version does not have: run ``setpoint crd migrate`` before.
-    What is not there is no error.
+    The configurations are removed first, so that from then on no request, and no namespace's deletion, waits for
+    webhooks that are about to stop. Then conversions end, and with them all versions but the stored one are no longer
+    served: API servers would only change ``apiVersion`` and drop fields that the other version does not have. Objects
+    that are still stored in another version then lose fields that the storage version does not have: run ``setpoint crd
+    migrate`` before. A missing object is not an error.
 
-    ``conversions=False`` leaves them as they are, for a server that will be back: until then nothing that needs
+    ``conversions=False`` leaves them in place, for a server that will be back: until then no object that needs
     conversion can be read or written, and nothing is lost.
 
     Raises:
@@ -152,9 +152,9 @@ async def _end_conversion(client: Client, name: str) -> None:
 
 
 def generated_samples(served: Iterable[Admission[Any] | Converter], namespace: str) -> list[Object]:
-    """For `install`: the smallest object of each custom resource that is looked at on create, wherever it is made.
+    """For `install`: the smallest object of each custom resource that is checked on create, in any namespace.
 
-    They fit the schema and know nothing of CEL rules. Admissions that select some objects only are left out.
+    They fit the schema but may break CEL rules. Admissions that select only some objects are left out.
     """
     found: dict[type[Object], Object] = {}
     for admission in served:
@@ -191,7 +191,7 @@ async def _in_force(client: Client, sample: Object, role: Role, deadline: float)
             answer = problem
         if loop.time() >= deadline:
             raise NotInForce(
-                f"the API server does not call the webhook that is to {role} {sample.kind} on create; for "
+                f"the API server does not call the webhook that should {role} {sample.kind} on create; for "
                 f"{sample.key} it answered: {answer}"
             )
         await asyncio.sleep(_PAUSE)

@@ -1,4 +1,4 @@
-"""A JSON patch (RFC 6902) that leads from one document to another."""
+"""A JSON patch (RFC 6902) from one document to another."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Operation = dict[str, Any]
 
 
 def diff(original: Any, modified: Any) -> list[Operation]:
-    """The operations that make ``original`` into ``modified``; none if they are the same JSON.
+    """The operations that turn ``original`` into ``modified``; none if they are the same JSON.
 
-    Only what differs is named: members of objects one by one; of lists the items between the equal heads and tails.
-    Nothing is tested, so that it applies after other webhooks' changes elsewhere in the document.
+    Only differences are named: members of objects one by one; in lists the items between the equal heads and tails.
+    There are no ``test`` operations, so that the patch applies after other webhooks' changes elsewhere in the document.
 
     Raises:
         RecursionError: the documents are nested deeper than Python calls may be.
@@ -35,7 +35,7 @@ def _compare(original: Any, modified: Any, path: str, operations: list[Operation
         for key, value in modified.items():
             if key not in original:
                 operations.append({"op": "add", "path": f"{path}/{_escaped(key)}", "value": value})
-            elif original[key] is not value:  # most of a document is shared, and needs no path
+            elif original[key] is not value:  # most of a document is unchanged, and needs no path
                 _compare(original[key], value, f"{path}/{_escaped(key)}", operations)
     elif isinstance(original, list) and isinstance(modified, list):
         _compare_lists(original, modified, path, operations)

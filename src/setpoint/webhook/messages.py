@@ -1,4 +1,4 @@
-"""AdmissionReview and ConversionReview as they are on the wire.
+"""AdmissionReview and ConversionReview in wire form.
 
 https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#webhook-request-and-response
 """
@@ -42,7 +42,7 @@ class NamedResource(Struct, frozen=True):
 
 
 class AdmissionRequest(Struct, kw_only=True, rename="camel"):
-    """What the API server asks. Objects are JSON that nothing has looked at yet; empty or ``null`` where absent."""
+    """The API server's request. Objects are raw JSON; empty or ``null`` if absent."""
 
     uid: str
     kind: Kind
@@ -59,7 +59,7 @@ class AdmissionRequest(Struct, kw_only=True, rename="camel"):
 
 
 class Envelope(Struct, rename="camel"):
-    """What every review starts with."""
+    """The common fields of all reviews."""
 
     api_version: str = ""
     kind: str = ""
@@ -70,7 +70,7 @@ class AdmissionReview(Envelope, rename="camel"):
 
 
 class AdmissionResponse(Struct, kw_only=True, rename="camel", omit_defaults=True):
-    """The verdict. ``patch`` goes out in base64; it and ``patch_type`` are there together or not at all."""
+    """The response. ``patch`` is encoded in base64; it and ``patch_type`` are both set or both absent."""
 
     uid: str = field()
     allowed: bool = field()

@@ -1,4 +1,4 @@
-"""What a webhook server counts, under controller-runtime's names, in plain integers until it is scraped."""
+"""The metrics of a webhook server, under controller-runtime's names, in plain integers until a scrape."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LATENCY_BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 
 
 class PathCounts:
-    """What happened at one path."""
+    """The counts of one path."""
 
     __slots__ = ("codes", "in_flight", "latencies", "seconds")
 
@@ -38,7 +38,7 @@ class WebhookMetrics:
     """The numbers of one process's webhooks. Register it in a registry of prometheus_client: ``registry.register(it)``.
 
     Scrapes must happen in the event loop's thread. ``panics`` counts exceptions in admission functions,
-    ``conversion_panics`` those in conversions, the others how often certificates were read.
+    ``conversion_panics`` those in conversions, the others the reads of certificates.
     """
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
@@ -51,7 +51,7 @@ class WebhookMetrics:
             registry.register(self)
 
     def at(self, path: str) -> PathCounts:
-        """The counts of ``path``, which must be one that is served: labels must not come from clients."""
+        """The counts of ``path``, which must be a served one: labels must not come from clients."""
         counts = self.paths.get(path)
         if counts is None:
             counts = self.paths[path] = PathCounts()

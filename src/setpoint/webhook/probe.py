@@ -1,7 +1,7 @@
-"""How `install` finds out that the API server calls: dry runs that carry a mark.
+"""Probes of `install`, which show that the API server calls: marked dry runs.
 
-A webhook that gets such a request refuses it with a message of its own, before any function. Nothing else can be had
-with the mark: a dry run stores nothing anyway.
+A webhook refuses such a request with its own message, before any function. The mark has no other use: a dry run stores
+nothing anyway.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MARK: Final = "webhook.setpoint.io/in-force"
 
 
 def marked(sample: K, role: Role) -> K:
-    """A copy of ``sample`` that asks the webhook of that role to make itself known."""
+    """A copy of ``sample`` with the mark for the webhook of that role."""
     copy = decode(type(sample), encode(sample))
     copy.metadata.annotations[MARK] = role
     return copy
@@ -30,7 +30,7 @@ def in_force_message(role: Role) -> str:
 
 
 def probed(request: AdmissionRequest, obj: Object, role: Role) -> Status | None:
-    """The refusal that answers a marked dry run; None for every other request."""
+    """The refusal of a marked dry run; None for every other request."""
     if not request.dry_run or obj.metadata.annotations.get(MARK) != role:
         return None
     return Status(status="Failure", code=400, reason="InForce", message=in_force_message(role))

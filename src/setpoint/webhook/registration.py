@@ -1,4 +1,4 @@
-"""What tells API servers to call: webhook configurations and CRDs' conversions, from the same declarations."""
+"""Registration with API servers: webhook configurations and CRDs' conversions, from the same declarations."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _KINDS: Final[dict[Role, str]] = {
 
 
 class TargetError(ValueError):
-    """API servers can't be told to call there; the message says why."""
+    """API servers can't call this address; the message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceTarget:
-    """Webhooks are behind a Service. Raises `TargetError` for names that no Service can have."""
+    """Webhooks behind a Service. Raises `TargetError` for names that no Service can have."""
 
     name: str
     namespace: str
@@ -63,9 +63,9 @@ class ServiceTarget:
 
 @dataclass(frozen=True, slots=True)
 class UrlTarget:
-    """Webhooks are at an address that API servers reach by themselves: for development against a remote cluster.
+    """Webhooks at an address that API servers reach directly: for development against a remote cluster.
 
-    Raises `TargetError` for what API servers refuse: anything but ``https://HOST[:PORT][/PATH]``.
+    Raises `TargetError` for URLs that API servers refuse: anything but ``https://HOST[:PORT][/PATH]``.
     """
 
     url: str
@@ -73,7 +73,9 @@ class UrlTarget:
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
         if parts.scheme != "https" or not parts.hostname or parts.query or parts.fragment or "@" in parts.netloc:
-            raise TargetError(f"{self.url!r} must be of the form https://HOST[:PORT][/PATH]: API servers take no other")
+            raise TargetError(
+                f"{self.url!r} must be of the form https://HOST[:PORT][/PATH]: API servers accept no other"
+            )
 
     def client_config(self, path: str) -> Document:
         return {"url": self.url.rstrip("/") + path}
@@ -92,8 +94,8 @@ def configurations(
 ) -> list[Document]:
     """The MutatingWebhookConfiguration and the ValidatingWebhookConfiguration of that name, as far as needed.
 
-    ``served`` are declarations, or the `Webhooks` that have them. Conversions are registered elsewhere: `conversion`.
-    ``bundle`` (PEM) is what to trust; without one ``caBundle`` is left to whoever injects it.
+    ``served`` are declarations, or `Webhooks` with them. Conversions are registered elsewhere: `conversion`.
+    ``bundle`` (PEM) is the CA bundle; without one ``caBundle`` is left to another injector.
 
     Raises:
         TargetError: the name is not valid.
@@ -115,7 +117,7 @@ def configurations(
 def conversion(target: Target, *, bundle: bytes = b"") -> Document:
     """``spec.conversion`` of a CustomResourceDefinition whose versions the webhooks convert.
 
-    Its ``clientConfig`` is also what `setpoint.crd.crd_for` takes.
+    Its ``clientConfig`` is also an argument of `setpoint.crd.crd_for`.
     """
     return {
         "strategy": "Webhook",
@@ -184,14 +186,14 @@ def _entry(admission: Admission[Any], role: Role, target: Target, bundle: bytes)
 
 
 def _name(admission: Admission[Any], role: Role) -> str:
-    """Unique within a configuration, and a domain name of three parts at least, as API servers demand."""
+    """Unique within a configuration, and a domain name of three parts at least, as API servers require."""
     resource = admission.resource
     parts = (admission.name, role, resource.version, resource.plural, admission.subresource, resource.group or "core")
     return ".".join(filter(None, parts))
 
 
 def _spared(resource: Resource, target: Target) -> Document | None:
-    """Namespaces without which the webhook itself could not come up, where a webhook is for built-in kinds."""
+    """Namespaces without which the webhook itself could not come up, if it is for built-in kinds."""
     own = "." in resource.group and not resource.group.endswith(".k8s.io")
     if own or not (resource.namespaced or resource.kind == "Namespace"):
         return None

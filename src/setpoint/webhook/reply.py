@@ -1,4 +1,4 @@
-"""Reply: what is answered to a request."""
+"""Reply: the answer to a request."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Reply"]
 
 
 class Reply(NamedTuple):
-    """An HTTP answer. A review that was answered has status 200, whatever the verdict."""
+    """An HTTP answer. An answered review has status 200, whether allowed or refused."""
 
     status: int
     headers: dict[str, str]

@@ -1,4 +1,4 @@
-"""Review: what admission functions learn of a request beside the object, and how they answer."""
+"""Review: a request for admission, as admission functions see it, and their answer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Operation = Literal["create", "update", "delete", "connect"]
 
 
 class UndeclaredRead(LookupError):
-    """A function asked for a kind that its `Admission` does not declare with ``reads``."""
+    """A function read a kind that its `Admission` does not declare with ``reads``."""
 
 
 class Reads(Protocol):
@@ -44,13 +44,13 @@ NO_READS = _NoReads()
 class Review(Verdict, Generic[K]):
     """One request for admission.
 
-    What it says: ``operation``; ``old``, the stored object (on update only, None otherwise); ``user``; ``dry_run``:
-    nothing will be stored, so nothing outside may be changed; ``namespace``, ``name`` (both ``""`` where there is none,
-    ``name`` also when the server is to make it up), ``subresource``, ``uid`` of the request, ``options`` of the verb as
+    The request: ``operation``; ``old``, the stored object (on update only, None otherwise); ``user``; ``dry_run``:
+    nothing will be stored, so functions must not change external state; ``namespace``, ``name`` (both ``""`` if absent,
+    ``name`` also if the server will generate it), ``subresource``, ``uid`` of the request, ``options`` of the verb as
     plain JSON values.
 
-    How functions answer: `invalid` and its like name a field and may be called many times; `deny` refuses the request
-    as a whole; `warn` shows a text to the user and refuses nothing. Without any of them the request is allowed.
+    The answer: `invalid` and similar methods name a field and may be called many times; `deny` refuses the request
+    as a whole; `warn` shows a text to the user without a refusal. Without any refusal the request is allowed.
     """
 
     __slots__ = (
@@ -92,12 +92,12 @@ class Review(Verdict, Generic[K]):
         self.options = options or {}
         self.reads = reads
 
-    # -- reads of what the Admission declares -------------------------------------------------------------------------
+    # -- reads of kinds that the Admission declares -------------------------------------------------------------------
 
     async def get(self, kind: type[T], name: str, *, namespace: str | None = None) -> T | None:
-        """The object from a declared cache, None if there is none; in the request's namespace unless told otherwise.
+        """The object from a declared cache, None if there is none; by default in the request's namespace.
 
-        Waits for the cache to sync, no longer than the request's deadline.
+        Waits for the cache to sync, until the request's deadline.
 
         Raises:
             UndeclaredRead: ``kind`` was not declared.
@@ -108,7 +108,7 @@ class Review(Verdict, Generic[K]):
     async def list(
         self, kind: type[T], *, namespace: str | None = None, selector: str | Mapping[str, str] | Selector | None = None
     ) -> builtins.list[T]:
-        """As `get`, all objects; ``namespace=""`` is every namespace."""
+        """As `get`, for all objects; ``namespace=""`` means all namespaces."""
         lister = await self.reads.lister(kind)
         return lister.list(namespace=self._namespace(kind, namespace) or None, selector=selector)
 

@@ -1,4 +1,4 @@
-"""When which certificate is made anew: a pure function of what there is and the time."""
+"""The renewal of certificates: a pure function of the current ones and the time."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from setpoint.webhook.authority import CertificateError, Pair, facts_of, issue, 
 __all__ = ["Kept", "Rotation", "step"]
 
 _RENEW_AT: Final = 2 / 3
-"""Of a certificate's life."""
+"""The fraction of a certificate's lifetime after which it is renewed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Authorities, newest first, all of which are to be trusted; and what is served."""
+    """The trusted CAs, newest first, and the certificate that is served."""
 
     authorities: tuple[Pair, ...]
     serving: Pair
 
     @property
     def bundle(self) -> bytes:
-        """What clients must trust, PEM."""
+        """The CA bundle that clients must trust, PEM."""
         return b"".join(authority.certificate for authority in self.authorities)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rotation:
-    """How long certificates live. Both are renewed when two thirds of their life are over.
+    """The lifetimes of certificates. Both are renewed when two thirds have passed.
 
-    A new authority is trusted for ``overlap`` before anything that it signed is served, and an old one for ``overlap``
-    after the last that it signed was replaced. In that time every API server must see the new bundle, and every
-    replica the new certificate.
+    A new CA is trusted for ``overlap`` before any certificate that it signed is served, and an old one for ``overlap``
+    after the last certificate that it signed was replaced. In that time every API server must see the new bundle, and
+    every replica the new certificate.
 
     Raises:
-        ValueError: ``overlap`` does not fit into the third that is left.
+        ValueError: ``overlap`` does not fit into the remaining third.
     """
 
     authority_lifetime: timedelta = timedelta(days=365)
@@ -58,13 +58,13 @@ class Rotation:
 def step(
     kept: Kept | None, names: Sequence[str], rotation: Rotation, now: datetime, *, name: str, in_force: bool
 ) -> Kept:
-    """What there should be now; ``kept`` itself if nothing is to be done.
+    """The certificates that should exist now; ``kept`` itself if none is due.
 
-    ``in_force`` says whether all clients are known to have ``kept``'s bundle: only then is a new authority used.
-    ``name`` is the authorities' common name.
+    ``in_force`` says whether all clients are known to have ``kept``'s bundle: only then is a new CA used.
+    ``name`` is the CAs' common name.
 
-    *Guarantees*: what is served is signed by one of the bundle's authorities at any time, and one that has been in it
-    for ``overlap`` if there is one.
+    *Guarantees*: the served certificate is signed by one of the bundle's CAs at any time, and by one that has been in
+    it for ``overlap`` if there is one.
     """
     if kept is None or not _sound(kept):
         authority = make_authority(name, now=now, lifetime=rotation.authority_lifetime)
@@ -92,7 +92,7 @@ def step(
 
 
 def _signer(authorities: list[Pair], serving: Pair, rotation: Rotation, now: datetime, in_force: bool) -> Pair:
-    """The newest authority that everybody trusts by now; else the one in use; else the one trusted for longest."""
+    """The newest CA that all clients trust by now; else the one in use; else the one trusted for longest."""
     if in_force:
         for authority in authorities:
             if now - facts_of(authority.certificate).made >= rotation.overlap:

@@ -1,4 +1,4 @@
-"""SecretCertificates: an own authority in a Secret that all replicas share. No cert-manager."""
+"""SecretCertificates: a CA of its own in a Secret that all replicas share, without cert-manager."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ _FIRST_RETRY: Final = 1.0
 
 
 class SecretCertificates(Watched):
-    """Keeps an authority and a serving certificate in a Secret, and API servers told to trust it.
+    """Keeps a CA and a serving certificate in a Secret, and makes API servers trust the CA.
 
     ```python
     certificates = SecretCertificates(client, "mykind-webhook-tls", "system", names=service_names("mykind", "system"),
                                       trusting=trusting(webhooks, "mykind"))
     ```
 
-    Every replica runs it. Whoever finds the Secret missing or something in it due (see `Rotation`) writes it, as a
-    change of the version that was read; the others' writes conflict and they take what won. So there is nothing to
-    elect, and no replica ever serves what is not in the Secret.
+    Every replica runs it. A replica that finds the Secret missing or a certificate due (see `Rotation`) writes onto the
+    version that it read; the writes of the others conflict, and they use the version that won. So no election is
+    needed, and no replica ever serves a certificate that is not in the Secret.
 
-    The order of a change of authority is: the new one is added to the bundle, the bundle is put into every object of
-    ``trusting``, ``overlap`` passes, a certificate of the new authority is served, ``overlap`` passes, the old one
-    goes. At every moment what any replica serves is trusted by every API server that is no more than ``overlap`` late.
+    The steps of a change of CA: the new one is added to the bundle, the bundle is put into every object of
+    ``trusting``, ``overlap`` passes, a certificate of the new CA is served, ``overlap`` passes, the old one is removed.
+    At every moment any API server that is at most ``overlap`` late trusts the certificates of all replicas.
 
-    *Under a crash* between any two writes the next check goes on from there. *When the API server can't be reached*
-    the last certificate is served and the checks go on, with a growing delay of up to ``check_every``.
+    *Under a crash* between any two writes the next check continues from there. *When the API server can't be reached*
+    the last certificate is served and the checks continue, with a growing delay of up to ``check_every``.
 
-    The Secret has the layout of cert-manager (``tls.crt``, ``tls.key``, ``ca.crt``) and the authorities' keys in
+    The Secret has the layout of cert-manager (``tls.crt``, ``tls.key``, ``ca.crt``) and the CAs' keys in
     ``ca.key``. RBAC: ``get``, ``create``, ``patch`` on it; ``get``, ``patch`` on ``trusting``.
 
     Args:
-        names: DNS names and addresses that are served.
+        names: the server's DNS names and addresses.
         trusting: kinds and names of the objects to inject the bundle into; `setpoint.webhook.registration.trusting`.
-        check_every: seconds between two looks at the Secret.
+        check_every: seconds between two checks of the Secret.
     """
 
     def __init__(
@@ -84,14 +84,14 @@ class SecretCertificates(Watched):
 
     @property
     def bundle(self) -> bytes:
-        """What clients must trust, PEM; empty before the first check."""
+        """The CA bundle that clients must trust, PEM; empty before the first check."""
         return self._kept.bundle if self._kept is not None else b""
 
     async def run(self) -> None:
-        """Checks again and again.
+        """Checks every ``check_every`` seconds.
 
         Raises:
-            CertificateError: the Secret holds what was not made here; or cryptography is not installed.
+            CertificateError: another program made the Secret's certificate, or cryptography is not installed.
         """
         delay = _FIRST_RETRY
         while True:
@@ -109,10 +109,10 @@ class SecretCertificates(Watched):
             await asyncio.sleep(wait * (0.9 + 0.2 * self._random.random()))
 
     async def check(self) -> None:
-        """One look: takes what the Secret has, makes anew what is due, tells API servers.
+        """One check: loads the Secret, renews what is due, injects the bundle.
 
         Raises:
-            ApiError, TransportError: the API server refuses or is not there.
+            ApiError, TransportError: the API server refuses or can't be reached.
             CertificateError: as `run`.
         """
         kept = await self._settle()
@@ -124,7 +124,7 @@ class SecretCertificates(Watched):
             self._in_force = kept.bundle
 
     async def _settle(self) -> Kept:
-        """What is in the Secret when nothing is due any more."""
+        """The certificates in the Secret once none is due."""
         for _ in range(_TRIES):
             secret = await self._get()
             kept = None if secret is None else self._read(secret)
@@ -138,7 +138,7 @@ class SecretCertificates(Watched):
                 continue  # another replica was faster
             logger.info("made certificates", extra={"fields": {"secret": f"{self.namespace}/{self.name}"}})
             return wanted
-        raise TimeoutError(f"Secret {self.namespace}/{self.name}: somebody else keeps writing it")
+        raise TimeoutError(f"Secret {self.namespace}/{self.name}: another client keeps writing it")
 
     async def _get(self) -> Secret | None:
         try:
@@ -147,13 +147,13 @@ class SecretCertificates(Watched):
             return None
 
     def _read(self, secret: Secret) -> Kept | None:
-        """None if the Secret is empty, as one that was made beforehand may be, or damaged."""
+        """The Secret's certificates; None if it is empty, as a precreated one may be, or damaged."""
         data = secret.data
         if not data.get(CERTIFICATE) and not data.get(KEY):
             return None
         if AUTHORITY_KEYS not in data:
             raise CertificateError(
-                f"Secret {self.namespace}/{self.name} holds a certificate that somebody else made (it has no "
+                f"Secret {self.namespace}/{self.name} holds a certificate that another program made (it has no "
                 f"{AUTHORITY_KEYS}): mount it and serve it with CertificateFiles, or choose another name"
             )
         certificates = split(data.get(BUNDLE, b""))

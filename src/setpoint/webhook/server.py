@@ -28,7 +28,7 @@ MAX_BODY: Final = 7 * 1024 * 1024
 MAX_CONVERSION_BODY: Final = 256 * 1024 * 1024
 _FLUSH: Final = 1.5
 _READ: Final = 64 * 1024
-"""Bytes that are read at once."""
+"""The bytes of one read."""
 HEALTH: Final = "/healthz"
 READINESS: Final = "/readyz"
 _TEXT: Final = {"content-type": "text/plain; charset=utf-8"}
@@ -36,32 +36,32 @@ _REASONS: Final = {408: "Timeout", 413: "RequestEntityTooLarge", 500: "InternalE
 
 
 class WebhookServer:
-    """Serves webhooks for as long as `run` runs: in a manager, or by itself.
+    """Serves webhooks while `run` runs: in a manager, or by itself.
 
     ```python
     manager.add(WebhookServer(webhooks, CertificateFiles("/certs")), group="servers")
     ```
 
-    In a manager's group ``servers`` it is up before any cache begins to sync, and must be: caches may need its
+    In a manager's group ``servers`` it starts before any cache begins to sync, and must: caches may need its
     conversions.
 
-    *Stopping* (`stop`, then `run` returns): ``/readyz`` fails at once, and for ``drain_delay`` everything is still
-    served, so that endpoints can learn of it; then no connection is accepted any more and what is under way may
-    finish, for ``grace`` at most. Answers close their connections meanwhile.
+    *Stopping* (`stop`, then `run` returns): ``/readyz`` fails at once, and for ``drain_delay`` requests are still
+    served, so that endpoints are updated; then no connection is accepted any more and requests in flight may finish
+    within ``grace``. Answers close their connections meanwhile.
 
-    *Limits*: bodies larger than ``max_body`` are answered with 413 before they are read, whatever is not JSON with
-    415, anything but POST with 405. TLS handshakes, the first request's head, and bodies that take longer than
+    *Limits*: bodies larger than ``max_body`` are answered with 413 before they are read, content other than JSON with
+    415, methods other than POST with 405. TLS handshakes, the first request's head, and bodies that take longer than
     ``read_timeout`` are cut off; so are connections that are idle for ``idle_timeout``.
 
     Args:
-        webhooks: what to serve.
-        certificates: what to show; run by this server. It listens as soon as there is a certificate.
-        host: ``""`` is every address.
+        webhooks: the webhooks to serve.
+        certificates: the source of the certificate; this server runs it. It listens as soon as there is a certificate.
+        host: ``""`` means every address.
         port: 0 picks a free one; see ``port`` after ``ready``.
         max_body: bytes for an AdmissionReview. ConversionReviews hold whole lists; ``max_conversion_body`` is theirs.
         drain_delay, grace, read_timeout, idle_timeout: seconds. Idle connections outlast the 90 s for which API
             servers keep theirs, so that none is closed under a request.
-        client_ca: PEM; callers must show a certificate of that authority.
+        client_ca: PEM; clients must present a certificate of that CA.
     """
 
     name = "webhooks"
@@ -94,7 +94,7 @@ class WebhookServer:
         self.read_timeout = read_timeout
         self.idle_timeout = idle_timeout
         self.ready = asyncio.Event()
-        """Set when it listens."""
+        """Set when the server listens."""
         self._tls = ServerTls(client_ca)
         self._stopping = asyncio.Event()
         self._certified = asyncio.Event()
@@ -116,7 +116,7 @@ class WebhookServer:
         self._stopping.set()
 
     def problem(self) -> str:
-        """Why it is not ready; ``""`` if it is. For readiness checks."""
+        """The reason why it is not ready; ``""`` if it is. For readiness checks."""
         if self._stopping.is_set():
             return "the webhook server is stopping"
         if not self.ready.is_set():
@@ -128,7 +128,7 @@ class WebhookServer:
 
         Raises:
             OSError: the address can't be bound; the message names it.
-            CertificateError: there is no usable certificate, and there won't be.
+            CertificateError: there is no usable certificate, and none can come.
         """
         self.certificates.on_change(self._use)
         if self.certificates.current is not None:
@@ -137,7 +137,7 @@ class WebhookServer:
             tending, serving = scope.start(self.certificates.run()), scope.start(self._serve())
             await scope.first()
             if tending.done() and not tending.cancelled() and tending.exception() is None:
-                await asyncio.wait((serving,))  # a source may be done with its work
+                await asyncio.wait((serving,))  # a source may end
 
     def _use(self, pair: Any) -> None:
         self._tls.use(pair)
@@ -174,7 +174,7 @@ class WebhookServer:
         return TlsConnection(self._tls.context, HttpConnection(self._service), self.read_timeout, self._scratch)
 
     async def _drain(self) -> None:
-        """Ends every connection when its answer is out, for ``grace`` at most."""
+        """Ends every connection after its answer, within ``grace``."""
         connections = self._service.connections
         for connection in list(connections):
             connection.end()
@@ -184,13 +184,13 @@ class WebhookServer:
             if late:
                 logger.warning("requests were cut off", extra={"fields": {"requests": len(late)}})
                 return
-        if connections:  # the last answers are on their way, and TLS says good-bye
+        if connections:  # the last answers are being sent, and TLS connections exchange close_notify
             with suppress(TimeoutError):
                 async with asyncio.timeout(_FLUSH):
                     await self._service.deserted.wait()
 
     async def _cut(self) -> None:
-        """Ends what is left."""
+        """Ends the remaining connections."""
         tasks = [connection.task for connection in self._service.connections if connection.task is not None]
         for connection in list(self._service.connections):
             connection.end()
@@ -199,7 +199,7 @@ class WebhookServer:
     # -- one request ---------------------------------------------------------------------------------------------------
 
     def _admit(self, request: HttpRequest) -> int:
-        """Looks at a head; see `HttpService`."""
+        """Checks a head; see `HttpService`."""
         path = request.target.partition("?")[0]
         if path not in self._paths:
             if path not in (HEALTH, READINESS):
@@ -223,7 +223,7 @@ class WebhookServer:
         return self.max_conversion_body if path == CONVERT_PATH else self.max_body
 
     def _answer(self, request: HttpRequest, body: bytes) -> Reply | Awaitable[Reply]:
-        if request.method != "POST":  # as `_admit` has it
+        if request.method != "POST":  # as in `_admit`
             problem = self.problem() if request.target.partition("?")[0] == READINESS else ""
             return self._last(Reply(503 if problem else 200, _TEXT, problem.encode() or b"ok"))
         started = self.webhooks.start_review(request.target, body)
@@ -244,7 +244,7 @@ def _complain(status: int, text: str) -> Reply:
 
 
 def _not_allowed(method: str, allowed: str) -> Reply:
-    reply = failed(405, "MethodNotAllowed", f"{method} is not allowed here, {allowed} is")
+    reply = failed(405, "MethodNotAllowed", f"{method} is not allowed, use {allowed}")
     return Reply(reply.status, {**reply.headers, "allow": allowed}, reply.body)
 
 

@@ -1,4 +1,4 @@
-"""Webhooks as a program of their own: no controllers, no leader, as many replicas as one likes."""
+"""Webhooks as a separate program: no controllers, no leader, any number of replicas."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class _Runnable(Protocol):
 async def serve_webhooks(
     server: WebhookServer, *, factory: InformerFactory | None = None, beside: Iterable[_Runnable] = ()
 ) -> None:
-    """Runs ``server`` until its ``stop()`` is called and it has drained; ``beside`` runs as long.
+    """Runs ``server`` until its ``stop()`` is called and it has drained; ``beside`` runs alongside.
 
-    The server listens before ``factory``, the caches that admissions read, asks for anything: the API server may need
+    The server listens before ``factory``, the caches that admissions read, sends any request: the API server may need
     this server's conversions to answer it.
 
-    Raises what the server or one of ``beside`` fails with; everything has ended then.
+    Raises the error of the server or of one of ``beside``, after everything has ended.
     """
     async with TaskScope() as scope:
         tasks = [scope.start(server.run()), *(scope.start(_kept(each)) for each in beside)]
@@ -36,7 +36,7 @@ async def serve_webhooks(
 
 async def _kept(runnable: _Runnable) -> None:
     await runnable.run()
-    await asyncio.Event().wait()  # whoever is done early does not end the server
+    await asyncio.Event().wait()  # one that returns early does not end the server
 
 
 async def _entered(factory: InformerFactory) -> None:

@@ -1,4 +1,4 @@
-"""The TLS side of the server: one context, whose certificate changes under way."""
+"""The TLS side of the server: one context, whose certificate can change at run time."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ __all__ = ["ServerTls"]
 
 
 class ServerTls:
-    """A TLS context for servers: 1.2 or newer, HTTP/1.1 only (HTTP/2 has brought servers rapid resets).
+    """A TLS context for servers: 1.2 or newer, HTTP/1.1 only (HTTP/2 exposes servers to rapid resets).
 
-    `use` changes the certificate for handshakes from then on. Connections that exist keep theirs and are not touched.
+    `use` changes the certificate for later handshakes. Existing connections keep theirs.
 
-    ``client_ca`` (PEM) asks callers for a certificate of that authority, for API servers that are configured to show
+    ``client_ca`` (PEM) requests a certificate of that CA from clients, for API servers that are configured to present
     one.
 
     Raises:
-        CertificateError: ``client_ca`` holds no certificate.
+        CertificateError: ``client_ca`` contains no certificate.
     """
 
     def __init__(self, client_ca: bytes = b"") -> None:
@@ -31,27 +31,27 @@ class ServerTls:
             try:
                 self.context.load_verify_locations(cadata=client_ca.decode("ascii", "replace"))
             except ssl.SSLError as problem:
-                raise CertificateError(f"the client CA holds no usable PEM certificate: {problem}") from None
+                raise CertificateError(f"the client CA contains no usable PEM certificate: {problem}") from None
             self.context.verify_mode = ssl.CERT_REQUIRED
 
     def use(self, pair: Pair) -> None:
         """Serves ``pair`` from the next handshake on.
 
         Raises:
-            CertificateError: it is damaged or the two parts don't belong together; then nothing has changed.
+            CertificateError: ``pair`` is damaged or its two parts don't belong together; the old certificate stays.
         """
-        handle, name = tempfile.mkstemp(prefix="setpoint-", suffix=".pem")  # the ssl module takes files only
+        handle, name = tempfile.mkstemp(prefix="setpoint-", suffix=".pem")  # the ssl module loads only files
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(pair.certificate.rstrip(b"\n") + b"\n" + pair.key)
-            load(_fresh(), Path(name))  # a failed attempt would leave the real context with half of it
+            load(_fresh(), Path(name))  # a failed attempt would leave the real context half changed
             load(self.context, Path(name))
         finally:
             os.unlink(name)
 
 
 def load(context: ssl.SSLContext, certificate: Path, key: Path | None = None) -> None:
-    """Gives ``context`` a certificate. Raises `CertificateError`."""
+    """Loads a certificate into ``context``. Raises `CertificateError`."""
     try:
         context.load_cert_chain(certificate, key, password=_no_password)
     except (ssl.SSLError, OSError) as problem:
@@ -67,5 +67,5 @@ def _fresh() -> ssl.SSLContext:
 
 
 def _no_password() -> str:
-    """Without this OpenSSL would ask on the terminal."""
+    """Refuses encrypted keys; OpenSSL would ask on the terminal otherwise."""
     raise CertificateError("the serving key is encrypted; encrypted keys are not supported")

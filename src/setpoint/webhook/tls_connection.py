@@ -1,8 +1,8 @@
-"""TLS of one connection, by way of `ssl.SSLObject`, for servers whose requests are small.
+"""TLS of one connection, with `ssl.SSLObject`, for servers whose requests are small.
 
-asyncio's own keeps a buffer of a quarter of a megabyte for each connection, and for every request asks OpenSSL once
-more than needed, to be told so by an exception; an exchange over it costs about a third more. What is the same: what a
-protocol sees of its transport, and that a connection is closed by both sides (RFC 8446, 6.1), or after `LINGER`.
+asyncio's own implementation keeps a buffer of a quarter of a megabyte for each connection, and makes one needless call
+to OpenSSL per request, which raises an exception; an exchange over it costs about a third more. The interface is the
+same: the transport that a protocol sees, and a close by both sides (RFC 8446, 6.1), or after `LINGER`.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ __all__ = ["LINGER", "TlsConnection"]
 logger = logging.getLogger("setpoint.webhook")
 
 LINGER: Final = 1.0
-"""Seconds for which the other side's good-bye is waited for. What it still sends is read meanwhile: a connection that
-is closed with something unread is reset, and the last answer may be lost with it."""
+"""Seconds to wait for the peer's close_notify. Its remaining input is read meanwhile: closing a connection with unread
+input resets it, and the last answer may be lost with it."""
 _RECORD: Final = 16 * 1024
 
 
 class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
-    """A protocol to the socket's transport, and the transport of ``protocol``, which begins after the handshake.
+    """A protocol to the socket's transport, and the transport of ``protocol``, connected after the handshake.
 
     Args:
-        context: of a server. Its certificate at the time of the handshake is the one that is shown.
-        protocol: gets what was decrypted.
+        context: of a server. Its certificate at the time of the handshake is the one that is presented.
+        protocol: gets the decrypted data.
         handshake_timeout: seconds, after which the connection is cut off.
-        scratch: what comes is put into at first; the loop fills it and calls `buffer_updated` before it does anything
-            else, so all connections can share one.
+        scratch: the buffer for reading; the loop fills it and calls `buffer_updated` immediately, so all connections
+                    can share one.
     """
 
     __slots__ = (
@@ -99,7 +99,7 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
     # -- called by the protocol ----------------------------------------------------------------------------------------
 
     def write(self, data: bytes | bytearray | memoryview[Any]) -> None:
-        """Sends ``data``. Without effect after `close`, as on every transport."""
+        """Sends ``data``. It has no effect after `close`, as on every transport."""
         if self._closing or self._transport is None:
             return
         try:
@@ -112,7 +112,7 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
         self._transport.write(self._outgoing.read())
 
     def close(self) -> None:
-        """Says good-bye after what was written, and closes when the other side did so, too, or after `LINGER`."""
+        """Sends close_notify after the written data, and closes after the peer's, or after `LINGER`."""
         if self._closing or self._transport is None:
             return
         self._closing = True
@@ -129,7 +129,7 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
         return self._closing
 
     def abort(self) -> None:
-        """Cuts the connection off."""
+        """Closes the connection without close_notify."""
         if self._transport is not None:
             self._transport.abort()
 
@@ -148,7 +148,7 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
     # -- between the two -----------------------------------------------------------------------------------------------
 
     def _pump(self) -> None:
-        """Gives on what has come, as far as it can be decrypted."""
+        """Passes received data on to the protocol, as far as it can be decrypted."""
         if self._transport is None or self._pumping:
             return
         self._pumping = True
@@ -193,15 +193,15 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
             self._flush()
 
     def _leave(self) -> None:
-        """Says good-bye once, and closes after that of the other side; what comes before it is dropped."""
+        """Sends close_notify once, and closes after the peer's; data before it is dropped."""
         try:
             while self._tls.read(_RECORD):
                 pass
-        except (ssl.SSLWantReadError, ssl.SSLZeroReturnError):  # no more, or no more for ever
+        except (ssl.SSLWantReadError, ssl.SSLZeroReturnError):  # no data now, or none ever
             pass
         try:
             self._tls.unwrap()
-        except (ssl.SSLWantReadError, ssl.SSLSyscallError):  # the other side's is to come
+        except (ssl.SSLWantReadError, ssl.SSLSyscallError):  # the peer's is still to come
             self._flush()
             return
         self._flush()
@@ -209,7 +209,7 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
             self._transport.close()
 
     def _fail(self, problem: ssl.SSLError) -> None:
-        """There is nothing left to be said but OpenSSL's alert."""
+        """Closes after sending OpenSSL's alert."""
         logger.debug("TLS failed: %s", problem)
         self._closing = True
         self._flush()

@@ -1,4 +1,4 @@
-"""Webhooks: everything that one process serves, as a function from bytes to bytes. No sockets here."""
+"""Webhooks: everything that one process serves, as a function from bytes to bytes, without sockets."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ T = TypeVar("T", bound=Object)
 logger = logging.getLogger("setpoint.webhook")
 
 MAX_TIMEOUT: Final = 30.0
-"""Seconds; what API servers wait for a webhook at most, and for a conversion always."""
+"""Seconds; the longest timeout of API servers for a webhook, and the one for all conversions."""
 _MARGIN: Final = 0.95
-"""Of the time that the caller waits: an answer that comes too late is worth nothing, however good its words."""
+"""The fraction of the caller's timeout that is used: a late answer is worth nothing."""
 _JSON: Final = {"content-type": "application/json"}
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -54,7 +54,7 @@ _encode: Final = msgspec.json.Encoder().encode
 class _Route(NamedTuple):
     answer: Callable[[bytes], Coroutine[Any, Any, Reply]]
     at_once: bool
-    """Whether nothing has to be waited for, as a rule."""
+    """Whether requests usually need no waiting."""
     reads: DeclaredReads | None = None
 
 
@@ -68,25 +68,26 @@ class Webhooks:
 
     Args:
         served: `Admission`\\ s and conversions: ``Versions.of(Mykind)``.
-        factory: informers for what admissions declare with ``reads``. It is the caller's to run; requests that read
-            wait for it within their deadline, all others never notice.
-        timeout: seconds for a request that doesn't say how long its caller waits.
-        samples: objects that conversions are tried on before they are served, beside those made from the schemas.
+        factory: informers for the kinds that admissions declare with ``reads``. The caller runs it; requests that read
+                    wait for it within their deadline, other requests don't.
+        timeout: seconds for a request that carries no timeout.
+        samples: objects for testing conversions before they are served, besides those made from the schemas.
 
     *Guarantees*
 
-    - What is wrong with a request is answered (400, 404, or a review that refuses), never raised.
+    - A bad request gets an answer (400, 404, or a review that refuses), never an exception.
     - An exception in a function (of any kind, `SystemExit` too), or a passed deadline, is an answer of 500 or 504, so
-      that the webhook's failure policy decides. It is logged and counted, other requests notice nothing, and the caller
-      is not told what it says.
-    - One server serves many replicas' worth of requests in any order: nothing is remembered between two.
+      that the webhook's failure policy decides. It is logged and counted, other requests are not affected, and the
+      caller
+        does not get its message.
+    - Requests may come in any order and at any replica: no state is kept between them.
 
-    *Caveats*: functions share one event loop; one that computes for long without awaiting holds up all others.
+    *Caveats*: functions share one event loop; one that computes for long without awaiting delays all others.
 
     Raises:
         ValueError: two of the same path (give one of them a ``name``) or two converters of one kind.
-        ConversionError: an object does not survive its way to another version and back; it names the fields.
-        TypeError: an admission without functions, or one that reads without a ``factory``.
+        ConversionError: an object does not survive the conversion to another version and back; it names the fields.
+        TypeError: an admission has no functions, or reads without a ``factory``.
     """
 
     def __init__(
@@ -145,7 +146,7 @@ class Webhooks:
     async def handle_review(self, path: str, body: bytes, *, timeout: float | None = None) -> Reply:
         """Answers the review in ``body``. ``path`` may carry the API server's ``?timeout=10s``.
 
-        ``timeout`` in seconds overrules it.
+        ``timeout`` in seconds overrides it.
         """
         started = self.start_review(path, body, timeout=timeout)
         return started if isinstance(started, Reply) else await started
@@ -153,7 +154,7 @@ class Webhooks:
     def start_review(
         self, path: str, body: bytes, *, timeout: float | None = None
     ) -> Reply | Coroutine[Any, Any, Reply]:
-        """As `handle_review`; the answer itself where nobody has to be waited for, which costs no task and no timer."""
+        """As `handle_review`; the answer itself if no wait is needed, which costs no task and no timer."""
         place, _, query = path.partition("?")
         route = self._routes.get(place)
         if route is None:
@@ -171,7 +172,7 @@ class Webhooks:
             raise
         except BaseException as problem:  # noqa: BLE001 - logged, counted, and answered
             reply = self._defect(place, problem)
-        else:  # it has let others go first
+        else:  # it has let other tasks run first
             return self._within(place, _rest_of(work), start, self._limit(query, timeout))
         self.metrics.at(place).finished(reply.status, now() - start)
         return reply
@@ -193,7 +194,7 @@ class Webhooks:
                 if not deadline.expired():
                     raise
                 logger.warning("no answer in time", extra={"fields": {"webhook": place, "seconds": limit}})
-                reply = failed(504, "Timeout", f"the webhook found no answer within {limit:g} s{self._unsynced(place)}")
+                reply = failed(504, "Timeout", f"the webhook had no answer within {limit:g} s{self._unsynced(place)}")
             code = reply.status
             return reply
         except BaseException as problem:
@@ -206,11 +207,11 @@ class Webhooks:
             counts.finished(code, loop.time() - start)
 
     def _defect(self, place: str, problem: BaseException) -> Reply:
-        """A function's defect fails its own request and no other. What it says is for the log: whoever asked may be
-        anybody, and there may be secrets in it."""
+        """The answer to a function's exception, which fails only its own request. The message goes to the log: the
+        caller may be anyone, and it may contain secrets."""
         self.metrics.panics += 1
         logger.error("a function failed", exc_info=problem, extra={"fields": {"webhook": place}})
-        return failed(500, "InternalError", "the webhook failed; its log says why")
+        return failed(500, "InternalError", "the webhook failed; its log has the reason")
 
     def _admitter(
         self, admission: Admission[Any], role: Role, reads: DeclaredReads
@@ -271,40 +272,40 @@ class DeclaredReads:
 
 
 def failed(code: int, reason: str, message: str) -> Reply:
-    """An answer that is an HTTP error: a ``Status``, of which API servers show the message."""
+    """An HTTP error: a ``Status``, of which API servers show the message."""
     status = Status(status="Failure", code=code, reason=reason, message=message)
     return Reply(code, _JSON, _encode({"kind": "Status", "apiVersion": "v1", **to_wire(status)}))
 
 
 @coroutine
 def _rest_of(work: Coroutine[Any, Any, Reply]) -> Generator[Any, Any, Reply]:
-    """What is left of ``work``, which was begun without a task."""
+    """Continues ``work``, which was started without a task."""
     reply: Reply = yield from work
     return reply
 
 
 def _request(decoder: msgspec.json.Decoder[Any], body: bytes, kind: str, api_version: str) -> Any:
-    """The request of the review in ``body``, or what to answer if there is none."""
+    """The request of the review in ``body``, or the error to answer if there is none."""
     try:
         if not body.isascii():
-            body.decode()  # parsers skip what they don't need to understand, and would trip over it later
+            body.decode()  # parsers skip values that they don't need, and would fail on them later
         envelope = review = decoder.decode(body)
         problem = ""
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         problem = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        try:  # another kind of review is told so, not that it lacks this kind's fields
+        try:  # for another kind of review the error names the kind, not a missing field
             envelope = _envelopes.decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return failed(400, "BadRequest", f"the body is no {kind}: {problem}")
+            return failed(400, "BadRequest", f"the body is not a valid {kind}: {problem}")
         review = None
     if envelope.kind != kind or envelope.api_version != api_version:
         found = f"{envelope.kind[:100]!r} of {envelope.api_version[:100]!r}"
         hint = ""
         if envelope.kind == kind and envelope.api_version.startswith(f"{api_version.partition('/')[0]}/"):
             hint = f": {'admission' if kind == 'AdmissionReview' else 'conversion'}ReviewVersions must be [v1]"
-        return failed(400, "BadRequest", f"the body is {found}; this path takes {kind} of {api_version} only{hint}")
+        return failed(400, "BadRequest", f"the body is {found}; this path takes only {kind} of {api_version}{hint}")
     if review is None:
-        return failed(400, "BadRequest", f"the body is no {kind} of {api_version}: {problem}")
+        return failed(400, "BadRequest", f"the body is not a valid {kind} of {api_version}: {problem}")
     if review.request is None:
         return failed(400, "BadRequest", f"the {kind} has no request")
     request: AdmissionRequest | ConversionRequest = review.request
@@ -315,7 +316,7 @@ def _request(decoder: msgspec.json.Decoder[Any], body: bytes, kind: str, api_ver
 
 @lru_cache(maxsize=64)
 def _timeout_of(query: str, default: float) -> float:
-    """Seconds of ``timeout=`` in a query, as Go prints durations; ``default`` without one that makes sense."""
+    """Seconds of ``timeout=`` in a query, as Go prints durations; ``default`` without a valid one."""
     for part in query.split("&"):
         name, _, value = part.partition("=")
         if name == "timeout" and len(value) < 32 and value:

@@ -1,4 +1,4 @@
-"""What to do next: keys without duplicates, with delays, rate limits and priorities. Knows nothing of Kubernetes."""
+"""The work queue: keys without duplicates, with delays, rate limits and priorities. Independent of Kubernetes."""
 
 from __future__ import annotations
 

@@ -17,12 +17,12 @@ class DelayingQueue(WorkQueue[K]):
 
     *Guarantees*
 
-    - Still one entry a key: of several delays the earliest counts, and `add` makes a delayed key ready at once, which
-      ends its delay.
+    - There is still one entry per key: of several delays the earliest counts, and `add` makes a delayed key ready at
+      once, which ends its delay.
     - Keys become ready in the order of their times, equal times in the order of the calls.
-    - No task: one timer of the loop, for the earliest key. At most as many void heap items as delayed keys.
+    - No task: it uses one timer of the loop, for the earliest key. At most as many void heap items as delayed keys.
 
-    *Caveats*: `shut_down` forgets what is delayed.
+    *Caveats*: `shut_down` drops delayed keys.
     """
 
     def __init__(self, *, name: str = "", metrics: QueueMetricsProvider | None = None, ageing: int = AGEING) -> None:
@@ -33,9 +33,9 @@ class DelayingQueue(WorkQueue[K]):
         self._timer: asyncio.TimerHandle | None = None
 
     def add_after(self, key: K, seconds: float, *, priority: int = 0) -> None:
-        """Make the key ready after that many seconds, at once if ``seconds <= 0``. Ignored after `shut_down`.
+        """Makes the key ready after that many seconds, at once if ``seconds <= 0``. Ignored after `shut_down`.
 
-        A key that is ready, or will be earlier, stays so; it takes the higher of the priorities. For a key in
+        A key that is ready, or becomes ready earlier, stays so, with the higher of the priorities. For a key in
         processing the delay runs from now on, too: when it ends before `done`, the key is ready at `done`.
         Counts as a retry in metrics. Needs a running loop. Raises `ValueError` for infinity and NaN.
         """
@@ -83,7 +83,7 @@ class DelayingQueue(WorkQueue[K]):
             super()._add_known(key, priority)
 
     def _end_delay(self, key: K) -> None:
-        """The key is ready, or dirty, from now on."""
+        """The key is ready (or dirty) from now on."""
         del self._delays[key]
         if self._metrics is not None:
             self._count_add(key)
@@ -95,7 +95,7 @@ class DelayingQueue(WorkQueue[K]):
             self._make_ready(key)
 
     def _set_timer(self, loop: asyncio.AbstractEventLoop) -> None:
-        """For the first item of the heap, which is earlier than what the timer was set for."""
+        """Sets the timer for the first item of the heap, which is now due earlier than the timer."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer = loop.call_at(self._heap[0][0], self._fire)
@@ -115,12 +115,12 @@ class DelayingQueue(WorkQueue[K]):
         self._sweep()
 
     def _sweep(self) -> None:
-        """Drop the void items when they outnumber the valid ones."""
+        """Drops the void items when they outnumber the valid ones."""
         if len(self._heap) <= 2 * len(self._delays):
             return
         self._heap = list(self._delays.values())
         heapify(self._heap)
-        # A timer that is too early only finds nothing to do, but with nothing to wait for there should be none.
+        # A timer that fires too early does no harm, but without a delayed key there should be none.
         if not self._heap and self._timer is not None:
             self._timer.cancel()
             self._timer = None

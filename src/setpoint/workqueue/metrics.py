@@ -1,6 +1,6 @@
 """A work queue's metrics, under the names that dashboards know from client-go and controller-runtime.
 
-A queue without metrics pays nothing for them, not even the clock's reading.
+A queue without metrics pays nothing for them and does not read the clock.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ LABELS: Final = ("name", "controller")
 
 
 class QueueMetrics(Protocol):
-    """What one queue reports."""
+    """The metrics that one queue reports."""
 
     def added(self) -> None:
-        """A key has begun to wait for being handed out (now or after `done`)."""
+        """A key has started to wait for being handed out (now or after `done`)."""
         ...
 
     def got(self, seconds: float) -> None:
-        """A key was handed out, that long after it was added."""
+        """A key was handed out after waiting so many seconds."""
         ...
 
     def finished(self, seconds: float) -> None:
-        """A key is done, that long after it was handed out."""
+        """A key is done after so many seconds of processing."""
         ...
 
     def retried(self) -> None:
@@ -44,20 +44,20 @@ class QueueMetrics(Protocol):
 
 
 class QueueMetricsProvider(Protocol):
-    """Makes the metrics of queues."""
+    """Creates the metrics of queues."""
 
     def for_queue(self, name: str, queue: WorkQueue[Any], /) -> QueueMetrics:
-        """Called once by each queue when it is made; the queue's state may be read from then on."""
+        """Called once by each queue when it is created; from then on the queue's state may be read."""
         ...
 
 
 class PrometheusQueueMetrics:
     """Queue metrics in a registry of prometheus_client, one provider for all queues of a process.
 
-    Everything is counted in plain integers and made into metrics when it is scraped, which must happen in the event
-    loop's thread; prometheus_client's own counters and histograms cost ten times as much as the queue.
+    Values are counted in plain integers and converted to metrics at each scrape, which must happen in the event loop's
+    thread; prometheus_client's own counters and histograms cost ten times as much as the queue.
 
-    Queues are told apart by their names, and kept until `remove`.
+    Queues are identified by their names, and kept until `remove`.
     """
 
     def __init__(self, registry: CollectorRegistry) -> None:
@@ -67,13 +67,13 @@ class PrometheusQueueMetrics:
     def for_queue(self, name: str, queue: WorkQueue[Any], /) -> QueueMetrics:
         """Raises `ValueError` for a name that is taken."""
         if name in self._queues:
-            raise ValueError(f"there is a queue named {name!r} already; names tell queues apart in metrics")
+            raise ValueError(f"there is a queue named {name!r} already; metrics identify queues by name")
         counts = _Counts()
         self._queues[name] = (queue, counts)
         return counts
 
     def remove(self, name: str) -> None:
-        """Report a queue no more. Unknown names are ignored."""
+        """Stops reporting a queue. Unknown names are ignored."""
         self._queues.pop(name, None)
 
     def collect(self) -> Iterator[Metric]:
@@ -96,7 +96,7 @@ class PrometheusQueueMetrics:
         )
         longest = GaugeMetricFamily(
             "workqueue_longest_running_processor_seconds",
-            "Seconds that the key which has been in processing longest has been so",
+            "Seconds that the key in processing for the longest time has been there",
             labels=LABELS,
         )
         retries = CounterMetricFamily("workqueue_retries", "Total number of retries", labels=LABELS)
@@ -115,7 +115,7 @@ class PrometheusQueueMetrics:
 
 
 class _Counts:
-    """What happened in one queue."""
+    """The counts and times of one queue."""
 
     __slots__ = ("adds", "retries", "waited", "waited_seconds", "worked", "worked_seconds")
 
@@ -143,5 +143,5 @@ class _Counts:
 
 
 def _cumulative(counts: list[int]) -> list[tuple[str, float]]:
-    """Each bucket's upper bound, and how many values are not above it."""
+    """Each bucket's upper bound, and the number of values up to it."""
     return list(zip((*map(str, DURATION_BUCKETS), "+Inf"), accumulate(counts), strict=True))

@@ -1,4 +1,4 @@
-"""The work queue: what to do next."""
+"""The work queue: keys to work on, in order."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ LOW_PRIORITY: Final = -100
 
 
 class ShutDown(Exception):
-    """The queue was shut down and has nothing more to hand out."""
+    """The queue was shut down and has no keys left."""
 
 
 class Depths(NamedTuple):
-    """How many keys are in which state; ``dirty`` ones are among the ``processing``."""
+    """The number of keys in each state; ``dirty`` ones also count as ``processing``."""
 
     ready: int
     delayed: int
@@ -33,33 +33,34 @@ class WorkQueue(Generic[K]):
 
     *Guarantees*
 
-    - One entry a key, however often it is added. It has the highest of the priorities it was added with.
-    - A key is never in two workers: added while it is processed, it is handed out again after `done`, and not before.
+    - One entry per key, however often it is added, with the highest of its priorities.
+    - Two workers never have the same key: a key added while it is processed is handed out again after `done`, not
+      before.
     - Higher priorities first, equal ones in the order in which they became ready. Nothing starves: of every ``ageing``
       hand-outs made while several priorities wait, one goes to a lower one; the lower ones take turns (`ReadyList`).
     - Waiting workers are served in the order of their calls. A worker that is cancelled while it waits loses no key.
-    - After `shut_down` what is ready is still handed out, then `get` raises `ShutDown`.
+    - After `shut_down` ready keys are still handed out, then `get` raises `ShutDown`.
     - No task and no thread; memory is bounded by the number of distinct keys.
 
     *Caveats*
 
-    - Once `get` has returned, the key is the caller's, who must call `done` (`item` does): otherwise nobody will see
-      the key again.
-    - For one event loop, which is looked up when it is first needed; queues can be made, and added to, before it runs.
-      Not thread-safe: from other threads use ``loop.call_soon_threadsafe(queue.add, key)``.
+    - A key that `get` has returned belongs to the caller, who must call `done` (`item` does); otherwise the key never
+      comes again.
+    - A queue belongs to one event loop, looked up when it is first needed; it can be created, and added to, before
+      that. It is not thread-safe: from other threads use ``loop.call_soon_threadsafe(queue.add, key)``.
 
-    ``name`` is the queue's in metrics and errors; ``metrics`` (see `metrics`) needs one.
+    ``name`` identifies the queue in metrics and errors; ``metrics`` (see `metrics`) requires one.
     """
 
     def __init__(self, *, name: str = "", metrics: QueueMetricsProvider | None = None, ageing: int = AGEING) -> None:
         if metrics is not None and not name:
-            raise ValueError("a queue with metrics needs a name: it tells its metrics from other queues'")
+            raise ValueError("a queue with metrics needs a name: it identifies the queue's metrics")
         self.name = name
         self._states: dict[K, int] = {}
-        self._priorities: dict[K, int] = {}  # of the keys that don't have 0
+        self._priorities: dict[K, int] = {}  # only of keys whose priority is not 0
         self._ready: ReadyList[K] = ReadyList(ageing)
         self._fifo = self._ready.fifo
-        # Ready keys are either free, or promised to a worker that was woken and has not run yet.
+        # Ready keys are free, or promised to a worker that was woken and has not run yet.
         self._free = 0
         self._promised = 0
         self._delayed = 0  # keys that are DELAYED and not PROCESSING
@@ -74,10 +75,10 @@ class WorkQueue(Generic[K]):
             self._started_at: dict[K, float] = {}
             self._metrics = metrics.for_queue(name, self)
 
-    # The interface. `add`, `get` and `done` are short cuts through what the methods below say in general.
+    # The interface. `add`, `get` and `done` inline the common cases of the methods below.
 
     def add(self, key: K, *, priority: int = 0) -> None:
-        """Mark the key as having work to do, now. A delayed key becomes ready. Ignored after `shut_down`."""
+        """Marks the key as having work to do now. A delayed key becomes ready. Ignored after `shut_down`."""
         if self._shutting_down:
             return
         if key in self._states:
@@ -99,9 +100,9 @@ class WorkQueue(Generic[K]):
             self._free += 1
 
     async def get(self) -> K:
-        """Wait for the next key and take it; it must be given back with `done`.
+        """Waits for the next key and returns it; the caller must call `done` with it.
 
-        Raises `ShutDown` when the queue is shut down and nothing is ready.
+        Raises `ShutDown` when the queue is shut down and no key is ready.
         """
         if self._free:
             self._free -= 1
@@ -114,7 +115,7 @@ class WorkQueue(Generic[K]):
         return key
 
     def done(self, key: K) -> None:
-        """Give back a key that `get` returned. If it was added in the meantime it is ready again.
+        """Ends the processing of a key from `get`. If the key was added in the meantime, it is ready again.
 
         Raises `ValueError` when the key is not being processed.
         """
@@ -139,22 +140,22 @@ class WorkQueue(Generic[K]):
             self._count_done(key)
 
     def item(self) -> Item[K]:
-        """``async with queue.item() as key:`` is `get`, and `done` however the block ends. Raises `ShutDown`."""
+        """``async with queue.item() as key:`` is `get`, with `done` at the end of the block. Raises `ShutDown`."""
         return Item(self)
 
     def shut_down(self) -> None:
-        """Ignore all further adds, forget what is delayed, hand out what is ready, then end the workers.
+        """Ignores all further adds, drops delayed keys, hands out ready ones, then ends the workers.
 
-        Returns at once. Ends a `shut_down_with_drain` that is under way.
+        Returns at once. Ends a running `shut_down_with_drain`.
         """
         self._stop()
         self._end_drains()
 
     async def shut_down_with_drain(self) -> None:
-        """As `shut_down`, and wait until every key that was ready or in processing is done.
+        """As `shut_down`, and waits until every key that was ready or in processing is done.
 
-        Keys that were added while they were processed are handed out and waited for once more. Somebody must go on
-        calling `get` and `done`; `shut_down` ends the wait.
+        Keys that were added while they were processed are handed out and waited for once more. Workers must continue to
+        call `get` and `done`; `shut_down` ends the wait.
         """
         self._stop()
         if not self._states:
@@ -171,25 +172,25 @@ class WorkQueue(Generic[K]):
         """Whether `shut_down` or `shut_down_with_drain` was called."""
         return self._shutting_down
 
-    # Looking in.
+    # Introspection.
 
     def __len__(self) -> int:
-        """How many keys are ready to be handed out."""
+        """The number of keys that are ready to be handed out."""
         return self._free + self._promised
 
     def state(self, key: K) -> str | None:
         """``ready``, ``delayed``, ``processing``, ``processing+dirty`` (ready again after `done`),
-        ``processing+delayed`` (delayed after `done`), or None for a key that the queue knows nothing about.
+        ``processing+delayed`` (delayed after `done`), or None for a key that is not in the queue.
         """
         state = self._states.get(key)
         return None if state is None else STATE_NAMES[state]
 
     def states(self) -> dict[K, str]:
-        """Every key that the queue knows about, with its `state`."""
+        """Every key in the queue, with its `state`."""
         return {key: STATE_NAMES[state] for key, state in self._states.items()}
 
     def priority(self, key: K) -> int | None:
-        """The priority a waiting key has, or a key in processing was handed out with; None for unknown keys."""
+        """The priority of a waiting key, or of a key in processing when it was handed out; None for unknown keys."""
         return self._priorities.get(key, 0) if key in self._states else None
 
     def depths(self) -> Depths:
@@ -198,17 +199,17 @@ class WorkQueue(Generic[K]):
         return Depths(ready, self._delayed, len(self._states) - ready - self._delayed, self._dirty)
 
     def work_in_progress(self) -> list[float]:
-        """For how many seconds each key in processing has been so. Empty without metrics: they keep the time."""
+        """The seconds that each key has been in processing. Empty without metrics, which keep the time."""
         loop = self._loop
         if loop is None or self._metrics is None:
             return []
         now = loop.time()
         return [now - started for started in self._started_at.values()]
 
-    # Inside.
+    # Internals.
 
     def _add_known(self, key: K, priority: int) -> None:
-        """`add` for a key that has a state."""
+        """`add` for a key that is already in the queue."""
         if self._states[key] != PROCESSING:
             self._raise_priority(key, priority)
             return
@@ -225,7 +226,7 @@ class WorkQueue(Generic[K]):
             self._priorities.pop(key, None)
 
     def _raise_priority(self, key: K, priority: int) -> None:
-        """A ready key goes to the end of its new priority's line."""
+        """Moves a ready key to the end of its new priority's line."""
         old = self._priorities.get(key, 0)
         if priority > old:
             self._set_priority(key, priority)
@@ -241,7 +242,7 @@ class WorkQueue(Generic[K]):
             self._free += 1
 
     def _wake(self) -> None:
-        """Promise a ready key, which is nobody's yet, to the worker that waits longest."""
+        """Promises a free ready key to the worker that has waited longest."""
         while self._waiters:
             waiter = self._waiters.popleft()
             if not waiter.done():
@@ -251,7 +252,7 @@ class WorkQueue(Generic[K]):
         self._free += 1
 
     async def _wait(self) -> None:
-        """Return when one ready key is the caller's. Raises `ShutDown`."""
+        """Waits until a ready key belongs to the caller. Raises `ShutDown`."""
         if self._shutting_down:
             raise ShutDown(f"queue {self.name!r} is shut down")
         waiter: asyncio.Future[bool] = self._running_loop().create_future()
@@ -260,7 +261,7 @@ class WorkQueue(Generic[K]):
             promised = await waiter
         except asyncio.CancelledError:
             if waiter.cancelled():
-                if waiter in self._waiters:  # `_wake` may have met it first
+                if waiter in self._waiters:  # `_wake` may have woken it first
                     self._waiters.remove(waiter)
             elif waiter.result():
                 self._promised -= 1
@@ -290,7 +291,7 @@ class WorkQueue(Generic[K]):
             raise RuntimeError(f"queue {self.name!r} belongs to another event loop: {self._loop!r}")
         return loop
 
-    # Metrics; not called without.
+    # Metrics; not called without metrics.
 
     def _now(self) -> float | None:
         """Loop time, or None before there is a loop."""
@@ -325,7 +326,7 @@ class WorkQueue(Generic[K]):
 
 
 class Item(Generic[K]):
-    """One key, taken for the time of an ``async with`` block."""
+    """One key, taken for the duration of an ``async with`` block."""
 
     __slots__ = ("_key", "_queue")
 

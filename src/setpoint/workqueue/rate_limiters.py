@@ -1,4 +1,4 @@
-"""How long a key has to wait before it is tried again."""
+"""Rate limiters: the delay before a key is tried again."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ K_contra = TypeVar("K_contra", bound=Hashable, contravariant=True)
 
 
 class RateLimiter(Protocol[K_contra]):
-    """Decides about delays; keeps what it knows about a key until it is told to forget it."""
+    """Computes delays; keeps the state of a key until `forget`."""
 
     def when(self, key: K_contra, /) -> float:
-        """Count one more failure of the key and say how many seconds to wait after it."""
+        """Counts one more failure of the key; returns the seconds to wait after it."""
         ...
 
     def forget(self, key: K_contra, /) -> None:
-        """The key succeeded, or was given up: drop what is known about it."""
+        """Drops the state of a key that succeeded or was given up."""
         ...
 
     def num_requeues(self, key: K_contra, /) -> int:
@@ -36,7 +36,7 @@ class ItemExponentialFailureRateLimiter(Generic[K]):
             raise ValueError(f"needs 0 < base <= max, not base={base}, max={max}")
         self._base = base
         self._max = max
-        self._saturated = math.log2(max / base)  # failures from which on it is max: no overflow
+        self._saturated = math.log2(max / base)  # the number of failures that gives max, to prevent overflow
         self._failures: dict[K, int] = {}
 
     def when(self, key: K, /) -> float:
@@ -72,10 +72,10 @@ class ItemFastSlowRateLimiter(Generic[K]):
 
 
 class BucketRateLimiter(Generic[K]):
-    """A token bucket for all keys together: ``burst`` at once, then ``qps`` a second. Knows no single key.
+    """A token bucket for all keys together: ``burst`` at once, then ``qps`` a second, whatever the key.
 
-    Each call of `when` reserves a token, be it one of the future. ``clock`` gives seconds, by default the running
-    loop's.
+    Each call of `when` reserves a token, possibly a future one. ``clock`` returns seconds, by default the running
+    loop's time.
     """
 
     def __init__(self, qps: float = 10, burst: int = 100, *, clock: Callable[[], float] | None = None) -> None:
@@ -96,14 +96,14 @@ class BucketRateLimiter(Generic[K]):
         return max(0.0, -self._tokens / self._qps)
 
     def forget(self, _key: K, /) -> None:
-        """Does nothing: tokens are not the key's."""
+        """Does nothing: tokens don't belong to keys."""
 
     def num_requeues(self, _key: K, /) -> int:
         return 0
 
 
 class MaxOfRateLimiter(Generic[K]):
-    """The longest of the delays of several limiters, each of which is asked."""
+    """The longest of the delays of several limiters, all of which count the failure."""
 
     def __init__(self, *limiters: RateLimiter[K]) -> None:
         if not limiters:
@@ -139,7 +139,7 @@ class WithMaxWaitRateLimiter(Generic[K]):
 
 
 class JitterRateLimiter(Generic[K]):
-    """Another limiter's delays, each made longer by up to ``factor`` times itself, so that herds disperse."""
+    """Another limiter's delays, each increased by up to ``factor`` times itself, so that retries spread out."""
 
     def __init__(self, limiter: RateLimiter[K], factor: float, random: Random) -> None:
         if factor < 0:

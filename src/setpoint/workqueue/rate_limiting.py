@@ -10,10 +10,10 @@ from setpoint.workqueue.states import K
 
 
 class RateLimitingQueue(DelayingQueue[K]):
-    """A `DelayingQueue` that asks a rate limiter how long to wait.
+    """A `DelayingQueue` with delays from a rate limiter.
 
-    After a failure call `add_rate_limited`, after a success `forget`: the limiter remembers a key's failures until
-    then, also when the key itself is long done. `done` is due in both cases.
+    Call `add_rate_limited` after a failure and `forget` after a success: until then the limiter keeps the key's
+    failures, even after `done`. `done` is required in both cases.
     """
 
     def __init__(
@@ -28,14 +28,14 @@ class RateLimitingQueue(DelayingQueue[K]):
         self._rate_limiter = rate_limiter
 
     def add_rate_limited(self, key: K, *, priority: int = 0) -> None:
-        """`add_after` with the limiter's delay for this key, which its failures so far make longer."""
+        """`add_after` with the limiter's delay for this key, which grows with its failures."""
         if not self._shutting_down:
             self.add_after(key, self._rate_limiter.when(key), priority=priority)
 
     def forget(self, key: K) -> None:
-        """Let the limiter forget the key's failures. The queue itself is left as it is."""
+        """Resets the key's failures in the limiter. The queue itself does not change."""
         self._rate_limiter.forget(key)
 
     def num_requeues(self, key: K) -> int:
-        """How often the limiter has been asked about the key since it last forgot it."""
+        """The number of failures that the limiter has counted since the last `forget`."""
         return self._rate_limiter.num_requeues(key)

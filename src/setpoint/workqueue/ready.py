@@ -1,4 +1,4 @@
-"""The order in which ready keys are handed out."""
+"""The order of ready keys."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class ReadyList(Generic[K]):
     highest priority gets all the other pops, however many wait below it.
 
     O(1) while all keys have priority 0, and O(log p) (and a memmove of p pointers when a priority comes or goes)
-    otherwise. Memory: a raised key leaves a tombstone in the line it stood in, and a line is swept when tombstones
-    outnumber the living.
+    otherwise. Memory: a raised key leaves a tombstone in its old line, and a line is swept when tombstones outnumber
+    its live keys.
     """
 
     __slots__ = ("_ageing", "_lines", "_order", "_passed", "_turn", "fifo", "plain")
@@ -33,16 +33,16 @@ class ReadyList(Generic[K]):
             raise ValueError(f"ageing must be at least 2 (every second pop is a lower priority's), not {ageing}")
         self._ageing = ageing
         self._passed = 0  # pops since a lower priority's last turn
-        self._turn = 0  # the priority that had it
+        self._turn = 0  # the priority of that turn
         self._lines: dict[int, _Line[K]] = {0: _Line()}
-        self._order: list[int] = []  # priorities that have living keys, ascending; not kept up to date while `plain`
+        self._order: list[int] = []  # priorities with live keys, ascending; not updated while `plain`
         self.fifo: Final = self._lines[0].keys
         """The line of priority 0, always this object."""
         self.plain = True
-        """Nothing but living keys of priority 0: then, ``fifo.append`` and ``fifo.popleft`` are `push` and `pop`."""
+        """Only live keys of priority 0: then ``fifo.append`` and ``fifo.popleft`` are `push` and `pop`."""
 
     def push(self, key: K, priority: int) -> None:
-        """Put a key that is not in the list behind all others of its priority."""
+        """Adds a key that is not in the list behind all others of its priority."""
         if self.plain:
             if not priority:
                 self.fifo.append(key)
@@ -56,7 +56,7 @@ class ReadyList(Generic[K]):
         line.keys.append(key)
 
     def move(self, key: K, old: int, new: int) -> None:
-        """Put a key that stands in the line of priority ``old`` behind all others of priority ``new``."""
+        """Moves a key from the line of priority ``old`` behind all others of priority ``new``."""
         if self.plain:
             self._mix()
         line = self._lines[old]
@@ -66,7 +66,7 @@ class ReadyList(Generic[K]):
         self.push(key, new)
 
     def pop(self) -> K:
-        """Take out the next key. Raises `IndexError` when there is none."""
+        """Removes and returns the next key. Raises `IndexError` when there is none."""
         if self.plain:
             return self.fifo.popleft()
         order = self._order
@@ -88,7 +88,7 @@ class ReadyList(Generic[K]):
         return key
 
     def __iter__(self) -> Iterator[K]:
-        """The keys from the highest priority to the lowest, each FIFO: the order of pops but for ageing."""
+        """The keys from the highest priority to the lowest, each FIFO: the order of pops without ageing."""
         for priority in sorted(self._lines, reverse=True):
             yield from self._lines[priority].living()
 

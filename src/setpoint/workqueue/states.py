@@ -1,4 +1,4 @@
-"""The states a key can be in."""
+"""The states of a key."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Final, TypeVar
 K = TypeVar("K", bound=Hashable)
 
 READY: Final = 1
-"""To be handed out; together with PROCESSING: to be handed out again after `done` ("dirty")."""
+"""The key waits to be handed out; with PROCESSING: to be handed out again after `done` ("dirty")."""
 
 DELAYED: Final = 2
-"""To become ready later; together with PROCESSING: or dirty, should it still be in processing by then."""
+"""The key becomes ready later; with PROCESSING: it becomes dirty then if it is still in processing."""
 
 PROCESSING: Final = 4
-"""In the hands of a worker."""
+"""A worker has the key."""
 
 STATE_NAMES: Final = {
     READY: "ready",

@@ -1,4 +1,4 @@
-"""Chronos, which logs every Pod event: the first controller anybody writes, and a complete program."""
+"""Chronos, which logs every Pod event: a typical first controller, and a complete program."""
 
 from setpoint.apps.chronos.controller import Chronos
 from setpoint.apps.chronos.entry import Entry, PodState

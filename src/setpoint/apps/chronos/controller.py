@@ -1,9 +1,8 @@
 """Chronos: logs every create, update and delete of Pods.
 
-It is written on the informer and queue layer, as controllers were before there were frameworks: handlers put keys in
-a rate-limited queue and do nothing else; workers take a key, look at the indexer, and log what is different from
-what they logged last. So it does not matter how many events there were or what they were called, and nothing is
-said twice when the informer has to list again.
+It uses only informers and queues, like controllers before there were frameworks: handlers put keys in a rate-limited
+queue and do nothing else; workers take a key, read the indexer, and log the difference to the last logged state. So the
+number and type of events does not matter, and a new list of the informer logs nothing twice.
 """
 
 from __future__ import annotations
@@ -23,19 +22,19 @@ Sink = Callable[[Entry], Awaitable[None]]
 
 
 class Chronos:
-    """Watches the Pods of one informer and gives each change to ``sink``.
+    """Watches the Pods of one informer and passes each change to ``sink``.
 
     Args:
         pods: the Pod informer; it may be shared with other controllers.
-        sink: takes an `Entry`. If it raises, the Pod is tried again with back-off.
-        workers: how many keys are worked on at once; one key is never worked on twice at the same time.
+        sink: is called with an `Entry`. If it raises, the Pod is retried with back-off.
+        workers: the number of concurrent workers; two workers never have the same key.
         max_retries: after so many failures in a row a key is dropped, with ``on_drop``, until its Pod changes again.
-        resync: seconds after which every Pod is looked at again, 0 for never; what did not change is not logged.
-        on_drop: told of a key that was given up, and why.
+        resync: seconds after which every Pod is checked again, 0 for never; unchanged Pods are not logged.
+        on_drop: called with a dropped key and its last error.
 
-    Guarantees: a Pod that exists is logged; several changes between two looks are one ``update``; a Pod that was
-    replaced by another of its name is logged as ``delete`` and ``create``; a Pod that went while the server could not
-    be reached is logged as ``delete`` when it can be again.
+    Guarantees: every existing Pod is logged; several changes between two reads are one ``update``; a Pod that was
+    replaced by another of its name is logged as ``delete`` and ``create``; a Pod that was deleted during an outage of
+    the server is logged as ``delete`` afterwards.
     """
 
     def __init__(
@@ -75,7 +74,7 @@ class Chronos:
             await registration.remove()
 
     def _enqueue(self, *heads: Any, **_: Any) -> None:
-        """The handler of all three kinds of event: only the key goes on."""
+        """The handler of all three kinds of event: it enqueues the key."""
         self.queue.add(next(head for head in reversed(heads) if hasattr(head, "key")).key)
 
     async def _work(self) -> None:
@@ -87,8 +86,8 @@ class Chronos:
             try:
                 await self._sync(key)
             except BrokenPipeError:
-                raise  # whoever read our lines has gone; trying again can't help
-            except Exception as problem:  # noqa: BLE001 - whatever a sink raises is retried, as often as was asked for
+                raise  # the reader of the output has gone; a retry can't help
+            except Exception as problem:  # noqa: BLE001 - any error of a sink is retried, up to max_retries times
                 self._retry(key, problem)
             else:
                 self.queue.forget(key)
@@ -104,7 +103,7 @@ class Chronos:
             self.on_drop(key, problem)
 
     async def _sync(self, key: ObjectKey) -> None:
-        """Logs what is different from what was logged last. What was said is remembered only once it was said."""
+        """Logs the difference to the last logged state, which is stored only after it was logged."""
         pod = self.pods.lister.try_get(key)
         seen = self._seen.get(key)
         if seen is not None and (pod is None or pod.uid != seen.uid):

@@ -1,4 +1,4 @@
-"""Entry: one line of what Chronos saw."""
+"""Entry: one line of Chronos' output."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Event = Literal["create", "update", "delete"]
 
 
 class PodState(Struct, frozen=True, kw_only=True):
-    """What is worth a line about a Pod: where it is and how it fares. Small, since one is kept for each Pod."""
+    """The logged state of a Pod. It is small, because one is kept for each Pod."""
 
     uid: str
     resource_version: str
@@ -39,7 +39,7 @@ class PodState(Struct, frozen=True, kw_only=True):
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """One change of one Pod, as it is logged. ``state`` of a deletion is the last one that was seen."""
+    """One logged change of a Pod. ``state`` of a deletion is the last observed one."""
 
     event: Event
     key: ObjectKey

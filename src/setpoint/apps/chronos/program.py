@@ -25,7 +25,7 @@ from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import Pod
 
 SYNC_TIMEOUT = 30.0
-"""Seconds that the first list may take before Chronos ends with the server's last answer."""
+"""Seconds for the first list, after which Chronos ends with the server's last answer."""
 
 app = App(name="chronos", help="Log every create, update and delete of Pods, one line each.", version_flags=[])
 logger = logging.getLogger("setpoint.chronos")
@@ -44,7 +44,7 @@ def chronos(
     resync: Annotated[float, Parameter(validator=Number(gte=0))] = 0,
     max_retries: Annotated[int, Parameter(validator=Number(gte=0))] = 5,
 ) -> None:
-    """Watch Pods and log what changes, until Ctrl-C.
+    """Watch Pods and log their changes, until Ctrl-C.
 
     Parameters
     ----------
@@ -53,19 +53,19 @@ def chronos(
     context
         The kubeconfig's context to use.
     embedded
-        Start an API server in this process and watch that one; its URL is printed.
+        Start an API server in this process and watch its Pods; the URL is printed.
     namespace
-        Watch this namespace only; default: all.
+        Watch only this namespace; default: all.
     selector
-        Watch Pods with these labels only, such as app=web,tier!=db.
+        Watch only Pods with these labels, such as app=web,tier!=db.
     output
         text, or json for one JSON object a line.
     workers
-        How many Pods are looked at at once.
+        The number of Pods processed concurrently.
     resync
-        Look at every Pod again after so many seconds; 0 is never. What did not change is not logged again.
+        Check every Pod again after so many seconds; 0 means never. Unchanged Pods are not logged again.
     max_retries
-        How often a Pod whose line could not be written is tried again before it is dropped.
+        The number of retries for a Pod whose line could not be written, before it is dropped.
     """
     configure("text", "WARNING").addFilter(_NotTwice())
 
@@ -99,11 +99,11 @@ async def watch(
     """Logs the Pods of ``client``'s server to ``stream`` until it is cancelled.
 
     Raises:
-        ApiError: the server does not let us list Pods; it says why in its own words.
-        TransportError: there is no server.
+        ApiError: the server refuses to list Pods; the message is the server's.
+        TransportError: the server can't be reached.
         CacheSyncError: the first list failed for good.
     """
-    # Whoever can't be let in learns it at once and not after an informer's patience; later outages are waited out.
+    # A refusal ends the program at once, not after the informer's retries; later outages are waited out.
     await client.list(Pod, namespace=namespace, selector=selector, limit=1)
 
     async def write(entry: Entry) -> None:
@@ -134,7 +134,7 @@ async def _client(kubeconfig: Path | None, context: str | None, embedded: bool) 
 
 
 class _NotTwice(logging.Filter):
-    """Lets a message through once, until another one comes: an outage is one line and not one for each attempt."""
+    """Drops repetitions of a log message, so that an outage is one line instead of one for each attempt."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Expressions of admission: match conditions of webhooks, admission policies, and the variables they see."""
+"""Expressions of admission: match conditions of webhooks, admission policies, and their variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What expressions of admission can name, and the types of it.
+"""The names that admission expressions can use, and their types.
 
 https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/#validation-expression
 """
@@ -101,9 +101,8 @@ def admission_environment(
     variables: dict[str, Type] | None = None,
     patches: bool = False,
 ) -> Environment:
-    """What an expression may use: ``object``, ``oldObject``, ``namespaceObject``, ``request``, and if wanted
-    ``params``, ``authorizer``, ``variables`` (their types by name; the dictionary may grow), and what patches are made
-    of."""
+    """The names of an expression: ``object``, ``oldObject``, ``namespaceObject``, ``request``, and if wanted
+    ``params``, ``authorizer``, ``variables`` (their types by name; the dictionary may grow), and types of patches."""
     names: dict[str, Type] = {
         "object": DYN,
         "oldObject": DYN,

@@ -1,4 +1,4 @@
-"""One expression of admission: compiled once, evaluated for every request it is for."""
+"""One admission expression: compiled once, evaluated for every matching request."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from setpoint.cel.values import MISSING, MapValue, Value
 __all__ = ["CALL_LIMIT", "BudgetSpent", "Evaluation", "Expression", "Variables", "compile_admission"]
 
 CALL_LIMIT: Final = 1_000_000
-"""What one evaluation may cost."""
+"""The cost limit of one evaluation."""
 _SPENT: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
 
 
 class BudgetSpent(Exception):
-    """What all evaluations together may cost is used up."""
+    """The cost budget of all evaluations together is used up."""
 
     def __init__(self) -> None:
         super().__init__(_SPENT)
@@ -30,18 +30,18 @@ class BudgetSpent(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """``program`` or ``error``: what is wrong with the text."""
+    """``program``, or ``error``: the reason why the text does not compile."""
 
     text: str
     program: Program | None
     error: str
     type: Type | None
     internal: bool = False
-    """The error is one of making the program, not of the text's form."""
+    """The error came from building the program, not from compiling the text."""
 
 
 def compile_admission(text: str, environment: Environment, types: Sequence[Type]) -> Expression:
-    """The expression, whose value must be of one of ``types`` (ANY for any)."""
+    """Compiles the expression, whose value must have one of ``types`` (ANY for any)."""
     try:
         checked = compile_expression(text, environment)
     except CompileError as problem:
@@ -62,14 +62,14 @@ def _shown(kind: Type) -> str:
 
 @dataclass(slots=True)
 class Evaluation:
-    """Evaluations for one request: its variables, and what they may still cost."""
+    """Evaluations for one request: its variables and its remaining cost budget."""
 
     values: Mapping[str, Value]
     budget: int
     variables: Variables | None = None
 
     def evaluate(self, expression: Expression) -> tuple[Value, str]:
-        """The value, or what went wrong. Raises BudgetSpent."""
+        """The value, or an error. Raises BudgetSpent."""
         if expression.program is None:
             return None, f"compilation error: {expression.error}"
         values = self.values if self.variables is None else {**self.values, "variables": self.variables}
@@ -87,7 +87,7 @@ class Evaluation:
 
 @dataclass(slots=True, eq=False)
 class Variables(MapValue):
-    """``variables``: each is evaluated when it is first read."""
+    """The value of ``variables``; each entry is evaluated when it is first read."""
 
     expressions: Mapping[str, Expression]
     values: Mapping[str, Value]
@@ -95,7 +95,7 @@ class Variables(MapValue):
     _cost: int = 0
 
     def cost(self) -> int:
-        """What evaluations have cost since this was last asked."""
+        """The cost of evaluations since the last call."""
         found, self._cost = self._cost, 0
         return found
 

@@ -1,4 +1,4 @@
-"""What mutating policies are made of: ``Object{spec: Object.spec{...}}`` and ``JSONPatch{op: "add", ...}``."""
+"""The types of mutating policies: ``Object{spec: Object.spec{...}}`` and ``JSONPatch{op: "add", ...}``."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class PatchTypes:
 
 
 class _Record(MapValue):
-    """Fields that an expression gave."""
+    """The fields of a literal."""
 
     __slots__ = ("fields",)
 
@@ -54,7 +54,7 @@ class _Record(MapValue):
 
 
 class PatchObject(_Record):
-    """A part of an object, as it is to be."""
+    """A part of the wanted object."""
 
     __slots__ = ("name",)
 
@@ -64,13 +64,13 @@ class PatchObject(_Record):
 
 
 class JsonPatchOperation(_Record):
-    """One operation."""
+    """One operation of a JSON patch."""
 
     __slots__ = ()
 
     def document(self) -> dict[str, Any]:
-        """As JSON. Raises EvaluationError for a value that has no JSON, or an Object of another type than its place
-        says."""
+        """The operation as JSON. Raises EvaluationError for a value without JSON form, or an Object with the type of
+        another field."""
         made = {key: value for key, value in self.fields.items() if key != "value"}
         if "value" in self.fields:
             value = self.fields["value"]
@@ -79,7 +79,7 @@ class JsonPatchOperation(_Record):
 
 
 def patch_value(value: Value, name: str) -> Any:
-    """The value as JSON. Raises EvaluationError where an Object is named for another place than ``name``."""
+    """The value as JSON. Raises EvaluationError if the type of an Object is not called ``name``."""
     if isinstance(value, PatchObject):
         if name and value.name != name:
             raise EvaluationError(

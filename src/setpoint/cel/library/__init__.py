@@ -1,4 +1,4 @@
-"""What expressions can call on an API server."""
+"""The function library of API servers."""
 
 from __future__ import annotations
 
@@ -32,4 +32,4 @@ SERVER: Final = Environment(
         AUTHORIZATION,
     )
 )
-"""Everything that API servers of 1.36 have, and no variables."""
+"""All functions and types of API servers of 1.36, without variables."""

@@ -46,21 +46,21 @@ _A, _B = parameter("A"), parameter("B")
 
 
 def integer(value: int) -> int:
-    """An int. Raises EvaluationError beyond 64 bits."""
+    """``number`` as an int. Raises EvaluationError beyond 64 bits."""
     if not MIN_INT <= value <= MAX_INT:
         raise EvaluationError("integer overflow")
     return value
 
 
 def unsigned(value: int) -> UInt:
-    """A uint. Raises EvaluationError if negative or beyond 64 bits."""
+    """``number`` as a uint. Raises EvaluationError if negative or beyond 64 bits."""
     if not 0 <= value <= MAX_UINT:
         raise EvaluationError("unsigned integer overflow")
     return UInt(value)
 
 
 def duration(nanoseconds: int) -> Duration:
-    """A duration. Raises EvaluationError beyond 64 bits."""
+    """A duration of so many nanoseconds. Raises EvaluationError beyond 64 bits."""
     if not MIN_INT <= nanoseconds <= MAX_INT:
         raise EvaluationError("integer overflow")
     return Duration(nanoseconds)
@@ -74,7 +74,7 @@ def timestamp(nanoseconds: int) -> Timestamp:
 
 
 def _quotient(one: int, two: int, what: str) -> int:
-    """Rounded towards zero."""
+    """The quotient, rounded towards zero."""
     if two == 0:
         raise EvaluationError(f"{what} by zero")
     found = abs(one) // abs(two)

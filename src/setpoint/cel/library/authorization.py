@@ -1,4 +1,4 @@
-"""``authorizer``: may somebody do something. Who answers is up to who evaluates."""
+"""``authorizer``: checks whether a user may do something. The caller of the evaluation supplies the answers."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _DECISION: Final = struct("kubernetes.authorization.Decision")
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """What is asked about: ``path``, or a resource. ``user`` is empty for who makes the request, else the full name of
-    a service account."""
+    """A question: ``path``, or a resource. ``user`` is empty for the user of the request, else the full name of a
+    service account."""
 
     verb: str
     user: str = ""
@@ -40,7 +40,7 @@ class Attributes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decision(Opaque):
-    """The answer."""
+    """The answer to a question."""
 
     allowed: bool
     reason: str = ""
@@ -55,16 +55,16 @@ class Decision(Opaque):
 
 
 class Authorizer(Protocol):
-    """Who knows."""
+    """The source of the answers."""
 
     def decide(self, attributes: Attributes) -> Decision:
-        """Whether it is allowed."""
+        """Whether the request is allowed."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AuthorizerValue(Opaque):
-    """The variable ``authorizer``, or ``authorizer.requestResource``'s source."""
+    """The variable ``authorizer``, and the source of ``authorizer.requestResource``."""
 
     source: Authorizer
     user: str = ""
@@ -79,7 +79,7 @@ class AuthorizerValue(Opaque):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Check(Opaque):
-    """A question that lacks its verb."""
+    """A question without its verb."""
 
     asked: Type
     source: Authorizer

@@ -1,4 +1,4 @@
-"""Named formats: ``format.dns1123Label().validate(text)`` gives the problems, or none."""
+"""Named formats: ``format.dns1123Label().validate(text)`` returns the errors, or none."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Format(Opaque):
     name: str
     check: _Check
     pattern_size: int
-    """How long its regular expression is, or would be; costs go by it."""
+    """The length of its regular expression, real or notional; costs depend on it."""
 
     @property
     def kind(self) -> Type:
@@ -49,7 +49,7 @@ def _uri(text: str) -> list[str]:
 
 
 def _prefix(check: _Check) -> _Check:
-    """For names that get something appended: a dash at the end is then in the middle."""
+    """Checks a prefix of a name, whose trailing dash is then in the middle."""
     return lambda text: check(text[:-2] + "a" if len(text) > 1 and text.endswith("-") else text)
 
 

@@ -31,7 +31,7 @@ _SUPERSCRIPT: Final = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹�
 
 
 def clauses(form: str) -> list[tuple[str, str, int]]:
-    """The parts of a format: text before, letter of the clause (``""`` at the end), precision. Raises
+    """The parts of a format: the text before, the letter of the clause (``""`` at the end), the precision. Raises
     EvaluationError."""
     found: list[tuple[str, str, int]] = []
     text, position = "", 0
@@ -54,7 +54,7 @@ def clauses(form: str) -> list[tuple[str, str, int]]:
 
 
 def formatted(form: str, arguments: list[Value] | ListValue) -> str:
-    """The text. Raises EvaluationError for a bad form, a missing argument or one of another type."""
+    """The formatted text. Raises EvaluationError for a bad form, a missing argument or one of another type."""
     made: list[str] = []
     for index, (text, letter, precision) in enumerate(clauses(form)):
         made.append(text)
@@ -69,7 +69,7 @@ def formatted(form: str, arguments: list[Value] | ListValue) -> str:
 
 
 def problem_with(letter: str, kind: Type) -> str:
-    """What is wrong with an argument of this static type for a clause; empty if nothing is."""
+    """The error about an argument of this static type for a clause; empty if there is none."""
     if kind.kind in ("dyn", "any") or kind.kind in _KINDS[letter]:
         return ""
     return _WRONG[letter].format(kind.runtime_name)
@@ -146,7 +146,7 @@ def _map(value: MapValue) -> str:
 
 
 def _inner(value: Value) -> str:
-    """A value inside a list or map."""
+    """Formats a value inside a list or map."""
     match value:
         case str():
             return json.dumps(value, ensure_ascii=False)

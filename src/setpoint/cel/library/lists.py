@@ -1,4 +1,4 @@
-"""Lists: sums, bounds, order, parts, and lists taken as sets."""
+"""Lists: sums, bounds, order, slices, and lists as sets."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _CIDR: Final = Type("opaque", "net.CIDR")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ip(Opaque):
-    """One address."""
+    """One IP address."""
 
     address: _Address
 

@@ -48,7 +48,7 @@ class Amount(Opaque):
 
 
 _LONGEST: Final = 1000
-"""Characters of a quantity that are looked at."""
+"""The most characters of a quantity that are parsed."""
 
 
 def _amount(text: str) -> Amount:
@@ -94,7 +94,7 @@ class Semver(Opaque):
 
     numbers: tuple[int, int, int]
     before: tuple[tuple[int, int, str], ...]
-    """The pre-release's parts, numbers before words."""
+    """The identifiers of the pre-release; numbers sort before words."""
     text: str
 
     @property

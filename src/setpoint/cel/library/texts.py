@@ -1,4 +1,4 @@
-"""Texts: search, case, parts, patterns."""
+"""Strings: search, case, parts, patterns."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _join(parts: list[Value] | ListValue, separator: str = "") -> str:
 
 
 def _pattern(work: Callable[..., Any]) -> Callable[..., Any]:
-    """Regular expressions as RE2 has them; a bad one is an error of the evaluation."""
+    """Regular expressions in RE2's language; a bad one is an error of the evaluation."""
 
     def done(text: str, pattern: str, *rest: int) -> Any:
         try:

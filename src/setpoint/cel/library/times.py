@@ -1,4 +1,4 @@
-"""Durations and timestamps: reading, printing, and their parts in any time zone."""
+"""Durations and timestamps: parsing, printing, and their parts in any time zone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UNITS: Final = {
     "s": _SECOND, "m": 60 * _SECOND, "h": 3600 * _SECOND,
 }  # fmt: skip
 _LONGEST: Final = 1000
-"""Characters of a duration. Go reads longer ones, too, but each digit costs more than the last."""
+"""The most characters of a duration. Go reads longer ones, too, but each digit costs more than the one before."""
 _PART: Final = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
 _MOMENT: Final = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([+-])(\d\d):(\d\d))", re.ASCII
@@ -31,7 +31,7 @@ _MOMENT: Final = re.compile(
 
 
 def parse_duration(text: str) -> Duration | None:
-    """``1h30m``, ``-1.5s``; None if it is none, or longer than 64 bits of nanoseconds."""
+    """Parses ``1h30m``, ``-1.5s``; None if it is not a duration, or beyond 64 bits of nanoseconds."""
     sign = -1 if text.startswith("-") else 1
     rest = text.removeprefix("-") if sign < 0 else text.removeprefix("+")
     if rest == "0":
@@ -51,14 +51,14 @@ def parse_duration(text: str) -> Duration | None:
 
 
 def format_duration(value: Duration) -> str:
-    """Seconds, as short as it goes: ``1.5s``."""
+    """The duration in seconds, in the shortest form: ``1.5s``."""
     seconds, rest = divmod(abs(value.nanoseconds), _SECOND)
     fraction = f".{rest:09}".rstrip("0") if rest else ""
     return f"{'-' if value.nanoseconds < 0 else ''}{seconds}{fraction}s"
 
 
 def parse_timestamp(text: str) -> Timestamp | None:
-    """RFC 3339, to the nanosecond; None if it is not. Raises EvaluationError outside of the years 1 to 9999."""
+    """Parses RFC 3339, to the nanosecond; None if it is not. Raises EvaluationError outside of the years 1 to 9999."""
     found = _MOMENT.fullmatch(text)
     if found is None:
         return None
@@ -79,7 +79,7 @@ def parse_timestamp(text: str) -> Timestamp | None:
 
 
 def format_timestamp(value: Timestamp) -> str:
-    """RFC 3339 in UTC, fraction as short as it goes."""
+    """RFC 3339 in UTC, with the shortest fraction."""
     seconds, rest = divmod(value.nanoseconds, _SECOND)
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
     fraction = f".{rest:09}".rstrip("0") if rest else ""

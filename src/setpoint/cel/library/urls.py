@@ -1,4 +1,4 @@
-"""URLs, read as API servers read them: absolute, or a path that begins with a slash."""
+"""URLs, parsed as API servers do: absolute, or a path that begins with a slash."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _SAFE: Final = "$&+,/:;=@!'()*-_.~"
 
 
 class BadUrl(ValueError):
-    """The text is no URL; says why."""
+    """The text is not a URL; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Url(Opaque):
-    """A URL in its parts."""
+    """A URL, split into its parts."""
 
     text: str
     scheme: str
     host: str
-    """With the port."""
+    """The host with the port."""
     path: str
     query: str
 
@@ -60,7 +60,7 @@ class Url(Opaque):
 
 
 def parse_url(text: str) -> Url:
-    """The URL. Raises BadUrl."""
+    """Parses a URL. Raises BadUrl."""
 
     def bad(why: str) -> BadUrl:
         return BadUrl(f"parse {json.dumps(text, ensure_ascii=False)}: {why}")

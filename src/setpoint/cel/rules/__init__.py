@@ -1,4 +1,4 @@
-"""Rules of schemas (``x-kubernetes-validations``): whether a server would take them, and whether objects keep them."""
+"""Rules of schemas (``x-kubernetes-validations``): checks of the rules themselves, and of objects against them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Whether an API server would take the rules of a schema: they compile, and they are not too expensive.
+"""Checks whether an API server would accept the rules of a schema: they compile, and are not too expensive.
 
-A rule's cost is what one evaluation costs at most times how often its place can occur; both follow from ``maxItems``,
-``maxProperties`` and ``maxLength``, or else from the size of the largest request.
+A rule's cost is the highest cost of one evaluation times the number of times that its field can occur; both follow from
+``maxItems``, ``maxProperties`` and ``maxLength``, or else from the size of the largest request.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from setpoint.schema.errors import Shown, forbidden, internal_error, invalid
 __all__ = ["RULE_LIMIT", "SCHEMA_LIMIT", "rule_errors"]
 
 RULE_LIMIT: Final = 10_000_000
-"""What one rule may cost, wherever its place occurs."""
+"""The cost limit of one rule, over all occurrences of its field."""
 SCHEMA_LIMIT: Final = 100_000_000
-"""What all rules of a schema may cost together."""
+"""The cost limit of all rules of a schema together."""
 
 _RULES: Final = "x-kubernetes-validations"
 _HINT: Final = (
@@ -34,9 +34,9 @@ _HINT: Final = (
 
 
 def rule_errors(definition: Definition, path: str) -> list[FieldError]:
-    """What an API server would refuse about the rules of a version's schema, which must be structural.
+    """The errors for which an API server refuses the rules of a version's schema, which must be structural.
 
-    ``path`` stands before the errors' field paths, as in ``setpoint.schema.structural.check``.
+    ``path`` is the prefix of the errors' field paths, as in ``setpoint.schema.structural.check``.
     """
     if not _has_rules(definition):
         return []
@@ -55,7 +55,7 @@ def _has_rules(node: Any) -> bool:
 
 
 def _parts(node: Definition, path: str) -> Iterator[tuple[Definition, str]]:
-    """Every schema below."""
+    """The schema and all schemas below it."""
     for keyword in ("additionalProperties", "items", "not"):
         child = node.get(keyword)
         if isinstance(child, Mapping):
@@ -78,13 +78,13 @@ def _path_errors(node: Definition, path: str) -> Iterator[FieldError]:
 
 @dataclass(slots=True)
 class _Place:
-    """Where in the schema, and how often it occurs in one object (None: nothing bounds it)."""
+    """A place in the schema, and how often it can occur in one object (None: without bound)."""
 
     path: str
     declared: Declared | None
     times: int | None
     uncorrelatable: str = ""
-    """The nearest list above whose items are not known by keys."""
+    """The nearest enclosing list whose items have no keys."""
 
 
 @dataclass(slots=True)
@@ -164,7 +164,7 @@ def _declared(node: Definition) -> Declared | None:
 
 
 def _occurrences(node: Definition) -> int | None:
-    """How often what is inside occurs in one value."""
+    """The most occurrences of the items or values in one value."""
     most: int | None
     if node.get("type") == "object" and node.get("additionalProperties") is not None:
         most = node.get("maxProperties")

@@ -1,4 +1,4 @@
-"""The rules of one place in a schema, compiled."""
+"""The rules of one schema node, compiled."""
 
 from __future__ import annotations
 
@@ -26,34 +26,34 @@ _RULES: Final = "x-kubernetes-validations"
 
 @dataclass(slots=True)
 class CompiledRule:
-    """A rule as it was written, and what came of it. Without ``program`` it is empty or ``error`` says why not."""
+    """A rule and its compilation. Without ``program`` the rule is empty, or ``error`` is set."""
 
     document: Mapping[str, Any]
     program: Program | None = None
     error: str = ""
     cost: int = 0
-    """At most, for one value."""
+    """The highest cost for one value."""
     uses_old: bool = False
     message_program: Program | None = None
     message_error: str = ""
     message_cost: int = 0
     field_path: str = ""
-    """Where errors point to, below the place of the rule."""
+    """The field path of errors, relative to the rule's own."""
 
     @property
     def optional_old(self) -> bool:
-        """Whether ``oldSelf`` is an optional, and the rule holds for new values, too."""
+        """Whether ``oldSelf`` is an optional, so that the rule also applies to new values."""
         return bool(self.document.get("optionalOldSelf"))
 
     @property
     def text(self) -> str:
-        """What stands for the rule in messages."""
+        """The name of the rule in messages."""
         message: str = self.document.get("message") or ""
         return (message or str(self.document.get("rule") or "")).strip()
 
 
 def compile_rules(definition: Definition, declared: Declared) -> list[CompiledRule]:
-    """The rules right at ``definition``, whose values have the declared type."""
+    """The rules directly at ``definition``, whose values have the declared type."""
     fields = SchemaFields(declared)
     plain = SERVER.extend({"self": declared.type, "oldSelf": declared.type}, fields)
     optional = SERVER.extend({"self": declared.type, "oldSelf": optional_of(declared.type)}, fields)

@@ -1,4 +1,4 @@
-"""Which part of the old object a part of the new one was, and whether it is unchanged."""
+"""Correlation of new parts of an object with old ones, to see whether they are unchanged."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNKNOWN: Final = object()
 
 
 class Correlated:
-    """A value, what it was before, and their schema. Answers are remembered."""
+    """A value, its old value, and their schema. Results are cached."""
 
     __slots__ = ("_definition", "_equal", "_known", "_old", "_value")
 
@@ -27,7 +27,7 @@ class Correlated:
 
     @property
     def unchanged(self) -> bool:
-        """Whether both are the same; lists by keys may be in another order."""
+        """Whether both are equal; lists by keys may differ in order."""
         if self._equal is None:
             self._equal = self._compare()
         return self._equal
@@ -45,7 +45,7 @@ class Correlated:
         return json_equal(value, old)
 
     def key(self, name: str) -> Correlated | None:
-        """The field, None if it was not there before or the schema does not know it."""
+        """The field, None if it was absent before or is not in the schema."""
         value, old = self._value, self._old
         if not isinstance(value, dict) or not isinstance(old, dict) or name not in value or name not in old:
             return None
@@ -55,7 +55,7 @@ class Correlated:
         return Correlated(value[name], old[name], child) if isinstance(child, Mapping) else None
 
     def index(self, position: int) -> Correlated | None:
-        """The item, None if it had no namesake."""
+        """The item, None if no old item has its keys."""
         items = self._definition.get("items")
         if not isinstance(self._value, list) or not isinstance(items, Mapping):
             return None
@@ -66,7 +66,7 @@ class Correlated:
 
 
 def item_key(definition: Definition, item: Any) -> tuple[Any, ...] | None:
-    """What an item of a list is known by; None if it lacks a key."""
+    """The key of a list's item; None if it lacks one of its fields."""
     if not isinstance(item, dict):
         return None
     found = []

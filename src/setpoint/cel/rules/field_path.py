@@ -1,4 +1,4 @@
-"""Where a rule's error points to: ``.spec.ports``, ``.labels['app']``."""
+"""The field path of a rule's error: ``.spec.ports``, ``.labels['app']``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects against the rules of their schema, with the errors of an API server."""
+"""Validation of objects by the rules of their schema, with the errors of an API server."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from setpoint.slices import pace
 __all__ = ["CALL_LIMIT", "REQUEST_LIMIT", "RuleValidator"]
 
 CALL_LIMIT: Final = 1_000_000
-"""What one evaluation may cost."""
+"""The cost limit of one evaluation."""
 REQUEST_LIMIT: Final = 10_000_000
-"""What all evaluations of a request may cost together."""
+"""The cost limit of all evaluations of a request together."""
 MESSAGE_LIMIT: Final = 5 * 1024
 
 _RULES: Final = "x-kubernetes-validations"
@@ -47,7 +47,7 @@ class RuleValidator:
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing to check."""
+        """Whether there are no rules to check."""
         return self._node is None
 
     def validate(
@@ -60,12 +60,12 @@ class RuleValidator:
         limit: int = REQUEST_LIMIT,
         at_once: int | None = None,
     ) -> tuple[list[FieldError], list[str]]:
-        """What is wrong with ``value``, and warnings: what is wrong with parts that an update left as they were.
+        """The errors in ``value``, and warnings: the errors in parts that an update did not change.
 
-        ``old`` is what it was before, for rules that name ``oldSelf``; with ``update``, what did not change is only
-        warned of. Evaluation ends when it has cost more than ``limit``; that is an error, too.
+        ``old`` is the value before, for rules that use ``oldSelf``; with ``update``, errors in unchanged parts are only
+        warnings. Evaluation stops when it has cost more than ``limit``; that is an error, too.
 
-        ``at_once``: what it may cost where nobody else has a turn meanwhile. Raises TakesLong if it costs more.
+        ``at_once``: the cost limit for code that does not yield to other requests. Raises TakesLong if it costs more.
         """
         run = _Run(limit, CALL_LIMIT if at_once is None else at_once)
         if self._node is not None:
@@ -117,7 +117,7 @@ def _child(definition: Any, declared: Declared | None) -> _Node | None:
 
 @dataclass(frozen=True, slots=True)
 class _Ratchet:
-    """What the value at hand was before, else the nearest value above for which that is known."""
+    """The old value at the current path, else the nearest enclosing one that is known."""
 
     current: Correlated | None
     parent: Correlated | None
@@ -139,7 +139,7 @@ class _Ratchet:
 
 
 class _Stop(Exception):
-    """The budget is spent."""
+    """The cost budget is used up."""
 
 
 class _Run:
@@ -153,7 +153,7 @@ class _Run:
         try:
             self._walk(node, path, value, old, ratchet)
         except _Stop:
-            _log.debug("rules: the budget is spent")
+            _log.debug("rules: the cost budget is used up")
 
     def _walk(self, node: _Node, path: str, value: Any, old: Any, ratchet: _Ratchet) -> None:
         if value is None:
@@ -198,7 +198,7 @@ class _Run:
     def _holds(
         self, rule: CompiledRule, program: Program, variables: Mapping[str, Value], path: str, kind: str
     ) -> bool:
-        """Whether nothing more is to be said: it holds, or it could not be evaluated."""
+        """Whether this rule needs no further report: it holds, or it could not be evaluated."""
         result = self._evaluated(program, variables)
         if result.cost > self._budget:
             self._end(invalid(path, kind, _SPENT))
@@ -240,7 +240,7 @@ class _Run:
             self.errors.append(error)
 
     def _message(self, rule: CompiledRule, variables: Mapping[str, Value]) -> str:
-        """What messageExpression gives, empty if that is no message."""
+        """The value of messageExpression, empty if that is not a usable message."""
         if rule.message_program is None:
             return ""
         result = self._evaluated(rule.message_program, variables)
@@ -276,7 +276,7 @@ class _Run:
 
 
 class _TooExpensive(EvaluationError):
-    """A message that can't be paid for."""
+    """The message costs more than the remaining budget."""
 
 
 def _error(reason: str | None, path: str, value: Any, detail: str) -> FieldError:

@@ -1,0 +1,97 @@
+"""The rules for words that lint keeps (``tools/words.py``): the sentences that it finds, and those that it accepts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tools import words
+
+
+def rules(file: str, source: str) -> list[tuple[int, str]]:
+    return [(finding.line, finding.rule) for finding in words.check(file, source)]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "rule"),
+    [
+        ("Who knows.", "headless"),
+        ("A wait. Whoever waits is cancelled.", "headless"),
+        ("What a call costs.", "headless"),
+        ("A shortcut for who seldom looks at the old head.", "headless"),
+        ("It is no error.", "is-no"),
+        ("A value that is none.", "is-none"),
+        ("Nobody waits.", "somebody"),
+        ("An object that somebody else changed.", "somebody"),
+        ("The connection says good-bye.", "metaphor"),
+        ("A run whose dice repeat.", "metaphor"),
+        ("Regular expressions of strangers.", "metaphor"),
+        ("A field that no conversion speaks of.", "metaphor"),
+    ],
+)
+def test_a_sentence_that_breaks_the_rule_is_found_wherever_it_stands(sentence: str, rule: str) -> None:
+    assert rules("a.py", f'"""{sentence}"""\n') == [(1, rule)]
+    assert rules("a.py", f"x = 1  # {sentence}\n") == [(1, rule)]
+    assert rules("a.py", f'raise ValueError("an error. {sentence}")\n') == [(1, rule)]
+    assert rules("a.md", f"# Title\n\n* {sentence}\n") == [(3, rule)]
+    assert rules("a.md", f"| cell |\n|---|\n| {sentence} |\n") == [(3, rule)]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "There is no error.",
+        "There is none.",
+        "The watch is no longer open.",
+        "A key is no larger than its object.",
+        "Who may ask?",
+        "The server knows who asks.",
+        "The user `nobody` runs it, for ``who`` is a word of the code.",
+        "A missing object is not an error.",
+    ],
+)
+def test_a_sentence_that_keeps_the_rule_is_accepted(sentence: str) -> None:
+    assert rules("a.py", f'"""{sentence}"""\n') == []
+    assert rules("a.md", f"{sentence}\n") == []
+
+
+def test_only_the_first_words_of_a_docstring_must_be_a_noun_or_a_verb() -> None:
+    assert rules("a.py", '"""Why it failed."""\n') == [(1, "first-words")]
+    assert rules("a.py", '"""The reason.\n\nHow it is found: by search.\n"""\n') == []
+    assert rules("a.py", "# Why: speed\nx = 1\n") == []
+
+
+def test_the_line_of_a_finding_is_that_of_its_sentence() -> None:
+    source = 'def f():\n    """A list.\n\n    Nothing here. It is\n    long.\n\n    Whoever waits, waits.\n    """\n'
+    assert rules("a.py", source) == [(7, "headless")]
+    assert rules("a.py", "# One line.\n# Another one is\n# kept by nobody.\n") == [(2, "somebody")]
+    assert rules("a.py", 'class A:\n    x = 1\n    """What x is."""\n') == [(3, "headless")]
+
+
+def test_code_is_not_read() -> None:
+    assert rules("a.md", "```python\n# nobody\n```\n\n`nobody` and ``is no``\n") == []
+    assert rules("a.py", "nobody = 'nobody'\n") == []
+
+
+def test_a_place_that_became_clean_is_taken_off_the_list(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for name, text in {"clean/a.md": "A page.", "unclean/a.md": "What it costs.", "new/a.md": "A page."}.items():
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(text + "\n")
+    monkeypatch.setattr(words, "ROOT", tmp_path)
+    monkeypatch.setattr(words, "NOT_YET", ("clean/", "unclean/"))
+    monkeypatch.setattr(words, "files", lambda places: ["clean/a.md", "new/a.md", "unclean/a.md"])
+    assert words.main([]) == 1
+    assert capsys.readouterr().out.splitlines() == ["tools/words.py: clean/ has no findings left: take it off NOT_YET"]
+    monkeypatch.setattr(words, "NOT_YET", ("unclean/",))
+    assert words.main([]) == 0
+    (tmp_path / "new/a.md").write_text("Nobody.\n")
+    assert words.main([]) == 1
+    assert capsys.readouterr().out.startswith("new/a.md:1: somebody: 'Nobody.': ")
+
+
+def test_a_place_that_is_named_is_read_whether_or_not_it_is_clean(capsys: pytest.CaptureFixture[str]) -> None:
+    assert words.main(["src/setpoint/concurrency"]) == 0
+    assert words.main(["src/setpoint/simulation"]) == 1
+    assert "src/setpoint/simulation/" in capsys.readouterr().out
