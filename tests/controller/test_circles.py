@@ -63,7 +63,7 @@ async def test_a_reconcile_that_asks_for_itself_at_once_for_ever_is_slowed_down_
 
     async with bare(sp.Controller(Widget, spinning)) as world:
         await world.create(widget())
-        with pytest.raises(sp.testing.NotSettled, match=r"default/a goes in circles: .* at once, with after\(0\)"):
+        with pytest.raises(sp.testing.NotSettled, match=r"default/a is in a loop: .* at once, with after\(0\)"):
             await world.settle()
         assert calls < 1100
         assert world.running("widget").metrics.hot_loops == 1

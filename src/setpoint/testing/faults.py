@@ -113,7 +113,7 @@ class Faults(Transport):
 
     @property
     def left(self) -> int:
-        """How many faults no request has met yet."""
+        """The number of faults that no request has met yet."""
         return sum(fault.left for fault in self._faults)
 
     def fail(
@@ -194,7 +194,7 @@ class Faults(Transport):
             yield _Watched(response, self, (path.group, path.resource)) if verb == "watch" else response
 
     def held(self, place: tuple[str, str]) -> Hold | None:
-        """What holds back the watches of a kind at the moment."""
+        """The hold on the watches of a kind, if there is one."""
         return self._holds.get(place)
 
     def _add(

@@ -23,7 +23,7 @@ def restless_keys(running: RunningController[Any]) -> Iterator[str]:
         slow = running.memory.hot.slowed.get(key)
         if slow is not None and slow.spins:
             yield (
-                f"{running.name}: {key} goes in circles: its reconciles ask to be called again at once, with after(0), "
+                f"{running.name}: {key} is in a loop: its reconciles ask to be called again at once, with after(0), "
                 "and change nothing"
             )
         elif slow is not None:
