@@ -133,9 +133,9 @@ def _beside(trace: list[Line], undisturbed: list[Line], *, compared: bool) -> li
     rows: list[tuple[Line, Where]] = []
     for kind, start, end, other_start, other_end in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
         where: Where = "both" if kind == "equal" else "only"
-        rows += [(line, where) for line in trace[start:end]]
+        rows.extend((line, where) for line in trace[start:end])
         if kind != "equal":
-            rows += [(line, "missing") for line in undisturbed[other_start:other_end]]
+            rows.extend((line, "missing") for line in undisturbed[other_start:other_end])
     return rows
 
 
