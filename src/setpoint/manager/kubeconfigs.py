@@ -46,7 +46,7 @@ class _Members:
         self._refused: dict[str, _Refused] = {}
 
     async def now(self, kubeconfigs: Mapping[str, tuple[bytes, Callable[[], Kubeconfig]]]) -> None:
-        """Updates the fleet to all kubeconfigs, by the names of clusters: the text, and its parser."""
+        """Updates the fleet to these kubeconfigs: for each cluster's name the text, and the function that reads it."""
         gone = (self._seen.keys() | self._refused.keys()) - kubeconfigs.keys()
         await every(
             *(self._found(name, text, read) for name, (text, read) in kubeconfigs.items()),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["LATENCY_BUCKETS", "PathCounts", "WebhookMetrics"]
 
 LATENCY_BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Seconds; those of Prometheus' client for Go, which controller-runtime uses here."""
+"""The buckets in seconds: the defaults of Prometheus' client for Go, as in controller-runtime."""
 
 
 class PathCounts:

@@ -1,4 +1,4 @@
-"""Review: a request for admission, as admission functions see it, and their answer."""
+"""Review: one admission request as functions see it, and the methods for their answer."""
 
 from __future__ import annotations
 
