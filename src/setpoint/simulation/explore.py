@@ -13,6 +13,8 @@ from setpoint.simulation.result import Result
 LONG: Final = 1000.0
 """Seconds: longer than a read-your-writes barrier, an idle deadline, or a retry that backs off for ten minutes."""
 SHORT: Final = 2.0
+FROZEN: Final = 200.0
+"""Seconds: another process is elected within them (`setpoint.simulation.process.LEASE`)."""
 SHUFFLES: Final = 3
 """Runs in which all that has no order is in one that is drawn."""
 TRAVELS: Final = 150
@@ -23,13 +25,21 @@ class Explorer:
     """The plans for a scenario, from what its undisturbed run came by."""
 
     def __init__(
-        self, baseline: Result, *, off: frozenset[str], seed: int, kinds: list[str], primaries: frozenset[str]
+        self,
+        baseline: Result,
+        *,
+        off: frozenset[str],
+        seed: int,
+        kinds: list[str],
+        primaries: frozenset[str],
+        elects: bool = False,
     ) -> None:
         self._points = baseline.points
         self._off = off
         self._seed = seed
         self._kinds = kinds
         self._primaries = primaries
+        self._elects = elects
         self._changes = [point for point in baseline.points if point.kind == "change"]
         self._writes = [point for point in baseline.points if point.kind == "write"]
         self._reads = [point for point in baseline.points if point.kind == "read"]
@@ -96,7 +106,7 @@ class Explorer:
             yield fault("down", at)
             for who in ("garbage collector", "control plane", "controller"):
                 yield fault("pause", at, who=who)
-                yield fault("pause", at, who=who, seconds=60.0)
+                yield fault("pause", at, who=who, seconds=FROZEN if self._elects else 60.0)
             yield fault("pause", at, who="garbage collector", more=1)
             yield fault("early", at, writes=0)
             made = sum(1 for point in self._writes if point.step == step and point.changed)
@@ -114,6 +124,8 @@ class Explorer:
             yield fault("slow-request", point.name, until="step")
             yield fault("slow-answer", point.name, until="step")
             yield fault("error-429", point.name, seconds=1)
+            if self._elects:
+                yield fault("freeze", point.name, seconds=FROZEN)
         for point in self._reads:
             yield fault("error-500", point.name)
             yield fault("slow-request", point.name, seconds=20.0)
@@ -160,6 +172,8 @@ class Explorer:
 
     def _external(self) -> Iterator[Fault]:
         for point in self._externals:
+            if self._elects:
+                yield fault("freeze", point.name, seconds=FROZEN)
             yield fault("external-fails", point.name)
             yield fault("external-lost", point.name)
             yield fault("external-empty", point.name)
@@ -182,7 +196,7 @@ class Explorer:
             chosen = {random.choice(groups[random.choice(names)]) for _ in range(size)}
             if len({each.at for each in chosen}) == len(chosen) > 1:
                 ordered = sorted(chosen, key=str)
-                yield Plan(tuple(ordered), seed=random.randrange(1 << 31))
+                yield Plan(tuple(ordered), seed=self._seed)  # with another one uids would be others
 
 
 def _thinned(faults: list[Fault], most: int, random: Random) -> list[Fault]:

@@ -114,7 +114,7 @@ SWITCHES: Final[dict[str, Kind]] = {
         "kubernetes.io/docs/concepts/architecture/controller",
     ),
     "pause": Kind(
-        ("pause-controller",),
+        ("pause-controller", "freeze"),
         "the controllers' process stands still for a while and then goes on with what it knew; its requeues are late",
         "SIGSTOP, CPU throttling, a virtual machine that is moved",
         "kubernetes.io/docs/concepts/configuration/manage-resources-containers; client-go leaderelection, package doc",

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from random import Random
-from typing import TYPE_CHECKING, Any, Never
+from typing import TYPE_CHECKING, Any, Final, Never
 
 from setpoint.cache import InformerFactory
 from setpoint.cache.reflector import FirstList
@@ -21,6 +21,10 @@ from setpoint.simulation.wire import Wire
 
 if TYPE_CHECKING:
     from setpoint.simulation.world import World
+
+
+LEASE: Final = 60.0
+"""Seconds for which a leader is elected. Longer than in production, so that virtual hours are not full of renewals."""
 
 
 class Killed(BaseException):
@@ -66,7 +70,10 @@ class Process:
             election = None
             if setup.leader_election:
                 identity = f"{controllers[0].name}-{self.number}"
-                election = LeaderElection(name="simulated", identity=identity, namespace=setup.namespace)
+                election = LeaderElection(
+                    name="simulated", identity=identity, namespace=setup.namespace,
+                    lease_duration=LEASE, renew_deadline=0.7 * LEASE, retry_period=0.2 * LEASE,
+                )  # fmt: skip
             rolls = Random(f"{world.seed} {self.number} manager")
             self.manager = Manager(
                 client,
@@ -118,6 +125,13 @@ class Process:
         self.world.crash(self, fault)
         await asyncio.get_running_loop().create_future()
         raise AssertionError("a dead process went on")
+
+    async def freeze(self, fault: Fault) -> None:
+        """Called by this process on itself: all of it stands still for a while, as after SIGSTOP."""
+        loop = self.world.loop
+        loop.pause(self.actor)
+        self.world.steps.after(float(fault.get("seconds", 0.0)), lambda: loop.resume(self.actor))
+        await asyncio.sleep(0)
 
     def busy(self) -> bool:
         """Whether there is something that it can do now."""

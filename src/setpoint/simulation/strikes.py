@@ -109,7 +109,7 @@ class Strikes:
     def external_trouble(self, faults: list[Fault], point: str, *, before: bool) -> Fault | None:
         """Raises what the call raises; returns the fault if the process is to die here, or has to wait."""
         for each in faults:
-            if before and each.kind in ("crash-before", "slow-request"):
+            if before and each.kind in ("crash-before", "slow-request", "freeze"):
                 return each
             if not before and each.kind in ("crash-after", "slow-answer"):
                 return each

@@ -33,9 +33,10 @@ class Telephone:
         fault = world.strikes.external_trouble(faults, point, before=before)
         if fault is None:
             return
-        if fault.kind.startswith("crash"):
+        if fault.kind.startswith("crash") or fault.kind == "freeze":
             process = next(each for each in world.processes if each.actor is actor)
-            await process.die(fault)
+            await (process.freeze(fault) if fault.kind == "freeze" else process.die(fault))
+            return
         await world.steps.pass_by(fault)
 
     def external_gate_now(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None:

@@ -113,6 +113,8 @@ class Wire:
         before = {each.kind: each for each in faults}
         if "crash-before" in before:
             await process.die(before["crash-before"])
+        if "freeze" in before:
+            await process.freeze(before["freeze"])
         if "slow-request" in before:
             await self._linger(before["slow-request"])
         if (refused := _refusal(faults)) is not None:

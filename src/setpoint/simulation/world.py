@@ -379,10 +379,19 @@ class World:
             self._wishes[key] = document
 
     def snapshot(self) -> Snapshot:
-        found = snapshot(self.history.documents(), self.history.called, since=self._warm_at)
+        found = snapshot(self.history.documents(), self.history.called | self._versions(), since=self._warm_at)
         for external in self.setup.externals:
             found[f"external {external.name}"] = [plain_values(external.state())]
         return found
+
+    def _versions(self) -> dict[str, str]:
+        """What versions are called that a controller may have written down: how many there were before differs."""
+        newest = {entry.uid: entry.revision for entry in self.history.entries}
+        return {
+            str(entry.revision): f"{'newest' if newest[entry.uid] == entry.revision else 'earlier'} version of "
+            f"{entry.collection} {entry.label}"
+            for entry in self.history.entries
+        }
 
     # -- the end -------------------------------------------------------------------------------------------------------
 

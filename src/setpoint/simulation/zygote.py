@@ -22,7 +22,7 @@ from setpoint.simulation.setup import Setup
 from setpoint.simulation.single import silent, story
 
 PATIENCE: Final = 60
-"""Seconds of real time after which a run counts as one that never ends."""
+"""Seconds of processor time, and tens of seconds of real time, after which a run counts as one that never ends."""
 MOST_TRUNKS: Final = 12
 READY: Final = b"r"
 Job = tuple[Plan, Options]
@@ -121,7 +121,8 @@ class Zygote:
             _, status = os.waitpid(pid, 0)
             if os.WIFSIGNALED(status):
                 died = os.WTERMSIG(status)
-                why = f"it did not end within {PATIENCE} s" if died == signal.SIGALRM else f"killed by signal {died}"
+                late = died in (signal.SIGALRM, signal.SIGPROF)
+                why = f"it did not end within {PATIENCE} s of work" if late else f"killed by signal {died}"
                 finding = Finding("hang", "process", f"the run was ended from outside: {why}")
                 write(self._results, b"R", encode(Result(findings=[finding])))
             if self._teller is not None:
@@ -130,8 +131,9 @@ class Zygote:
     def _begin(self, job: Job) -> Job:
         """In a process that has just been forked: makes it one of its own."""
         asyncio.get_event_loop().after_fork()  # type: ignore[attr-defined]
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(PATIENCE)
+        for each in (signal.SIGALRM, signal.SIGPROF):
+            signal.signal(each, signal.SIG_DFL)
+        _limit(PATIENCE)
         return job
 
     def _trunk(self, job: Job) -> _Trunk | None:
@@ -168,10 +170,16 @@ class Zygote:
         if threading.active_count() > 1:  # they would not be there in a process that is forked now
             os._exit(0)
         assert self._teller is not None
-        signal.alarm(0)
+        _limit(0)
         self._goal = 0
         os.write(self._teller, READY)
         return self._choose()
+
+
+def _limit(seconds: int) -> None:
+    """Ends this process after so long; 0 takes that back."""
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.alarm(10 * seconds)
 
 
 def _be_silent() -> None:

@@ -1,0 +1,1 @@
+"""Drawn plans, and that each is the same twice."""
