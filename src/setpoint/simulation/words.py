@@ -28,6 +28,7 @@ _SENTENCES: Final = {
     "slow-answer": "“{at}” was carried out, and the answer took long.",
     "early": "The user did not wait at the end of {at}, but went on at once.",
     "pause": "The {who} stood still during {at}.",
+    "freeze": "The controller's process stood still for {seconds} s in the middle of “{at}”, and another was elected.",
     "clock": "The clock of the controller's process was wrong by {seconds} s from {at} on.",
     "reverse-lists": "Lists came in the reverse order.",
     "shuffle": "What was ready at the same time was worked on in an order of chance.",

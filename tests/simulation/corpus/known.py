@@ -6,7 +6,6 @@ from setpoint.simulation import Fault
 
 MISSED: dict[str, str] = {
     "an-appointment-made-once": "found by comparing ways until steps that only wait were left out of that",
-    "a-leader-that-was-one-once": "elections made runs so long that they counted as endless; not searched for since",
     "a-ring-that-says-nothing": "what was found accused the twin, too; not searched for since",
     "a-finalizer-by-its-place": "what was found accused the twin, too; not searched for since",
 }
@@ -53,6 +52,7 @@ KNOWN: dict[str, tuple[Fault, ...]] = {
             "restart", "step 4", (("behind", "MODIFIED ensembles.corpus.example.com default/zk #3"), ("kinds", "all"))
         ),
     ),
+    "a-leader-that-was-one-once": (Fault("freeze", "call bank.pay('pool') #1", (("seconds", 200.0),)),),
     "the-set-of-the-name": (
         Fault("restart", "step 4", (("behind", "MODIFIED ensembles.corpus.example.com default/zk #3"),)),
     ),
