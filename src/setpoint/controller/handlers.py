@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from setpoint.cache import Head
 from setpoint.cache.names import name_of
@@ -22,6 +22,7 @@ Handler: TypeAlias = Callable[[Head | None, Head | None], Iterable[ObjectKey]]
 Keys: TypeAlias = Iterable[ObjectKey | str]
 MapFunction: TypeAlias = Callable[[Head], Keys | Awaitable[Keys]] | Callable[[Head, Caches], Keys | Awaitable[Keys]]
 Found: TypeAlias = Iterable[ObjectKey] | Coroutine[Any, Any, Iterable[ObjectKey]]
+_READY: Final = frozenset({list, tuple, dict, set})
 Mapping: TypeAlias = Callable[[Head | None, Head | None], Found]
 """A `Handler` whose answer may have to be awaited."""
 
@@ -97,7 +98,7 @@ def mapped(function: MapFunction, caches: Caches, whose: str) -> Mapping:
         for head in (old, new):
             if head is not None:
                 found = answer(head)
-                if inspect.isawaitable(found):
+                if type(found) not in _READY and inspect.isawaitable(found):  # which takes a microsecond to tell
                     return awaited(found, new if head is old else None, keys)
                 _gather(found, keys)
         return keys
