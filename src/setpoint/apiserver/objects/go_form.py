@@ -8,12 +8,12 @@ of itself. Which field is what stands in the table of protobuf messages, which i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from setpoint.apiserver.objects.go_types import GoField, go_fields
-from setpoint.meta import MicroTime, Quantity, format_micro_time, format_time, parse_time
+from setpoint.meta import GroupVersionKind, MicroTime, Quantity, format_micro_time, format_time, parse_time
 from setpoint.models import definition_name
 from setpoint.schema import copy_json
 
@@ -31,15 +31,22 @@ _MICRO_TIME: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime"
 _META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _SCALARS: Final[dict[str, Any]] = {"string": "", "bytes": "", "int": 0, "double": 0, "bool": False}
 _LEAVES: Final[dict[str, Any]] = {**_SCALARS, _QUANTITY: "0", _INT_OR_STRING: 0, _TIME: None, _MICRO_TIME: None}
-_EMPTY: Final = ("", 0, None)
+
+
+# What is to be done with a field. Scalars are forgotten if they are zero, pointers to scalars if they are null, amounts
+# and times if they are null, else written canonically; lists and maps are forgotten if they are empty.
+_SCALAR, _POINTER, _LEAF, _STRUCT, _SCALARS_OF, _LEAVES_OF, _STRUCTS_OF = range(7)
 
 
 @dataclass(slots=True)
 class _Plan:
     """Of one struct: its fields, and those that are always written, with their zero values."""
 
-    fields: dict[str, GoField] = field(default_factory=dict)
+    fields: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """By name: what is to be done, and the type."""
     always: dict[str, Any] = field(default_factory=dict)
+    structs: dict[str, str] = field(default_factory=dict)
+    """The fields with structs below of which something is always written: the name and the type."""
 
 
 @cache
@@ -55,9 +62,13 @@ def _plan(message: str) -> _Plan | None:
             if inner is not None:
                 plan.fields |= inner.fields
                 plan.always |= inner.always
+                plan.structs |= inner.structs
             continue
-        plan.fields[item.name] = item
-        if item.repeated or item.mapping or item.pointer:
+        several = item.repeated or item.mapping
+        plan.fields[item.name] = _sort(item, several), item.type
+        if item.type not in _LEAVES and item.type != _META and _says_something(item.type):
+            plan.structs[item.name] = item.type
+        if several or item.pointer:
             if item.always:
                 plan.always[item.name] = None
         elif item.type in _LEAVES:
@@ -70,50 +81,83 @@ def _plan(message: str) -> _Plan | None:
     return plan
 
 
-def shorten(served: Served, obj: JsonObject) -> None:
-    """Drops (in place) what Go would forget. Raises ValueError for an amount that is none."""
-    plan = None if served.custom else _plan(definition_name(served.resource.gvk))
-    if plan is not None:
-        _shorten(plan, obj, top=True)
-
-
-def _shorten(plan: _Plan, obj: JsonObject, *, top: bool = False) -> None:
-    doomed: list[str] = []
-    for key, value in obj.items():
-        known = plan.fields.get(key)
-        if known is None or (top and key == "metadata"):
+@cache
+def _says_something(message: str) -> bool:
+    """Whether anything in the struct, however deep, is written even if it is zero."""
+    seen: set[str] = set()
+    ahead = [message]
+    while ahead:
+        name = ahead.pop()
+        if name in seen or name == _META:
             continue
-        if known.repeated or known.mapping:
+        seen.add(name)
+        for item in go_fields(name) or ():
+            if item.always or not (item.pointer or item.repeated or item.mapping or item.type in _SCALARS):
+                return True
+            ahead.append(item.type)
+    return False
+
+
+def _sort(item: GoField, several: bool) -> int:
+    if item.type in _SCALARS:
+        return _SCALARS_OF if several else _POINTER if item.pointer else _SCALAR
+    if item.type in _LEAVES:
+        return _LEAVES_OF if several else _LEAF
+    return _STRUCTS_OF if several else _STRUCT
+
+
+def _plan_of(served: Served) -> _Plan | None:
+    return None if served.custom else _plan_of_kind(served.resource.gvk)
+
+
+@cache
+def _plan_of_kind(kind: GroupVersionKind) -> _Plan | None:
+    """Without the object's own metadata, which is cleaned elsewhere."""
+    plan = _plan(definition_name(kind))
+    return plan and replace(plan, fields={name: what for name, what in plan.fields.items() if name != "metadata"})
+
+
+def shorten(served: Served, obj: JsonObject) -> bool:
+    """Drops (in place) what Go would forget; whether it is known what that is. Raises ValueError for a wrong amount."""
+    plan = _plan_of(served)
+    if plan is not None:
+        _shorten(plan, obj)
+    return plan is not None
+
+
+def _shorten(plan: _Plan, obj: JsonObject) -> None:
+    doomed: list[str] | None = None
+    fields = plan.fields
+    for key, value in obj.items():
+        known = fields.get(key)
+        if known is None:
+            continue
+        sort, kind = known
+        if value is None:
+            doomed = [key] if doomed is None else [*doomed, key]
+        elif sort == _SCALAR:
             if not value:
-                doomed.append(key)
-            elif known.type not in _SCALARS:
-                obj[key] = _items(known.type, value)
-        elif known.type in _LEAVES:
-            if value is None or (not known.pointer and known.type in _SCALARS and value in _EMPTY):
-                doomed.append(key)
-            elif known.type not in _SCALARS:
-                obj[key] = _leaf(known.type, value)
-        elif value is None:
-            doomed.append(key)
-        elif isinstance(value, dict):
-            inner = _plan(known.type)
-            if inner is not None:
+                doomed = [key] if doomed is None else [*doomed, key]
+        elif sort == _STRUCT:
+            if (inner := _plan(kind)) is not None and type(value) is dict:
                 _shorten(inner, value)
-    for key in doomed:
-        del obj[key]
-
-
-def _items(kind: str, value: Any) -> Any:
-    if kind in _LEAVES:
-        if isinstance(value, dict):
-            return {key: _leaf(kind, item) for key, item in value.items()}
-        return [_leaf(kind, item) for item in value]
-    inner = _plan(kind)
-    if inner is not None:
-        for item in value.values() if isinstance(value, dict) else value:
-            if isinstance(item, dict):
-                _shorten(inner, item)
-    return value
+        elif sort == _LEAF:
+            obj[key] = _leaf(kind, value)
+        elif sort > _STRUCT:
+            if not value:
+                doomed = [key] if doomed is None else [*doomed, key]
+            elif sort == _LEAVES_OF:
+                if type(value) is dict:
+                    obj[key] = {name: _leaf(kind, item) for name, item in value.items()}
+                else:
+                    obj[key] = [_leaf(kind, item) for item in value]
+            elif sort == _STRUCTS_OF and (inner := _plan(kind)) is not None:
+                for item in value.values() if type(value) is dict else value:
+                    if type(item) is dict:
+                        _shorten(inner, item)
+    if doomed is not None:
+        for key in doomed:
+            del obj[key]
 
 
 def _leaf(kind: str, value: Any) -> Any:
@@ -131,31 +175,35 @@ def _leaf(kind: str, value: Any) -> Any:
 
 def complete(served: Served, obj: JsonObject) -> None:
     """Adds (in place) the zero values that Go always writes."""
-    plan = None if served.custom else _plan(definition_name(served.resource.gvk))
+    plan = _plan_of(served)
     if plan is not None:
         _complete(plan, obj)
 
 
 def _complete(plan: _Plan, obj: JsonObject) -> None:
+    structs = plan.structs
     for key, value in obj.items():
-        known = plan.fields.get(key)
-        if not value or known is None or known.type in _LEAVES or known.type == _META:
+        if not value or key not in structs:
             continue
-        inner = _plan(known.type)
+        inner = _plan(structs[key])
         if inner is None:
             continue
-        if known.repeated or known.mapping:
-            for item in value.values() if known.mapping else value:
-                if isinstance(item, dict):
+        if type(value) is list:
+            for item in value:
+                if type(item) is dict:
                     _complete(inner, item)
-        elif isinstance(value, dict):
+        elif plan.fields[key][0] == _STRUCT:
             _complete(inner, value)
+        else:
+            for item in value.values():
+                if type(item) is dict:
+                    _complete(inner, item)
     for key, zero in plan.always.items():
-        if key not in obj or (obj[key] == {} and zero):
+        if key not in obj or (zero and obj[key] == {}):
             obj[key] = copy_json(zero)
 
 
 def zero_of(served: Served) -> JsonObject:
     """What every object of the kind has, whatever was sent; nobody owns it."""
-    plan = None if served.custom else _plan(definition_name(served.resource.gvk))
+    plan = _plan_of(served)
     return {} if plan is None else {key: copy_json(value) for key, value in plan.always.items()}

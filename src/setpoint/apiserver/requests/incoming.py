@@ -20,7 +20,7 @@ from setpoint.apiserver.resources.builtin_schemas import built_in_schemas
 from setpoint.apiserver.resources.registry import Served
 from setpoint.meta import GroupKind, GroupVersion, GroupVersionKind
 from setpoint.models import definition_name
-from setpoint.schema import ErrorType, FieldError, apply_defaults, drop_nulls, prune, validate
+from setpoint.schema import OBJECT_META, ErrorType, FieldError, apply_defaults, drop_nulls, prune, validate
 from setpoint.schema.errors import OMITTED
 from setpoint.slices import pace
 
@@ -164,9 +164,11 @@ def coerce(
     if served.custom:
         apply_defaults(served.schema, obj)
     else:
-        drop_nulls(served.schema, obj)
         try:
-            shorten(served, obj)
+            if shorten(served, obj):
+                drop_nulls(OBJECT_META, metadata)
+            else:
+                drop_nulls(served.schema, obj)
         except ValueError as wrong:
             raise _malformed(what, str(wrong), patch) from None
     clean(metadata)

@@ -7,6 +7,7 @@ object that does not fit is looked at by the schema's validation, which knows wh
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final
 
@@ -37,7 +38,17 @@ _NOT_REALLY_REQUIRED: Final = frozenset(
         "drivers",
     }
 )
-_LONG_NUMBER: Final = re.compile(rb"[0-9]{10}")
+_LONG_NUMBER: Final = re.compile(rb"[-+:,\[\s][0-9]{10}")
+
+
+class _ManagedFields(msgspec.Struct, rename="camel"):
+    manager: str | None = None
+    operation: str | None = None
+    api_version: str | None = None
+    time: datetime | None = None
+    fields_type: str | None = None
+    fields_v1: dict[str, Any] | None = None
+    subresource: str | None = None
 
 
 def type_errors(served: Served, obj: dict[str, Any], raw: bytes = b"") -> tuple[str, list[FieldError]]:
@@ -62,7 +73,7 @@ def type_errors(served: Served, obj: dict[str, Any], raw: bytes = b"") -> tuple[
             return go_words.type_problem(served, obj, error), []
         if error.type is ErrorType.INVALID and "must be of type integer" in error.detail:
             where = error.detail.rpartition(" in ")[2]
-            return f"json: cannot unmarshal number into Go struct field {where}: {error.detail}", []
+            return (f"json: cannot unmarshal number into Go struct field {where}: {error.detail}", [])
     if any(error.bad_value == "null" for error in errors):
         _fill_nulls(schema, value)
         drop_nulls(schema, value)
@@ -111,7 +122,11 @@ def _fits(kind: GroupVersionKind, obj: dict[str, Any]) -> bool:
     model = _model(kind)
     if model is None:
         return False
+    metadata = obj.get("metadata")
     try:
+        if type(metadata) is dict and "managedFields" in metadata:  # whose trees the model holds undecoded
+            msgspec.convert(metadata["managedFields"], list[_ManagedFields] | None)
+            obj = {**obj, "metadata": {**metadata, "managedFields": None}}
         msgspec.convert(obj, model, dec_hook=_decode)
     except (msgspec.ValidationError, RecursionError):
         return False

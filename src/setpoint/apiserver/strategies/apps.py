@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from setpoint.apiserver.strategies.label_selectors import label_selector_errors
 from setpoint.apiserver.strategies.pod_template import default_template, template_errors
-from setpoint.apiserver.strategies.rules.row import at_least, named, one_of, row, row_errors
+from setpoint.apiserver.strategies.rules.row import Table, at_least, named, one_of, row
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta import LabelSelector, Selector, SelectorError, from_wire
 from setpoint.meta.names import dns1123_subdomain
@@ -111,7 +111,7 @@ class Deployments(_Workload):
         elif kind == "RollingUpdate":
             rolling = strategy["rollingUpdate"]
             if _is_zero(rolling.get("maxUnavailable")) and _is_zero(rolling.get("maxSurge")):
-                where, text = "spec.strategy.rollingUpdate.maxUnavailable", "may not be 0 when `maxSurge` is 0"
+                where, text = ("spec.strategy.rollingUpdate.maxUnavailable", "may not be 0 when `maxSurge` is 0")
                 errors.append(invalid(where, rolling.get("maxUnavailable"), text))
         return errors
 
@@ -191,14 +191,16 @@ _STATEFUL_SET_FROZEN: Final = (
     "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
     "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
 )
-_STATEFUL_SET: Final = (
-    row("podManagementPolicy", one_of("OrderedReady", "Parallel")),
-    row("updateStrategy.type", one_of("RollingUpdate", "OnDelete")),
-    row("updateStrategy.rollingUpdate.partition", at_least(0)),
-    row("persistentVolumeClaimRetentionPolicy.whenDeleted", one_of("Delete", "Retain")),
-    row("persistentVolumeClaimRetentionPolicy.whenScaled", one_of("Delete", "Retain")),
-    row("ordinals.start", at_least(0)),
-    row("serviceName", named(dns1123_subdomain)),
+_STATEFUL_SET: Final = Table(
+    (
+        row("podManagementPolicy", one_of("OrderedReady", "Parallel")),
+        row("updateStrategy.type", one_of("RollingUpdate", "OnDelete")),
+        row("updateStrategy.rollingUpdate.partition", at_least(0)),
+        row("persistentVolumeClaimRetentionPolicy.whenDeleted", one_of("Delete", "Retain")),
+        row("persistentVolumeClaimRetentionPolicy.whenScaled", one_of("Delete", "Retain")),
+        row("ordinals.start", at_least(0)),
+        row("serviceName", named(dns1123_subdomain)),
+    )
 )
 
 
@@ -208,7 +210,7 @@ class StatefulSets(_Workload):
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
         spec = obj["spec"]
         errors = super().validate(obj, old)
-        errors += row_errors(_STATEFUL_SET, spec, None, "spec")
+        errors += _STATEFUL_SET.errors(obj, old, spec, "spec")
         if old is not None:
             before = old["spec"]
             changed = [

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from setpoint.apiserver.strategies.rules.row import Place, at_least, between, named, needed, one_of, row, row_errors
+from setpoint.apiserver.strategies.rules.row import Place, Table, at_least, between, named, needed, one_of, row
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta.names import path_segment
 from setpoint.schema import FieldError
@@ -36,7 +36,7 @@ class Autoscalers(Strategy):
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
         spec = obj.get("spec") or {}
-        errors = row_errors(_SPEC, spec, None, "spec")
+        errors = _SPEC.errors(obj, old, spec, "spec")
         least, most = spec.get("minReplicas"), spec.get("maxReplicas") or 0
         if most < 1:
             errors.append(required("spec.maxReplicas"))
@@ -72,30 +72,32 @@ def _api_group(place: Place) -> list[FieldError]:
     return [invalid(place.path, version, "apiVersion must specify API group")]
 
 
-_SPEC: Final = (
-    row("scaleTargetRef.kind", needed(), named(path_segment)),
-    row("scaleTargetRef.name", needed(), named(path_segment)),
-    row("scaleTargetRef.apiVersion", _api_group),
-    row("targetCPUUtilizationPercentage", at_least(1, "must be greater than 0")),
-    *(
-        check
-        for direction in ("scaleUp", "scaleDown")
-        for check in (
-            row(
-                f"behavior.{direction}.stabilizationWindowSeconds",
-                at_least(0, "must be greater than or equal to zero"),
-                between(-(2**31), 3600, "must be less than or equal to 3600"),
-            ),
-            row(f"behavior.{direction}.selectPolicy", one_of("Disabled", "Max", "Min")),
-            row(f"behavior.{direction}.policies[].type", one_of("Percent", "Pods", empty=True)),
-            row(f"behavior.{direction}.policies[].value", at_least(1, "must be greater than zero", missing=True)),
-            row(
-                f"behavior.{direction}.policies[].periodSeconds",
-                at_least(1, "must be greater than zero", missing=True),
-                between(-(2**31), 1800, "must be less than or equal to 1800"),
-            ),
-        )
-    ),
+_SPEC: Final = Table(
+    (
+        row("scaleTargetRef.kind", needed(), named(path_segment)),
+        row("scaleTargetRef.name", needed(), named(path_segment)),
+        row("scaleTargetRef.apiVersion", _api_group),
+        row("targetCPUUtilizationPercentage", at_least(1, "must be greater than 0")),
+        *(
+            check
+            for direction in ("scaleUp", "scaleDown")
+            for check in (
+                row(
+                    f"behavior.{direction}.stabilizationWindowSeconds",
+                    at_least(0, "must be greater than or equal to zero"),
+                    between(-(2**31), 3600, "must be less than or equal to 3600"),
+                ),
+                row(f"behavior.{direction}.selectPolicy", one_of("Disabled", "Max", "Min")),
+                row(f"behavior.{direction}.policies[].type", one_of("Percent", "Pods", empty=True)),
+                row(f"behavior.{direction}.policies[].value", at_least(1, "must be greater than zero", missing=True)),
+                row(
+                    f"behavior.{direction}.policies[].periodSeconds",
+                    at_least(1, "must be greater than zero", missing=True),
+                    between(-(2**31), 1800, "must be less than or equal to 1800"),
+                ),
+            )
+        ),
+    )
 )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from setpoint.apiserver.strategies.cron import schedule_problem
 from setpoint.apiserver.strategies.pod_template import default_template, template_errors
-from setpoint.apiserver.strategies.rules.row import at_least, row, row_errors
+from setpoint.apiserver.strategies.rules.row import Table, at_least, row
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid, not_supported, required
@@ -117,10 +117,12 @@ class Jobs(_WithTemplate):
         return errors
 
 
-_CRON_JOB: Final = (
-    row("startingDeadlineSeconds", at_least(0)),
-    row("successfulJobsHistoryLimit", at_least(0)),
-    row("failedJobsHistoryLimit", at_least(0)),
+_CRON_JOB: Final = Table(
+    (
+        row("startingDeadlineSeconds", at_least(0)),
+        row("successfulJobsHistoryLimit", at_least(0)),
+        row("failedJobsHistoryLimit", at_least(0)),
+    )
 )
 
 
@@ -160,7 +162,7 @@ class CronJobs(_WithTemplate):
         if zone and not (old is not None and "TZ" in ((old.get("spec") or {}).get("schedule") or "")):
             text = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
             errors.append(invalid("spec.schedule", schedule, text))
-        errors += row_errors(_CRON_JOB, spec, None, "spec")
+        errors += _CRON_JOB.errors(obj, old, spec, "spec")
         policy = spec.get("concurrencyPolicy")
         if policy not in _POLICIES:
             errors.append(not_supported("spec.concurrencyPolicy", policy, _POLICIES))

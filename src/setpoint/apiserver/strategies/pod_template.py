@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from setpoint.apiserver.strategies.pod_rules import container_errors, placing_errors, volume_errors
 from setpoint.apiserver.strategies.rules.pod_spec import POD_SPEC
-from setpoint.apiserver.strategies.rules.row import row_errors
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta import Quantity
 from setpoint.meta.names import dns1123_label
@@ -178,7 +177,7 @@ def pod_spec_errors(spec: JsonObject, path: str, *, mounts: bool = True) -> list
         if spec.get(key) and spec[key] not in allowed:
             errors.append(not_supported(f"{path}.{key}", spec[key], allowed))
     errors += placing_errors(spec, path)
-    errors += row_errors(POD_SPEC, spec, None, path)
+    errors += POD_SPEC.errors(spec, None, spec, path)
     deadline = spec.get("activeDeadlineSeconds")
     if isinstance(deadline, int) and not 1 <= deadline <= 2**31 - 1:
         text = "must be between 1 and 2147483647, inclusive"

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from setpoint.apiserver.errors import invalid as refused
 from setpoint.apiserver.strategies.pod_rules import port_name_problems
-from setpoint.apiserver.strategies.rules.row import Place, between, named, one_of, qualified, row, row_errors
+from setpoint.apiserver.strategies.rules.row import Place, Table, between, named, one_of, qualified, row
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta import GroupKind
 from setpoint.meta.names import dns1123_subdomain, label_value, plain_label, qualified_name
@@ -66,18 +66,21 @@ def _external_name(place: Place) -> list[FieldError]:
     return [invalid(place.path, place.value, text) for text in dns1123_subdomain(name)] if external else []
 
 
-_SPEC: Final = (
-    row("ports[].name", named(plain_label)),
-    row("ports[].appProtocol", qualified),
-    row("externalIPs[]", _address),
-    row("externalName", _external_name),
-    row("ipFamilies[]", one_of("IPv4", "IPv6")),
-    row("ipFamilyPolicy", one_of("PreferDualStack", "RequireDualStack", "SingleStack")),
-    row("internalTrafficPolicy", one_of("Cluster", "Local")),
-    row("trafficDistribution", one_of("PreferClose", "PreferSameZone", "PreferSameNode")),
-    row(
-        "sessionAffinityConfig.clientIP.timeoutSeconds", between(1, 86400, "must be greater than 0 and less than 86400")
-    ),
+_SPEC: Final = Table(
+    (
+        row("ports[].name", named(plain_label)),
+        row("ports[].appProtocol", qualified),
+        row("externalIPs[]", _address),
+        row("externalName", _external_name),
+        row("ipFamilies[]", one_of("IPv4", "IPv6")),
+        row("ipFamilyPolicy", one_of("PreferDualStack", "RequireDualStack", "SingleStack")),
+        row("internalTrafficPolicy", one_of("Cluster", "Local")),
+        row("trafficDistribution", one_of("PreferClose", "PreferSameZone", "PreferSameNode")),
+        row(
+            "sessionAffinityConfig.clientIP.timeoutSeconds",
+            between(1, 86400, "must be greater than 0 and less than 86400"),
+        ),
+    )
 )
 
 
@@ -165,7 +168,7 @@ class Services(Strategy):
         if kind not in _TYPES:
             return [not_supported("spec.type", kind, _TYPES)]
         errors = _port_errors(spec)
-        errors += row_errors(_SPEC, spec, None, "spec")
+        errors += _SPEC.errors(obj, old, spec, "spec")
         if old is None or (old.get("spec") or {}).get("type") == kind:
             errors += _only_there(spec, kind)
         affinity = spec.get("sessionAffinity")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from setpoint.apiserver.strategies.rules.row import Row, row_errors
+from setpoint.apiserver.strategies.rules.row import Table
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.schema import FieldError
 
@@ -16,20 +16,18 @@ __all__ = ["has_rules", "rule_errors"]
 
 
 @cache
-def _tables() -> dict[str, tuple[Row, ...]]:
+def _tables() -> dict[str, Table]:
     from setpoint.apiserver.strategies.rules import access, cluster, flow, networking, scheduling, storage
 
-    tables: dict[str, tuple[Row, ...]] = {}
-    for module in (access, cluster, flow, networking, scheduling, storage):
-        tables |= module.RULES
-    return tables
+    modules = (access, cluster, flow, networking, scheduling, storage)
+    return {name: Table(rows) for module in modules for name, rows in module.RULES.items()}
 
 
 @cache
-def _kept() -> dict[str, tuple[Row, ...]]:
+def _kept() -> dict[str, Table]:
     from setpoint.apiserver.strategies.rules import devices
 
-    return devices.KEPT
+    return {name: Table(rows) for name, rows in devices.KEPT.items()}
 
 
 def has_rules(resource: str) -> bool:
@@ -39,5 +37,5 @@ def has_rules(resource: str) -> bool:
 
 def rule_errors(resource: str, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
     """What is wrong with an object of ``resource``; ``old`` is None on creation."""
-    rows = _tables().get(resource) or _kept().get(resource, ())
-    return row_errors(rows, obj, old)
+    table = _tables().get(resource) or _kept().get(resource)
+    return table.errors(obj, old) if table else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import Final
 
-from setpoint.apiserver.strategies.rules.row import Place, Row, between, named, needed, one_of, qualified, row
+from setpoint.apiserver.strategies.rules.row import Place, Row, Table, between, named, needed, one_of, qualified, row
 from setpoint.meta.names import dns1123_subdomain
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, required
@@ -70,42 +70,44 @@ def _container(kind: str) -> tuple[Row, ...]:
     )
 
 
-POD_SPEC: Final[tuple[Row, ...]] = (
-    *_container("containers"),
-    *_container("initContainers"),
-    row("preemptionPolicy", one_of("PreemptLowerPriority", "Never")),
-    row("os.name", one_of("linux", "windows", empty=True)),
-    row("serviceAccountName", named(dns1123_subdomain)),
-    row("runtimeClassName", named(dns1123_subdomain)),
-    row("priorityClassName", _priority_class),
-    row("hostnameOverride", named(dns1123_subdomain)),
-    row("schedulerName", named(dns1123_subdomain)),
-    row("readinessGates[].conditionType", qualified),
-    row("schedulingGates[].name", qualified),
-    row("hostAliases[].ip", _address),
-    row("hostAliases[].hostnames[]", named(dns1123_subdomain, empty=True)),
-    row("dnsConfig.nameservers[]", _address),
-    row("dnsConfig.searches[]", named(lambda name: dns1123_subdomain(name.rstrip(".")))),
-    row("dnsConfig.options[].name", needed("must not be empty")),
-    row("tolerations[].key", qualified),
-    row("tolerations[].effect", one_of("NoSchedule", "PreferNoSchedule", "NoExecute")),
-    row("topologySpreadConstraints[].topologyKey", needed("can not be empty"), qualified),
-    row("topologySpreadConstraints[].whenUnsatisfiable", one_of("DoNotSchedule", "ScheduleAnyway", empty=True)),
-    row("topologySpreadConstraints[].maxSkew", between(1, 2**31, "must be greater than zero", missing=True)),
-    row("topologySpreadConstraints[].nodeAffinityPolicy", one_of("Honor", "Ignore")),
-    row("topologySpreadConstraints[].nodeTaintsPolicy", one_of("Honor", "Ignore")),
-    row("securityContext.fsGroupChangePolicy", one_of("Always", "OnRootMismatch")),
-    row("securityContext.supplementalGroupsPolicy", one_of("Merge", "Strict")),
-    row("securityContext.seccompProfile.type", one_of("Localhost", "RuntimeDefault", "Unconfined")),
-    row("securityContext.appArmorProfile.type", one_of("Localhost", "RuntimeDefault", "Unconfined")),
-    row("securityContext.sysctls[].name", needed()),
-    row("volumes[].name", needed()),
-    row("volumes[].configMap.name", needed()),
-    row("volumes[].secret.secretName", needed()),
-    row("volumes[].persistentVolumeClaim.claimName", needed()),
-    row("volumes[].hostPath.path", needed()),
-    row("volumes[].projected.sources[].secret.name", needed()),
-    row("volumes[].projected.sources[].configMap.name", needed()),
-    row("volumes[].projected.sources[].serviceAccountToken.path", needed()),
-    row("volumes[].projected.sources[].serviceAccountToken.expirationSeconds", _token_time),
+POD_SPEC: Final = Table(
+    (
+        *_container("containers"),
+        *_container("initContainers"),
+        row("preemptionPolicy", one_of("PreemptLowerPriority", "Never")),
+        row("os.name", one_of("linux", "windows", empty=True)),
+        row("serviceAccountName", named(dns1123_subdomain)),
+        row("runtimeClassName", named(dns1123_subdomain)),
+        row("priorityClassName", _priority_class),
+        row("hostnameOverride", named(dns1123_subdomain)),
+        row("schedulerName", named(dns1123_subdomain)),
+        row("readinessGates[].conditionType", qualified),
+        row("schedulingGates[].name", qualified),
+        row("hostAliases[].ip", _address),
+        row("hostAliases[].hostnames[]", named(dns1123_subdomain, empty=True)),
+        row("dnsConfig.nameservers[]", _address),
+        row("dnsConfig.searches[]", named(lambda name: dns1123_subdomain(name.rstrip(".")))),
+        row("dnsConfig.options[].name", needed("must not be empty")),
+        row("tolerations[].key", qualified),
+        row("tolerations[].effect", one_of("NoSchedule", "PreferNoSchedule", "NoExecute")),
+        row("topologySpreadConstraints[].topologyKey", needed("can not be empty"), qualified),
+        row("topologySpreadConstraints[].whenUnsatisfiable", one_of("DoNotSchedule", "ScheduleAnyway", empty=True)),
+        row("topologySpreadConstraints[].maxSkew", between(1, 2**31, "must be greater than zero", missing=True)),
+        row("topologySpreadConstraints[].nodeAffinityPolicy", one_of("Honor", "Ignore")),
+        row("topologySpreadConstraints[].nodeTaintsPolicy", one_of("Honor", "Ignore")),
+        row("securityContext.fsGroupChangePolicy", one_of("Always", "OnRootMismatch")),
+        row("securityContext.supplementalGroupsPolicy", one_of("Merge", "Strict")),
+        row("securityContext.seccompProfile.type", one_of("Localhost", "RuntimeDefault", "Unconfined")),
+        row("securityContext.appArmorProfile.type", one_of("Localhost", "RuntimeDefault", "Unconfined")),
+        row("securityContext.sysctls[].name", needed()),
+        row("volumes[].name", needed()),
+        row("volumes[].configMap.name", needed()),
+        row("volumes[].secret.secretName", needed()),
+        row("volumes[].persistentVolumeClaim.claimName", needed()),
+        row("volumes[].hostPath.path", needed()),
+        row("volumes[].projected.sources[].secret.name", needed()),
+        row("volumes[].projected.sources[].configMap.name", needed()),
+        row("volumes[].projected.sources[].serviceAccountToken.path", needed()),
+        row("volumes[].projected.sources[].serviceAccountToken.expirationSeconds", _token_time),
+    )
 )

@@ -6,8 +6,8 @@ the map. The last field is checked also where it is missing, if what holds it is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from setpoint.apiserver.strategies.label_selectors import label_selector_errors
@@ -18,8 +18,8 @@ from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required, too_long
 
 __all__ = [
-    "Check", "Place", "Row", "amount", "at_least", "between", "distinct", "frozen", "immutable", "labels", "longest",
-    "named", "needed", "one_of", "qualified", "row", "row_errors", "selector", "settled", "union", "unless", "when",
+    "Check", "Place", "Row", "Table", "amount", "at_least", "between", "distinct", "frozen", "immutable", "labels",
+    "longest", "named", "needed", "one_of", "qualified", "row", "selector", "settled", "union", "unless", "when",
 ]  # fmt: skip
 
 IMMUTABLE = "field is immutable"
@@ -44,40 +44,92 @@ def row(path: str, *checks: Check) -> Row:
     return tuple(path.split(".")), checks
 
 
-def row_errors(rows: Sequence[Row], obj: JsonObject, old: JsonObject | None, prefix: str = "") -> list[FieldError]:
-    """What is wrong with ``obj``, which stands at ``prefix``."""
-    errors: list[FieldError] = []
-    for steps, checks in rows:
-        for value, path, holder in _find(obj, steps, prefix):
-            place = Place(value, path, holder, obj, old)
-            for check in checks:
-                errors += check(place)
-    return errors
+class _Given:
+    """A check that has nothing to say of what is missing."""
+
+    __slots__ = ("check",)
+
+    def __init__(self, check: Check) -> None:
+        self.check = check
+
+    def __call__(self, place: Place) -> list[FieldError]:
+        return [] if place.value is None else self.check(place)
 
 
-def _find(holder: Any, steps: tuple[str, ...], path: str) -> Iterator[tuple[Any, str, JsonObject]]:
-    if not isinstance(holder, dict):
-        return
-    step, rest = steps[0], steps[1:]
-    name = step.rstrip("[]{}")
-    where = f"{path}.{name}" if path else name
-    value = holder.get(name)
-    if step.endswith("[]"):
-        for index, item in enumerate(value or ()):
-            if rest:
-                yield from _find(item, rest, f"{where}[{index}]")
+@dataclass(slots=True)
+class _Field:
+    """All that the rows of a table say of one field, of its fields, and of its items or entries."""
+
+    name: str
+    checks: list[Check] = field(default_factory=list)
+    missing: list[Check] = field(default_factory=list)
+    """Those that have something to say where it is missing."""
+    inner: list[_Field] = field(default_factory=list)
+    item_checks: list[Check] = field(default_factory=list)
+    item: list[_Field] = field(default_factory=list)
+
+
+class Table:
+    """Rows as a tree, so that each part of an object is looked at once, and only where it is there."""
+
+    __slots__ = ("_fields",)
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._fields: list[_Field] = []
+        for steps, checks in rows:
+            self._add(steps, checks)
+
+    def _add(self, steps: tuple[str, ...], checks: tuple[Check, ...]) -> None:
+        fields = self._fields
+        for number, step in enumerate(steps):
+            name = step.rstrip("[]{}")
+            found = next((item for item in fields if item.name == name), None)
+            if found is None:
+                found = _Field(name)
+                fields.append(found)
+            several = step != name
+            if number < len(steps) - 1:
+                fields = found.item if several else found.inner
+            elif several:
+                found.item_checks += checks
             else:
-                yield item, f"{where}[{index}]", holder
-    elif step.endswith("{}"):
-        for key, item in (value or {}).items():
-            if rest:
-                yield from _find(item, rest, f"{where}[{key}]")
-            else:
-                yield item, f"{where}[{key}]", holder
-    elif rest:
-        yield from _find(value, rest, where)
-    else:
-        yield value, where, holder
+                found.checks += [check.check if isinstance(check, _Given) else check for check in checks]
+                found.missing += [check for check in checks if not isinstance(check, _Given)]
+
+    def errors(self, obj: JsonObject, old: JsonObject | None, part: Any = None, prefix: str = "") -> list[FieldError]:
+        """What is wrong with ``part`` of ``obj``, which stands at ``prefix``; without it, with all of it."""
+        errors: list[FieldError] = []
+        _look(self._fields, obj if part is None else part, prefix, obj, old, errors)
+        return errors
+
+
+def _look(
+    fields: list[_Field],
+    holder: JsonObject,
+    path: str,
+    obj: JsonObject,
+    old: JsonObject | None,
+    errors: list[FieldError],
+) -> None:
+    for known in fields:
+        value = holder.get(known.name)
+        if value is None:
+            for check in known.missing:
+                where = f"{path}.{known.name}" if path else known.name
+                errors += check(Place(None, where, holder, obj, old))
+            continue
+        where = f"{path}.{known.name}" if path else known.name
+        for check in known.checks:
+            errors += check(Place(value, where, holder, obj, old))
+        if known.inner:
+            _look(known.inner, value, where, obj, old, errors)
+        if known.item or known.item_checks:
+            for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+                one = f"{where}[{key}]"
+                for check in known.item_checks:
+                    errors += check(Place(item, one, holder, obj, old))
+                if known.item:
+                    _look(known.item, item, one, obj, old, errors)
 
 
 # -- checks -----------------------------------------------------------------------------------------------------------
@@ -99,7 +151,7 @@ def one_of(*values: str, empty: bool = False) -> Check:
         value = place.value or ""
         return [not_supported(place.path, value, values)] if (value or empty) and value not in values else []
 
-    return check
+    return check if empty else _Given(check)
 
 
 def between(least: int, most: int, text: str = "", *, missing: bool = False) -> Check:
@@ -111,7 +163,7 @@ def between(least: int, most: int, text: str = "", *, missing: bool = False) -> 
             return []
         return [invalid(place.path, value, text or f"must be between {least} and {most}, inclusive")]
 
-    return check
+    return check if missing else _Given(check)
 
 
 def at_least(least: int, text: str = "", *, missing: bool = False) -> Check:
@@ -127,12 +179,13 @@ def named(rule: Callable[[str], list[str]], *, empty: bool = False, before: str 
             return []
         return [invalid(place.path, value, before + text) for text in rule(value)] if value or empty else []
 
-    return check
+    return check if empty else _Given(check)
 
 
 qualified = named(qualified_name)
 
 
+@_Given
 def labels(place: Place) -> list[FieldError]:
     """A map of labels."""
     errors: list[FieldError] = []
@@ -142,6 +195,7 @@ def labels(place: Place) -> list[FieldError]:
     return errors
 
 
+@_Given
 def selector(place: Place) -> list[FieldError]:
     """A label selector."""
     return label_selector_errors(place.value, place.path)
@@ -151,9 +205,10 @@ def longest(most: int) -> Check:
     def check(place: Place) -> list[FieldError]:
         return [too_long(place.path, most)] if len(place.value or "") > most else []
 
-    return check
+    return _Given(check)
 
 
+@_Given
 def amount(place: Place) -> list[FieldError]:
     """A quantity that is not negative."""
     if place.value is None or Quantity(place.value) >= Quantity("0"):
@@ -161,6 +216,7 @@ def amount(place: Place) -> list[FieldError]:
     return [invalid(place.path, place.value, "must be greater than or equal to 0")]
 
 
+@_Given
 def distinct(place: Place) -> list[FieldError]:
     """No item of a list comes twice."""
     seen: list[Any] = []
@@ -209,7 +265,7 @@ def union(text: str, *names: str) -> Check:
         given = [name for name in names if value.get(name) is not None]
         return [forbidden(f"{place.path}.{name}", text) for name in given[1:]]
 
-    return check
+    return _Given(check)
 
 
 def when(condition: Callable[[JsonObject], bool], *checks: Check) -> Check:
@@ -225,7 +281,6 @@ def unless(field: str, value: Any, text: str) -> Check:
     """The field may be set only if its neighbour ``field`` is ``value``."""
 
     def check(place: Place) -> list[FieldError]:
-        wrong = place.value is not None and place.holder.get(field) != value
-        return [forbidden(place.path, text)] if wrong else []
+        return [forbidden(place.path, text)] if place.holder.get(field) != value else []
 
-    return check
+    return _Given(check)
