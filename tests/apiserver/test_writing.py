@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import AsyncIterator
 
 import pytest
@@ -129,7 +130,7 @@ async def test_an_update_without_version_is_unconditional_where_the_kind_allows_
     lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "x"}, "spec": {}}
     assert (await api.put(f"{leases}/x", lease)).status == 201  # leases may be created by an update
     (await api.put(f"{leases}/x", lease)).failed(
-        422, "Invalid", "metadata.resourceVersion: Invalid value: 0x0: must be specified for an update"
+        422, "Invalid", "metadata.resourceVersion: Invalid value: 0: must be specified for an update"
     )
 
 
@@ -291,7 +292,8 @@ async def test_autoscalers_are_the_same_in_both_versions(api: Api) -> None:
     assert newer["spec"]["metrics"] == [
         {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 60}}}
     ]
-    newer["spec"]["metrics"].append({"type": "Pods", "pods": {"metric": {"name": "x"}, "target": {"type": "Value"}}})
+    amount = {"type": "AverageValue", "averageValue": "1"}
+    newer["spec"]["metrics"].append({"type": "Pods", "pods": {"metric": {"name": "x"}, "target": amount}})
     newer["spec"]["behavior"] = {"scaleDown": {"stabilizationWindowSeconds": 5}}
     (await api.put(f"{v2}/a", newer)).ok()
     older = (await api.get(f"{v1}/a")).ok()
@@ -299,14 +301,15 @@ async def test_autoscalers_are_the_same_in_both_versions(api: Api) -> None:
     older["spec"]["targetCPUUtilizationPercentage"] = 70
     (await api.put(f"{v1}/a", older)).ok()
     newest = (await api.get(f"{v2}/a")).ok()
-    assert [metric["type"] for metric in newest["spec"]["metrics"]] == ["Resource", "Pods"]
+    assert [metric["type"] for metric in newest["spec"]["metrics"]] == ["Pods", "Resource"]
     assert newest["spec"]["behavior"]["scaleDown"]["stabilizationWindowSeconds"] == 5
     assert "annotations" not in newest["metadata"]
 
 
 async def test_a_signing_request_is_approved_at_its_own_address(api: Api) -> None:
     requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
-    spec = {"request": "AAAA", "signerName": "example.com/x", "usages": ["client auth"], "username": "mallory"}
+    request = b64encode(b"-----BEGIN CERTIFICATE REQUEST-----\n-----END CERTIFICATE REQUEST-----\n").decode()
+    spec = {"request": request, "signerName": "example.com/x", "usages": ["client auth"], "username": "mallory"}
     made = (await api.post(requests, {"metadata": {"name": "a"}, "spec": spec})).ok()
     assert made["spec"]["username"] == "system:admin"
     made["status"] = {"conditions": [{"type": "Approved", "status": "True"}], "certificate": "BBBB"}

@@ -21,7 +21,6 @@ GO_EMPTY: Final = "whether a map was empty or absent, which Go forgets only when
 LIFECYCLE: Final = "finalizers of protection and the taint of new nodes, which no controller here takes away again"
 STATUS: Final = "a status or a finalizer that is set when there is something to say, not from the start"
 RULES: Final = "a rule of a built-in kind that is not checked"
-DEFAULTS: Final = "defaults of volumes, storage classes and priority classes, which nobody needs here"
 PLUGIN: Final = "what an admission plugin refuses or adds"
 WARNING: Final = "a warning about a deprecated kind or an unwise field"
 TIMING: Final = "upstream's controllers take their time; here a deletion is over when it is answered"
@@ -32,7 +31,7 @@ SCALARS: Final = "upstream complains again where the scale's path leads to"
 BLAME: Final = "the client's mistake, so 400; upstream takes it for a fault of its own (500), in the same words"
 
 KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
-    "applies": {**dict.fromkeys((19, 20, 37), BLAME), **dict.fromkeys((21, 22, 36), WORDS)},
+    "applies": {**dict.fromkeys((19, 20, 37), BLAME), **dict.fromkeys((21, 22), WORDS)},
     "bad_requests": {
         **dict.fromkeys((16, 17, 18), HTTP),
         **dict.fromkeys((35, 36, 37, 38, 40), SELECTOR),
@@ -46,14 +45,13 @@ KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
         **dict.fromkeys((35, 36, 85, 86), BOOKKEEPING),
         60: DISCOVERY,
         **dict.fromkeys((72, 94), WORDS),
-        **dict.fromkeys((79, 80, 81), DEFAULTS),
     },
     "custom_resources": {
         **dict.fromkeys((1, 2), BOOKKEEPING),
         4: DISCOVERY,
         **dict.fromkeys((8, 102, 105), GO_ZEROS),
         **dict.fromkeys((13, 15, 19, 71, 73), SCALARS),
-        **dict.fromkeys((67, 76, 83, 86, 104), WORDS),
+        **dict.fromkeys((67, 76, 83, 104), WORDS),
         **dict.fromkeys((97, 98, 99, 100), BLAME),
         106: TIMING,
     },
@@ -63,10 +61,9 @@ KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
         48: RULES,
         **dict.fromkeys((50, 52), STATUS),
     },
-    "deployments": {10: GO_EMPTY, 14: WORDS},
+    "deployments": {10: GO_EMPTY},
     "documents": {0: ANSWERS, 16: WORDS, **dict.fromkeys((7, 12, 13, 15), DISCOVERY)},
     "every_patch": {**dict.fromkeys((8, 18), BLAME), **dict.fromkeys((19, 26, 28, 29), WORDS), 53: HTTP},
-    "evictions": {18: WORDS},
     "lists": {14: SELECTOR, 32: TIMING, 33: TIMING, 39: WORDS},
     "names_labels_and_other_metadata": {35: WORDS},
     "namespaces": {**dict.fromkeys((7, 8, 13, 14), STATUS), 17: HTTP},

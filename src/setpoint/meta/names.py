@@ -13,6 +13,7 @@ _DNS1123_LABEL = re.compile(_LABEL)
 _DNS1123_SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 _DNS1035_LABEL = re.compile("[a-z]([-a-z0-9]*[a-z0-9])?")
 _QUALIFIED = re.compile("([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
+_CONFIG_KEY = re.compile("[-._a-zA-Z0-9]+")
 _LABEL_VALUE = re.compile("(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
 
 
@@ -28,7 +29,11 @@ def _regex(message: str, pattern: str, *examples: str) -> str:
 def dns1123_label(value: str) -> list[str]:
     """A DNS label of RFC 1123: at most 63 of ``a-z``, ``0-9`` and ``-``, alphanumeric at both ends."""
     problems = [_too_long(63, "characters")] if len(value) > 63 else []
-    if not _DNS1123_LABEL.fullmatch(value):
+    if _DNS1123_LABEL.fullmatch(value):
+        return problems
+    if _DNS1123_SUBDOMAIN.fullmatch(value):
+        problems.append("must not contain dots")
+    else:
         problems.append(
             _regex(
                 "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
@@ -39,11 +44,6 @@ def dns1123_label(value: str) -> list[str]:
             )
         )
     return problems
-
-
-def plain_label(value: str) -> list[str]:
-    """As `dns1123_label`, in the words that declarative validation uses: namespaces, services."""
-    return ["must not contain dots"] if "." in value else dns1123_label(value)
 
 
 def dns1123_subdomain(value: str, unit: str = "characters") -> list[str]:
@@ -121,6 +121,26 @@ def qualified_name(value: str) -> list[str]:
                 "123-abc",
             )
         )
+    return problems
+
+
+def config_key(value: str) -> list[str]:
+    """A key of a config map or secret, which becomes the name of a file."""
+    problems = [_too_long(253, "characters")] if len(value) > 253 else []
+    if not _CONFIG_KEY.fullmatch(value):
+        problems.append(
+            _regex(
+                "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+                _CONFIG_KEY.pattern,
+                "key.name",
+                "KEY_NAME",
+                "key-name",
+            )
+        )
+    if value in (".", ".."):
+        problems.append(f"must not be '{value}'")
+    elif value.startswith(".."):
+        problems.append("must not start with '..'")
     return problems
 
 

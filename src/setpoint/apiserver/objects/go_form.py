@@ -8,6 +8,7 @@ of itself. Which field is what stands in the table of protobuf messages, which i
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -29,6 +30,8 @@ _INT_OR_STRING: Final = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
 _TIME: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.Time"
 _MICRO_TIME: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime"
 _META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+_SECONDS: Final = len("2006-01-02T15:04:05")
+_MICROS: Final = re.compile(r"\.\d{6}(?!\d)", re.ASCII)
 _SCALARS: Final[dict[str, Any]] = {"string": "", "bytes": "", "int": 0, "double": 0, "bool": False}
 _LEAVES: Final[dict[str, Any]] = {**_SCALARS, _QUANTITY: "0", _INT_OR_STRING: 0, _TIME: None, _MICRO_TIME: None}
 
@@ -169,6 +172,10 @@ def _leaf(kind: str, value: Any) -> Any:
     if value and kind == _TIME:
         return format_time(parse_time(value))
     if value and kind == _MICRO_TIME:
+        rest = value[_SECONDS:]
+        if not _MICROS.match(rest):
+            text = f'parsing time "{value}" as "2006-01-02T15:04:05.000000Z07:00": cannot parse "{rest}" as ".000000"'
+            raise ValueError(text)
         return format_micro_time(MicroTime.of(parse_time(value)))
     return value
 
@@ -183,7 +190,7 @@ def complete(served: Served, obj: JsonObject) -> None:
 def _complete(plan: _Plan, obj: JsonObject) -> None:
     structs = plan.structs
     for key, value in obj.items():
-        if not value or key not in structs:
+        if value is None or key not in structs:
             continue
         inner = _plan(structs[key])
         if inner is None:

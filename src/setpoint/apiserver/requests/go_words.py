@@ -17,12 +17,17 @@ _GO = {"integer": "int", "number": "float64", "boolean": "bool", "string": "stri
 
 
 def type_problem(served: Served, obj: dict[str, Any], error: FieldError) -> str:
-    """``error`` is a TYPE_INVALID of the schema's validation; its path says where the value is in ``obj``."""
+    """``error`` is a TYPE_INVALID of the schema's validation; its path says where the value is in ``obj``.
+
+    Nothing for bytes that are none, which Go takes and the format of schemas does not.
+    """
     steps = _STEP.findall(error.field)
     value = _value_at(obj, steps)
     if isinstance(value, str):
         if "must be of type date-time" in error.detail:
             return f'parsing time "{value}" as "2006-01-02T15:04:05Z07:00": cannot parse "{value}" as "2006"'
+        if "must be of type byte" in error.detail and not value:
+            return ""
         if "must be of type byte" in error.detail:
             return f"illegal base64 data at input byte {_bad_byte(value)}"
     struct, wanted = _described(served, steps)

@@ -70,7 +70,9 @@ def type_errors(served: Served, obj: dict[str, Any], raw: bytes = b"") -> tuple[
     errors = validate(schema, value, path)
     for error in errors:
         if error.type is ErrorType.TYPE_INVALID and error.bad_value != "null":
-            return go_words.type_problem(served, obj, error), []
+            problem = go_words.type_problem(served, obj, error)
+            if problem:
+                return problem, []
         if error.type is ErrorType.INVALID and "must be of type integer" in error.detail:
             where = error.detail.rpartition(" in ")[2]
             return (f"json: cannot unmarshal number into Go struct field {where}: {error.detail}", [])
@@ -125,8 +127,9 @@ def _fits(kind: GroupVersionKind, obj: dict[str, Any]) -> bool:
     metadata = obj.get("metadata")
     try:
         if type(metadata) is dict and "managedFields" in metadata:  # whose trees the model holds undecoded
-            msgspec.convert(metadata["managedFields"], list[_ManagedFields] | None)
-            obj = {**obj, "metadata": {**metadata, "managedFields": None}}
+            metadata = dict(metadata)
+            msgspec.convert(metadata.pop("managedFields"), list[_ManagedFields] | None)
+            obj = {**obj, "metadata": metadata}
         msgspec.convert(obj, model, dec_hook=_decode)
     except (msgspec.ValidationError, RecursionError):
         return False

@@ -129,6 +129,11 @@ class Behaviour(Protocol):
         ...
 
     @property
+    def says_required(self) -> bool:
+        """Whether `validate` says, too, what is missing; else the schema does."""
+        ...
+
+    @property
     def zero(self) -> JsonObject:
         """What every object has on the server whatever was sent; no manager owns it."""
         ...

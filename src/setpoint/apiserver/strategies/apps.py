@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from setpoint.apiserver.strategies.label_selectors import label_selector_errors
-from setpoint.apiserver.strategies.pod_template import default_template, template_errors
-from setpoint.apiserver.strategies.rules.row import Table, at_least, named, one_of, row
+from setpoint.apiserver.strategies.pod_template import default_template
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
-from setpoint.meta import LabelSelector, Selector, SelectorError, from_wire
-from setpoint.meta.names import dns1123_subdomain
+from setpoint.apiserver.strategies.workloads import (
+    controller_errors,
+    daemon_set_errors,
+    deployment_errors,
+    replica_set_errors,
+    stateful_set_errors,
+)
 from setpoint.schema import FieldError
-from setpoint.schema.errors import forbidden, invalid, not_supported, required
+from setpoint.schema.errors import invalid
 
 __all__ = ["DaemonSets", "Deployments", "ReplicaSets", "ReplicationControllers", "StatefulSets"]
 
@@ -20,8 +23,7 @@ __all__ = ["DaemonSets", "Deployments", "ReplicaSets", "ReplicationControllers",
 class _Workload(Strategy):
     generation = True
     has_replicas = True
-    claim_templates = False
-    """Whether volumes may come from claims that are not in the template, so that mounts are not looked up."""
+    says_required = True
 
     def default(self, obj: JsonObject) -> None:
         spec = obj.get("spec")
@@ -42,18 +44,6 @@ class _Workload(Strategy):
     def prepare_create(self, call: Any, obj: JsonObject) -> None:
         obj["status"] = {}
 
-    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
-        spec = obj.get("spec")
-        if not isinstance(spec, dict):
-            return []
-        errors = _nonnegative(spec, "spec", ("replicas",))
-        errors += _selector_errors(spec)
-        errors += template_errors(spec.get("template"), "spec.template", mounts=not self.claim_templates)
-        errors += _nonnegative(spec, "spec", ("minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"))
-        if old is not None and not self.claim_templates and spec.get("selector") != old["spec"].get("selector"):
-            errors.append(invalid("spec.selector", spec.get("selector"), "field is immutable"))
-        return errors
-
     def validate_subresource(self, subresource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
         status = obj.get("status")
         return _nonnegative(status, "status", tuple(status)) if isinstance(status, dict) else []
@@ -67,25 +57,14 @@ def _nonnegative(part: JsonObject, path: str, names: Iterable[str]) -> list[Fiel
     ]
 
 
-def _selector_errors(spec: JsonObject) -> list[FieldError]:
-    selector, template = spec.get("selector"), spec.get("template")
-    if not isinstance(template, dict):
-        return []
-    labels = (template.get("metadata") or {}).get("labels")
-    mismatch = invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
-    if not isinstance(selector, dict):
-        return [mismatch]  # that it is missing the schema says
-    errors = label_selector_errors(selector, "spec.selector")
-    if not selector.get("matchLabels") and not selector.get("matchExpressions"):
-        return [*errors, invalid("spec.selector", selector, "empty selector is invalid for deployment")]
-    try:
-        matches = Selector.from_label_selector(from_wire(LabelSelector, selector)).matches(labels or {})
-    except SelectorError:
-        return [*errors, invalid("spec.selector", selector, "invalid label selector")]
-    return errors if matches else [*errors, mismatch]
+def _specs(obj: JsonObject, old: JsonObject | None) -> tuple[JsonObject, JsonObject | None]:
+    return obj.get("spec") or {}, None if old is None else old.get("spec") or {}
 
 
 class Deployments(_Workload):
+    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
+        return deployment_errors(*_specs(obj, old))
+
     def default_spec(self, spec: JsonObject) -> None:
         strategy = spec.setdefault("strategy", {})
         strategy.setdefault("type", "RollingUpdate")
@@ -98,22 +77,6 @@ class Deployments(_Workload):
             spec["revisionHistoryLimit"] = 10
         if spec.get("progressDeadlineSeconds") is None:
             spec["progressDeadlineSeconds"] = 600
-
-    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
-        errors = super().validate(obj, old)
-        strategy = (obj.get("spec") or {}).get("strategy") or {}
-        kind = strategy.get("type")
-        if kind not in ("Recreate", "RollingUpdate"):
-            errors.append(not_supported("spec.strategy.type", kind, ("Recreate", "RollingUpdate")))
-        elif kind == "Recreate" and strategy.get("rollingUpdate"):
-            text = "may not be specified when strategy `type` is 'Recreate'"
-            errors.append(forbidden("spec.strategy.rollingUpdate", text))
-        elif kind == "RollingUpdate":
-            rolling = strategy["rollingUpdate"]
-            if _is_zero(rolling.get("maxUnavailable")) and _is_zero(rolling.get("maxSurge")):
-                where, text = ("spec.strategy.rollingUpdate.maxUnavailable", "may not be 0 when `maxSurge` is 0")
-                errors.append(invalid(where, rolling.get("maxUnavailable"), text))
-        return errors
 
     def validate_subresource(self, subresource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
         errors = super().validate_subresource(subresource, obj, old)
@@ -128,11 +91,10 @@ class Deployments(_Workload):
         return errors
 
 
-def _is_zero(value: Any) -> bool:
-    return value in (0, "0", "0%")
-
-
 class ReplicaSets(_Workload):
+    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
+        return replica_set_errors(*_specs(obj, old))
+
     def prepare_create(self, call: Any, obj: JsonObject) -> None:
         obj["status"] = {"replicas": 0}
 
@@ -149,6 +111,8 @@ class ReplicationControllers(_Workload):
         if spec.get("replicas") is None:
             spec["replicas"] = 1
         template = spec.get("template")
+        if isinstance(template, dict):
+            template.setdefault("spec", {})
         default_template(template)
         labels = ((template or {}).get("metadata") or {}).get("labels") if isinstance(template, dict) else None
         if labels:
@@ -161,82 +125,28 @@ class ReplicationControllers(_Workload):
         obj["status"] = {"replicas": 0}
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
-        spec = obj.get("spec") or {}
-        errors = _nonnegative(spec, "spec", ("minReadySeconds",))
-        selector, template = spec.get("selector") or {}, spec.get("template")
-        if not selector:
-            errors.append(required("spec.selector"))
-        errors += _nonnegative(spec, "spec", ("replicas",))
-        if template is None:
-            return [*errors, required("spec.template")]
-        labels = (template.get("metadata") or {}).get("labels") or {}
-        if selector and not selector.items() <= labels.items():
-            text = "`selector` does not match template `labels`"
-            errors.append(invalid("spec.template.metadata.labels", labels, text))
-        return errors + template_errors(template, "spec.template")
-
-
-_MUTABLE: Final = frozenset(
-    {
-        "replicas",
-        "ordinals",
-        "template",
-        "updateStrategy",
-        "persistentVolumeClaimRetentionPolicy",
-        "minReadySeconds",
-        "revisionHistoryLimit",
-    }
-)
-_STATEFUL_SET_FROZEN: Final = (
-    "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
-    "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
-)
-_STATEFUL_SET: Final = Table(
-    (
-        row("podManagementPolicy", one_of("OrderedReady", "Parallel")),
-        row("updateStrategy.type", one_of("RollingUpdate", "OnDelete")),
-        row("updateStrategy.rollingUpdate.partition", at_least(0)),
-        row("persistentVolumeClaimRetentionPolicy.whenDeleted", one_of("Delete", "Retain")),
-        row("persistentVolumeClaimRetentionPolicy.whenScaled", one_of("Delete", "Retain")),
-        row("ordinals.start", at_least(0)),
-        row("serviceName", named(dns1123_subdomain)),
-    )
-)
+        return controller_errors(obj.get("spec") or {})
 
 
 class StatefulSets(_Workload):
-    claim_templates = True
-
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
-        spec = obj["spec"]
-        errors = super().validate(obj, old)
-        errors += _STATEFUL_SET.errors(obj, old, spec, "spec")
-        if old is not None:
-            before = old["spec"]
-            changed = [
-                name
-                for name in spec.keys() | before.keys()
-                if name not in _MUTABLE and (spec.get(name) or None) != (before.get(name) or None)
-            ]
-            if changed:
-                errors.append(forbidden("spec", _STATEFUL_SET_FROZEN))
-        return errors
+        return stateful_set_errors(*_specs(obj, old))
 
     def default_spec(self, spec: JsonObject) -> None:
         spec.setdefault("podManagementPolicy", "OrderedReady")
         strategy = spec.setdefault("updateStrategy", {})
-        strategy.setdefault("type", "RollingUpdate")
-        if strategy["type"] == "RollingUpdate":
-            rolling = strategy.get("rollingUpdate") or {}
+        if "type" not in strategy:
+            strategy["type"] = "RollingUpdate"
+            strategy.setdefault("rollingUpdate", {})
+        rolling = strategy.get("rollingUpdate")
+        if strategy["type"] == "RollingUpdate" and rolling is not None:
             rolling.setdefault("partition", 0)
             rolling.setdefault("maxUnavailable", 1)  # since 1.37
-            strategy["rollingUpdate"] = rolling
         if spec.get("revisionHistoryLimit") is None:
             spec["revisionHistoryLimit"] = 10
         spec.setdefault("persistentVolumeClaimRetentionPolicy", {"whenDeleted": "Retain", "whenScaled": "Retain"})
         for claim in spec.get("volumeClaimTemplates") or ():
-            claim.setdefault("apiVersion", "v1")
-            claim.setdefault("kind", "PersistentVolumeClaim")
+            claim["apiVersion"], claim["kind"] = "v1", "PersistentVolumeClaim"
             claim.setdefault("status", {"phase": "Pending"})
             if isinstance(claim.get("spec"), dict):
                 claim["spec"].setdefault("volumeMode", "Filesystem")
@@ -250,6 +160,9 @@ _TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
 
 class DaemonSets(_Workload):
     has_replicas = False
+
+    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
+        return daemon_set_errors(*_specs(obj, old))
 
     def default_spec(self, spec: JsonObject) -> None:
         strategy = spec.setdefault("updateStrategy", {})

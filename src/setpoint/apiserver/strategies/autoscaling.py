@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from setpoint.apiserver.strategies.rules.row import Place, Table, at_least, between, named, needed, one_of, row
+from setpoint.apiserver.strategies.metrics import metrics_errors, target_errors
+from setpoint.apiserver.strategies.rules.row import Table, at_least, between, one_of, row
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
-from setpoint.meta.names import path_segment
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid, required
 
@@ -33,18 +33,27 @@ class Autoscalers(Strategy):
     """The rules of ``v2``; a ``v1`` object makes the way there and back without loss."""
 
     generation = True  # since 1.37
+    says_required = True
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
         spec = obj.get("spec") or {}
-        errors = _SPEC.errors(obj, old, spec, "spec")
         least, most = spec.get("minReplicas"), spec.get("maxReplicas") or 0
-        if most < 1:
-            errors.append(required("spec.maxReplicas"))
+        errors: list[FieldError] = []
         if least is not None and least < 1:
             errors.append(invalid("spec.minReplicas", least, "must be greater than or equal to 1"))
+        if most == 0:
+            errors.append(required("spec.maxReplicas"))
+        elif most < 0:
+            errors.append(invalid("spec.maxReplicas", most, "must be greater than or equal to 1"))
         if least is not None and most < least:
             errors.append(invalid("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`"))
-        return errors
+        errors += target_errors(spec.get("scaleTargetRef") or {}, "spec.scaleTargetRef")
+        metrics = spec.get("metrics") or []
+        percentage = spec.get("targetCPUUtilizationPercentage")
+        if percentage is not None:
+            metrics = [*metrics, _cpu_metric(percentage)]
+        errors += metrics_errors(metrics, "spec.metrics")
+        return errors + _SPEC.errors(obj, old, spec, "spec")
 
     def default(self, obj: JsonObject) -> None:
         spec = obj.get("spec")
@@ -55,6 +64,9 @@ class Autoscalers(Strategy):
             spec["metrics"] = [_cpu_metric(80)]
         if isinstance(spec.get("behavior"), dict):
             _default_behavior(spec["behavior"])
+        annotations = obj["metadata"].get("annotations") or {}
+        if obj.get("apiVersion") == _V1 and f"{_PREFIX}metrics" not in annotations:
+            spec.setdefault("targetCPUUtilizationPercentage", 80)
 
     def convert(self, obj: JsonObject, target: Resource) -> JsonObject:
         version = target.api_version
@@ -65,19 +77,8 @@ class Autoscalers(Strategy):
         return made
 
 
-def _api_group(place: Place) -> list[FieldError]:
-    version, kind = place.value or "", place.holder.get("kind")
-    if "/" in version or (version == "v1" and kind == "ReplicationController"):
-        return []
-    return [invalid(place.path, version, "apiVersion must specify API group")]
-
-
 _SPEC: Final = Table(
     (
-        row("scaleTargetRef.kind", needed(), named(path_segment)),
-        row("scaleTargetRef.name", needed(), named(path_segment)),
-        row("scaleTargetRef.apiVersion", _api_group),
-        row("targetCPUUtilizationPercentage", at_least(1, "must be greater than 0")),
         *(
             check
             for direction in ("scaleUp", "scaleDown")
@@ -138,6 +139,8 @@ def _to_v1(obj: JsonObject) -> JsonObject:
     for section, name, annotation in _REST:
         part = dict(made.get(section) or {})
         value = part.pop(name, None)
+        if name == "metrics":
+            value = [metric for metric in value or () if _cpu_of([metric], "target") is None]
         if value:
             annotations[_PREFIX + annotation] = msgspec.json.encode(value).decode()
         if section in made:
@@ -182,4 +185,4 @@ def _take(made: JsonObject, section: str, field: str, metrics: str, key: str) ->
     if value is None:
         return
     others = [metric for metric in part.get(metrics) or () if _cpu_of([metric], key) is None]
-    part[metrics] = [_cpu_metric(value, current=key == "current"), *others]
+    part[metrics] = [*others, _cpu_metric(value, current=key == "current")]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from setpoint.apiserver.strategies.cron import schedule_problem
-from setpoint.apiserver.strategies.pod_template import default_template, template_errors
+from setpoint.apiserver.strategies.jobs import job_change_errors, job_errors, job_spec_errors
+from setpoint.apiserver.strategies.pod_template import default_template
 from setpoint.apiserver.strategies.rules.row import Table, at_least, row
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.schema import FieldError
@@ -37,29 +38,17 @@ def _default_job_spec(spec: JsonObject) -> None:
     for name, value in (("completionMode", "NonIndexed"), ("suspend", False), ("manualSelector", False)):
         if spec.get(name) is None:
             spec[name] = value
+    failures = spec.get("podFailurePolicy")
     if spec.get("podReplacementPolicy") is None:
-        spec["podReplacementPolicy"] = "Failed" if spec.get("podFailurePolicy") else "TerminatingOrFailed"
-
-
-def _job_spec_errors(spec: JsonObject, path: str) -> list[FieldError]:
-    errors = [
-        invalid(f"{path}.{name}", spec[name], "must be greater than or equal to 0")
-        for name in ("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished")
-        if isinstance(spec.get(name), int) and spec[name] < 0
-    ]
-    if spec.get("completionMode") not in (None, "NonIndexed", "Indexed"):
-        errors.append(not_supported(f"{path}.completionMode", spec["completionMode"], ("Indexed", "NonIndexed")))
-    template = spec.get("template")
-    errors += template_errors(template, f"{path}.template", restart=("Always", *_RESTARTS))
-    policy = ((template or {}).get("spec") or {}).get("restartPolicy")
-    if policy in (None, "Always"):
-        text = 'valid values: "OnFailure", "Never"'
-        errors.append(required(f"{path}.template.spec.restartPolicy", text))
-    return errors
+        spec["podReplacementPolicy"] = "TerminatingOrFailed" if failures is None else "Failed"
+    for rule in (failures or {}).get("rules") or ():
+        for pattern in rule.get("onPodConditions") or ():
+            pattern.setdefault("status", "True")
 
 
 class _WithTemplate(Strategy):
     generation = True
+    says_required = True
 
     def template(self, spec: JsonObject) -> JsonObject:
         made: Any = spec.get("template")
@@ -89,32 +78,25 @@ class Jobs(_WithTemplate):
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         obj["status"] = {}
-
-    def admit(self, obj: JsonObject, old: JsonObject | None) -> None:
         spec = obj["spec"]
-        if old is not None or spec.get("manualSelector") or spec.get("selector"):
+        if spec.get("manualSelector"):
             return
         uid, name = obj["metadata"]["uid"], obj["metadata"]["name"]
         labels = spec["template"].setdefault("metadata", {}).setdefault("labels", {})
-        labels |= {_UID: uid, _NAME: name, "controller-uid": uid, "job-name": name}
+        for key, value in (("job-name", name), (_NAME, name), ("controller-uid", uid), (_UID, uid)):
+            labels.setdefault(key, value)
         # Upstream the labels of a job that has none of its own are its template's, and the same map.
         own = obj["metadata"].get("labels")
         if own is None or own.items() <= labels.items():
             obj["metadata"]["labels"] = dict(labels)
-        spec["selector"] = {"matchLabels": {_UID: uid}}
+        selector = spec.setdefault("selector", {})
+        selector["matchLabels"] = {_UID: uid, **(selector.get("matchLabels") or {})}
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
         spec = obj.get("spec")
         if not isinstance(spec, dict):
             return []
-        errors = _job_spec_errors(spec, "spec")
-        if old is not None:
-            errors += [
-                invalid(f"spec.{name}", spec.get(name), "field is immutable")
-                for name in ("selector", "completionMode")
-                if spec.get(name) != old["spec"].get(name)
-            ]
-        return errors
+        return job_errors(obj, new=old is None) + (job_change_errors(obj, old) if old is not None else [])
 
 
 _CRON_JOB: Final = Table(
@@ -168,8 +150,13 @@ class CronJobs(_WithTemplate):
             errors.append(not_supported("spec.concurrencyPolicy", policy, _POLICIES))
         job = spec.get("jobTemplate")
         if isinstance(job, dict) and isinstance(job.get("spec"), dict):
-            errors += _job_spec_errors(job["spec"], "spec.jobTemplate.spec")
+            errors += job_spec_errors(job["spec"], "spec.jobTemplate.spec")
+            if job["spec"].get("selector") is not None:
+                text = "`selector` will be auto-generated"
+                errors.append(invalid("spec.jobTemplate.spec.selector", job["spec"]["selector"], text))
+            if job["spec"].get("manualSelector"):
+                errors.append(not_supported("spec.jobTemplate.spec.manualSelector", True, ("nil", "false")))
         name = obj["metadata"].get("name", "")
-        if len(name) > 52:
+        if len(name) > 52 and old is None:
             errors.append(invalid("metadata.name", name, "must be no more than 52 characters"))
         return errors

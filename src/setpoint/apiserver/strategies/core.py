@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 from typing import TYPE_CHECKING, Final
 
+from setpoint.apiserver.strategies.events import convert_event, event_errors
+from setpoint.apiserver.strategies.pod_spec import template_errors
 from setpoint.apiserver.strategies.pod_template import default_template
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta import Resource
+from setpoint.meta.names import config_key
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, required, too_long
 from setpoint.slices import pace
@@ -30,26 +32,8 @@ __all__ = [
     "Volumes",
 ]
 
-_KEY: Final = re.compile(r"[-._a-zA-Z0-9]+")
 _MAX_DATA: Final = 1024 * 1024
 _FROZEN: Final = "field is immutable when `immutable` is set"
-
-
-def _key_errors(key: str, path: str) -> list[FieldError]:
-    errors = []
-    if len(key) > 253:
-        errors.append(invalid(path, key, "must be no more than 253 characters"))
-    if not _KEY.fullmatch(key):
-        text = (
-            "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or "
-            "'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
-        )
-        errors.append(invalid(path, key, text))
-    if key in (".", ".."):
-        errors.append(invalid(path, key, f"must not be '{key}'"))
-    elif key.startswith(".."):
-        errors.append(invalid(path, key, "must not start with '..'"))
-    return errors
 
 
 def _immutable_errors(obj: JsonObject, old: JsonObject | None, fields: tuple[str, ...]) -> list[FieldError]:
@@ -67,12 +51,12 @@ class ConfigMaps(Strategy):
         errors = []
         size = 0
         for key, value in pace(data.items()):
-            errors += _key_errors(key, f"data[{key}]")
+            errors += [invalid(f"data[{key}]", key, text) for text in config_key(key)]
             if key in binary:
                 errors.append(invalid(f"data[{key}]", key, "duplicate of key present in binaryData"))
             size += len(value.encode())
         for key, value in pace(binary.items()):
-            errors += _key_errors(key, f"binaryData[{key}]")
+            errors += [invalid(f"binaryData[{key}]", key, text) for text in config_key(key)]
             size += len(value) * 3 // 4
         if size > _MAX_DATA:
             errors.append(too_long("", _MAX_DATA))
@@ -103,7 +87,7 @@ class Secrets(Strategy):
         data = obj.get("data") or {}
         errors = []
         for key, value in pace(data.items()):
-            errors += _key_errors(key, f"data[{key}]")
+            errors += [invalid(f"data[{key}]", key, text) for text in config_key(key)]
             try:
                 base64.b64decode(value, validate=True)
             except (binascii.Error, ValueError) as problem:
@@ -126,6 +110,14 @@ class Secrets(Strategy):
 
 class Nodes(Strategy):
     """What a node says about itself is mostly status."""
+
+    def default(self, obj: JsonObject) -> None:
+        spec = obj.get("spec") or {}
+        first, several = spec.get("podCIDR"), spec.get("podCIDRs") or []
+        if first and several[:1] != [first]:
+            spec["podCIDRs"] = [first]
+        elif several and not first:
+            spec["podCIDR"] = several[0]
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         obj.setdefault("spec", {})
@@ -154,6 +146,15 @@ def _copyable(source: JsonObject) -> bool:
     return (kind, group) in (("PersistentVolumeClaim", ""), ("VolumeSnapshot", "snapshot.storage.k8s.io"))
 
 
+def _normalize(spec: JsonObject) -> None:
+    """Makes the two fields for what a claim begins with say the same."""
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if source is not None and reference is None:
+        spec["dataSourceRef"] = dict(source)
+    elif reference is not None and source is None and not reference.get("namespace"):
+        spec["dataSource"] = dict(reference)
+
+
 class Claims(Strategy):
     """Persistent volume claims."""
 
@@ -163,21 +164,31 @@ class Claims(Strategy):
         spec = obj.get("spec")
         if isinstance(spec, dict):
             spec.setdefault("volumeMode", "Filesystem")
-            if spec.get("dataSource") and not _copyable(spec["dataSource"]):
-                del spec["dataSource"]
-            source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
-            if source and not reference:
-                spec["dataSourceRef"] = dict(source)
-            elif reference and not source and not reference.get("namespace"):
-                spec["dataSource"] = dict(reference)
+
+    def prepare_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> None:
+        spec = new.get("spec") or {}
+        before = ((old.get("spec") or {}).get("dataSourceRef") or {}).get("namespace")
+        if (spec.get("dataSourceRef") or {}).get("namespace") and not before:
+            del spec["dataSourceRef"]
+        _normalize(spec)
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
+        spec = obj.get("spec") or {}
+        if spec.get("dataSource") is not None and not _copyable(spec["dataSource"]):
+            del spec["dataSource"]
+        if (spec.get("dataSourceRef") or {}).get("namespace"):  # a feature that is off
+            del spec["dataSourceRef"]
+        _normalize(spec)
         obj["status"] = {"phase": "Pending"}
 
 
 class PodTemplates(Strategy):
     generation = True
     returns_deleted = True
+    says_required = True
+
+    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
+        return template_errors(obj.get("template"), "template", restart=("Always", "OnFailure", "Never"))
 
     def default(self, obj: JsonObject) -> None:
         default_template(obj.get("template"))
@@ -201,10 +212,6 @@ class Leases(Strategy):
     create_on_update = True
     unconditional_update = False
 
-    def default(self, obj: JsonObject) -> None:
-        for name in ("strategy", "preferredHolder"):  # of coordinated leader election, which is off by default
-            (obj.get("spec") or {}).pop(name, None)
-
 
 class Accounts(Strategy):
     """Service accounts. Of their secrets only the names are kept."""
@@ -219,18 +226,12 @@ class Accounts(Strategy):
 class Events(Strategy):
     """Events have no dependents, may be put where none is, and need a namespace that fits what they are about."""
 
+    says_required = True
     create_on_update = True
     collectable = False
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
-        about = obj.get("involvedObject") or obj.get("regarding") or {}
-        namespace, own = about.get("namespace", ""), obj["metadata"].get("namespace", "")
-        if (namespace and namespace != own) or (not namespace and own not in ("default", "kube-system")):
-            field = "involvedObject" if "involvedObject" in obj else "regarding"
-            return [invalid(f"{field}.namespace", namespace, "does not match event.namespace")]
-        return []
+        return event_errors(obj, old)
 
     def convert(self, obj: JsonObject, target: Resource) -> JsonObject:
-        from setpoint.apiserver.strategies.events import convert_event
-
         return convert_event(obj, target.api_version)

@@ -4,22 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from setpoint.apiserver.strategies.devices import (
+    claim_spec_errors,
+    claim_template_errors,
+    class_errors,
+    slice_errors,
+    taint_rule_errors,
+)
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
+from setpoint.schema import FieldError
+from setpoint.schema.errors import invalid
 
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
 
 __all__ = [
+    "ApiServices",
     "Bindings",
     "ClaimTemplates",
+    "DeviceClasses",
+    "Drivers",
     "EndpointSlices",
     "FlowSchemas",
     "IngressClasses",
     "LimitRanges",
     "NetworkPolicies",
+    "PodCertificates",
     "PriorityClasses",
     "PriorityLevels",
     "ResourceClaims",
+    "ResourceSlices",
+    "StorageClasses",
     "TaintRules",
 ]
 
@@ -87,9 +102,7 @@ class NetworkPolicies(Strategy):
     generation = True
 
     def default(self, obj: JsonObject) -> None:
-        spec = obj.get("spec")
-        if not isinstance(spec, dict):
-            return
+        spec = obj.setdefault("spec", {})
         for direction in ("ingress", "egress"):
             for rule in spec.get(direction) or ():
                 for port in rule.get("ports") or ():
@@ -103,16 +116,72 @@ class EndpointSlices(Strategy):
 
     generation = True
 
+    def wants_something_else(self, new: JsonObject, old: JsonObject) -> bool:
+        labels = [item["metadata"].get("labels") or {} for item in (new, old)]
+        return super().wants_something_else(new, old) or labels[0] != labels[1]
+
     def default(self, obj: JsonObject) -> None:
         for port in obj.get("ports") or ():
             port.setdefault("name", "")
             port.setdefault("protocol", "TCP")
 
 
+class Drivers(Strategy):
+    """Storage drivers."""
+
+    generation = True
+    returns_deleted = True
+
+    def default(self, obj: JsonObject) -> None:
+        spec = obj.setdefault("spec", {})
+        spec.setdefault("attachRequired", True)
+        for name in ("podInfoOnMount", "storageCapacity", "requiresRepublish", "seLinuxMount"):
+            spec.setdefault(name, False)
+        spec.setdefault("preventPodSchedulingIfMissing", False)
+        spec.setdefault("fsGroupPolicy", "ReadWriteOnceWithFSType")
+        if not spec.get("volumeLifecycleModes"):
+            spec["volumeLifecycleModes"] = ["Persistent"]
+
+    def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
+        obj["metadata"].pop("generation", None)  # it counts changes only
+
+
+class StorageClasses(Strategy):
+    """Storage classes."""
+
+    returns_deleted = True
+
+    def default(self, obj: JsonObject) -> None:
+        obj.setdefault("reclaimPolicy", "Delete")
+        obj.setdefault("volumeBindingMode", "Immediate")
+
+
+class ApiServices(Strategy):
+    """API services; those of other servers are at port 443."""
+
+    def default(self, obj: JsonObject) -> None:
+        service = (obj.get("spec") or {}).get("service")
+        if isinstance(service, dict):
+            service.setdefault("port", 443)
+
+    def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
+        obj["status"] = {}
+
+
+class PodCertificates(Strategy):
+    """Requests of certificates for pods."""
+
+    def default(self, obj: JsonObject) -> None:
+        obj.setdefault("spec", {}).setdefault("maxExpirationSeconds", 86400)
+
+
 class PriorityClasses(Strategy):
     """Priority classes."""
 
     generation = True
+
+    def wants_something_else(self, new: JsonObject, old: JsonObject) -> bool:
+        return False
 
     def default(self, obj: JsonObject) -> None:
         obj.setdefault("preemptionPolicy", "PreemptLowerPriority")
@@ -151,10 +220,42 @@ def _default_devices(spec: Any) -> None:
                 toleration.setdefault("operator", "Equal")
 
 
+class DeviceClasses(Strategy):
+    """Classes of devices."""
+
+    generation = True
+    returns_deleted = True
+    says_required = True
+
+    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
+        return class_errors(obj.get("spec") or {})
+
+
+class ResourceSlices(Strategy):
+    """Devices of a node, or of many."""
+
+    generation = True
+    returns_deleted = True
+    says_required = True
+
+    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
+        return slice_errors(*_specs(obj, old))
+
+
+def _specs(obj: JsonObject, old: JsonObject | None) -> tuple[JsonObject, JsonObject | None]:
+    return obj.get("spec") or {}, None if old is None else old.get("spec") or {}
+
+
 class ResourceClaims(Strategy):
-    """Claims of devices."""
+    """Claims of devices. What one asks for never changes."""
 
     returns_deleted = True
+    says_required = True
+
+    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
+        if old is None:
+            return claim_spec_errors(obj.get("spec") or {}, "spec")
+        return [] if obj.get("spec") == old.get("spec") else [invalid("spec", None, "field is immutable")]
 
     def default(self, obj: JsonObject) -> None:
         _default_devices(obj.get("spec"))
@@ -164,6 +265,10 @@ class ClaimTemplates(Strategy):
     """What claims of devices are made from."""
 
     returns_deleted = True
+    says_required = True
+
+    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
+        return claim_template_errors(*_specs(obj, old))
 
     def default(self, obj: JsonObject) -> None:
         _default_devices((obj.get("spec") or {}).get("spec"))
@@ -173,6 +278,10 @@ class TaintRules(Strategy):
     """Taints of devices: each says since when."""
 
     generation = True
+    says_required = True
+
+    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
+        return taint_rule_errors(*_specs(obj, old))
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         taint = (obj.get("spec") or {}).get("taint")

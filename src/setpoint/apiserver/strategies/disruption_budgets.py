@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from setpoint.apiserver.strategies.go_dump import dump
 from setpoint.apiserver.strategies.label_selectors import label_selector_errors
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.schema import FieldError
@@ -23,6 +24,7 @@ class DisruptionBudgets(Strategy):
     """How many pods must be left; `setpoint.apiserver.subresources.disruption_budgets` holds evictions to it."""
 
     generation = True
+    says_required = True
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         obj.setdefault("spec", {})
@@ -33,7 +35,8 @@ class DisruptionBudgets(Strategy):
         errors: list[FieldError] = []
         least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
         if least is not None and most is not None:
-            errors.append(invalid("spec", spec, "minAvailable and maxUnavailable cannot be both set"))
+            shown = dump("policy.PodDisruptionBudgetSpec", spec)
+            errors.append(invalid("spec", shown, "minAvailable and maxUnavailable cannot be both set"))
         for name, value in (("minAvailable", least), ("maxUnavailable", most)):
             if value is not None:
                 errors += _share_errors(value, f"spec.{name}")

@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-__all__ = ["convert_event"]
+from setpoint.apiserver.strategies.go_dump import dump
+from setpoint.meta.names import qualified_name
+from setpoint.schema import FieldError
+from setpoint.schema.errors import invalid, required
+
+__all__ = ["convert_event", "event_errors"]
+
+_KINDS: Final = {
+    "involvedObject": "core.ObjectReference",
+    "related": "*core.ObjectReference",
+    "source": "core.EventSource",
+    "firstTimestamp": "T",
+    "lastTimestamp": "T",
+    "eventTime": "T",
+    "count": "i",
+}
 
 _NEW: Final = "events.k8s.io/v1"
 # core name, events.k8s.io name
@@ -30,3 +45,69 @@ def convert_event(obj: dict[str, Any], api_version: str) -> dict[str, Any]:
             obj[target] = obj.pop(source)
     obj["apiVersion"] = api_version
     return obj
+
+
+_LONGEST: Final = {"reportingInstance": 128, "action": 128, "reason": 128, "message": 1024}
+_UNSET: Final = ("firstTimestamp", "lastTimestamp", "count", "source")
+_KEPT: Final = (
+    "involvedObject", "reason", "message", "source", "firstTimestamp", "lastTimestamp", "count", "type", "eventTime",
+    "action", "related", "reportingComponent", "reportingInstance",
+)  # fmt: skip
+
+
+def event_errors(obj: dict[str, Any], old: dict[str, Any] | None) -> list[FieldError]:
+    """What is wrong with an event; in ``events.k8s.io`` more is asked, and less may change."""
+    new = obj.get("apiVersion") == _NEW
+    event = convert_event(dict(obj), "v1")
+    errors = _legacy_errors(event, "reportingController" if new else "reportingComponent")
+    if not new:
+        return errors
+    if old is None:
+        return errors + _series_errors(event) + _new_errors(event)
+    before = convert_event(dict(old), "v1")
+    if event.get("series") != before.get("series"):
+        errors += _series_errors(event)
+    for name in _KEPT:
+        value = event.get(name)
+        if (value or None) != (before.get(name) or None):
+            shown = dump(_KINDS.get(name, "s"), value) if name in _KINDS or value is None else value
+            field = "reportingController" if name == "reportingComponent" else name
+            errors.append(invalid(field, shown, "field is immutable"))
+    return errors
+
+
+def _legacy_errors(event: dict[str, Any], controller_field: str) -> list[FieldError]:
+    own = event["metadata"].get("namespace", "")
+    namespace = (event.get("involvedObject") or {}).get("namespace", "")
+    mismatch = invalid("involvedObject.namespace", namespace, "does not match event.namespace")
+    if not event.get("eventTime"):
+        fits = namespace == own if namespace else own in ("", "default")
+        return [] if fits else [mismatch]
+    errors = [] if namespace or own in ("default", "kube-system") else [mismatch]
+    controller = event.get("reportingComponent", "")
+    if not controller:
+        errors.append(required(controller_field))
+    errors += [invalid(controller_field, controller, text) for text in qualified_name(controller)]
+    for name, most in _LONGEST.items():
+        value = event.get(name, "")
+        if not value and name != "message":
+            errors.append(required(name))
+        if len(value) > most:
+            errors.append(invalid(name, "", f"can have at most {most} characters"))
+    return errors
+
+
+def _new_errors(event: dict[str, Any]) -> list[FieldError]:
+    errors = [] if event.get("eventTime") else [required("eventTime")]
+    kind = event.get("type", "")
+    if kind not in ("Normal", "Warning"):
+        errors.append(invalid("type", "", f"has invalid value: {kind}"))
+    return errors + [invalid(name, "", "needs to be unset") for name in _UNSET if event.get(name)]
+
+
+def _series_errors(event: dict[str, Any]) -> list[FieldError]:
+    series = event.get("series")
+    if series is None:
+        return []
+    errors = [] if series.get("count", 0) >= 2 else [invalid("series.count", "", "should be at least 2")]
+    return errors if series.get("lastObservedTime") else [*errors, required("series.lastObservedTime")]

@@ -9,21 +9,26 @@ from setpoint.meta.names import label_value, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, required
 
-__all__ = ["label_selector_errors"]
+__all__ = ["label_selector_errors", "labels_errors"]
 
 _WITH_VALUES: Final = ("In", "NotIn")
 _WITHOUT_VALUES: Final = ("Exists", "DoesNotExist")
+
+
+def labels_errors(labels: JsonObject | None, path: str) -> list[FieldError]:
+    """What is wrong with a map of labels."""
+    errors: list[FieldError] = []
+    for key, value in (labels or {}).items():
+        errors += [invalid(path, key, text) for text in qualified_name(key)]
+        errors += [invalid(path, value, text) for text in label_value(value)]
+    return errors
 
 
 def label_selector_errors(selector: Any, path: str) -> list[FieldError]:
     """What is wrong with a LabelSelector, field by field."""
     if not isinstance(selector, dict):
         return []
-    errors: list[FieldError] = []
-    for key, value in (selector.get("matchLabels") or {}).items():
-        where = f"{path}.matchLabels"
-        errors += [invalid(where, key, text) for text in qualified_name(key)]
-        errors += [invalid(where, value, text) for text in label_value(value)]
+    errors = labels_errors(selector.get("matchLabels"), f"{path}.matchLabels")
     for index, expression in enumerate(selector.get("matchExpressions") or ()):
         errors += _expression_errors(expression, f"{path}.matchExpressions[{index}]")
     return errors

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from setpoint.apiserver.errors import forbidden
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta import GroupResource
-from setpoint.meta.names import plain_label
+from setpoint.meta.names import dns1123_label, qualified_name
 from setpoint.patch import FieldSet
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid
@@ -24,7 +24,7 @@ _NAME_LABEL: Final = "kubernetes.io/metadata.name"
 class Namespaces(Strategy):
     """``spec.finalizers`` hold a namespace until a controller has emptied it and says so on ``/finalize``."""
 
-    name_rule = staticmethod(plain_label)
+    name_rule = staticmethod(dns1123_label)
     returns_deleted = True
 
     def default(self, obj: JsonObject) -> None:
@@ -65,6 +65,16 @@ class Namespaces(Strategy):
         # From the first request on the namespace is Terminating, whatever keeps it.
         if (obj.get("spec") or {}).get("finalizers"):
             obj["status"] = {**obj.get("status", {}), "phase": "Terminating"}
+
+    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
+        errors: list[FieldError] = []
+        for name in (obj.get("spec") or {}).get("finalizers") or ():
+            problems = qualified_name(name)
+            errors += [invalid("spec.finalizers", name, text) for text in problems]
+            if "/" not in name and name not in ("kubernetes", "orphan", "foregroundDeletion"):
+                text = "name is neither a standard finalizer name nor is it fully qualified"
+                errors.append(invalid("spec.finalizers", name, text))
+        return errors
 
     def validate_subresource(self, subresource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
         phase = (obj.get("status") or {}).get("phase", "")

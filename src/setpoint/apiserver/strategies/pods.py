@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from setpoint.apiserver.errors import forbidden as refused
 from setpoint.apiserver.objects.codec import decode
-from setpoint.apiserver.strategies.pod_template import default_pod_spec, pod_spec_errors
+from setpoint.apiserver.strategies.pod_spec import pod_spec_errors
+from setpoint.apiserver.strategies.pod_template import default_pod_spec
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta import GroupResource
 from setpoint.patch import FieldSet
 from setpoint.schema import FieldError, copy_json, json_equal
-from setpoint.schema.errors import forbidden, invalid
+from setpoint.schema.errors import forbidden, invalid, required
 
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
@@ -21,6 +22,11 @@ __all__ = ["Pods"]
 _SYSTEM_CLASSES: Final = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
 _TAINTS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _ENDED: Final = ("Succeeded", "Failed")
+_FROZEN: Final = (
+    "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
+    "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
+    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
+)
 
 
 class Pods(Strategy):
@@ -28,12 +34,15 @@ class Pods(Strategy):
 
     generation = True
     returns_deleted = True
+    says_required = True
 
     def default(self, obj: JsonObject) -> None:
         default_pod_spec(obj.setdefault("spec", {}), pod=True)
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         _prioritize(call, obj)
+        if not obj["spec"].get("serviceAccountName"):
+            obj["spec"]["serviceAccountName"] = obj["spec"]["serviceAccount"] = "default"
         if (obj["spec"].get("terminationGracePeriodSeconds") or 0) < 0:
             obj["spec"]["terminationGracePeriodSeconds"] = 1
         obj["status"] = {"phase": "Pending", "qosClass": qos_class(obj.get("spec") or {})}
@@ -45,8 +54,6 @@ class Pods(Strategy):
         it.
         """
         spec = obj["spec"]
-        if old is None and not spec.get("serviceAccountName"):
-            spec["serviceAccountName"] = spec["serviceAccount"] = "default"
         _tolerate(spec)
 
     def prepare_status_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> JsonObject:
@@ -94,20 +101,14 @@ class Pods(Strategy):
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
         spec = obj["spec"]
-        errors = pod_spec_errors(spec, "spec")
-        if old is not None:
-            changes = _change_errors(spec, old["spec"])
-            if changes:
-                return errors + changes
-        if old is not None and not _only_allowed_changes(spec, old["spec"]):
-            text = (
-                "pod updates may not change fields other than `spec.containers[*].image`,"
-                "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to "
-                "existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was "
-                "previously negative)"
-            )
-            errors.append(forbidden("spec", text))
-        return errors
+        errors = pod_spec_errors(spec, "spec", pod=obj["metadata"].get("name", ""))
+        if not spec.get("serviceAccountName"):
+            errors += _token_errors(spec)
+        grace = spec.get("terminationGracePeriodSeconds", 0)
+        if grace < 0:
+            text = "must be greater than or equal to 0"
+            errors.append(invalid("spec.terminationGracePeriodSeconds", grace, text))
+        return errors + (_change_errors(spec, old["spec"]) if old is not None else [])
 
     def grace_period(self, obj: JsonObject, wanted: int | None) -> int | None:
         spec, status = obj.get("spec") or {}, obj.get("status") or {}
@@ -141,6 +142,16 @@ def _prioritize(call: WriteContext, obj: JsonObject) -> None:
     spec.setdefault("preemptionPolicy", policy)
 
 
+def _token_errors(spec: JsonObject) -> list[FieldError]:
+    text = "must not be specified when serviceAccountName is not set"
+    return [
+        forbidden(f"spec.volumes[{index}].projected.sources[{number}].serviceAccountToken", text)
+        for index, volume in enumerate(spec.get("volumes") or ())
+        for number, source in enumerate((volume.get("projected") or {}).get("sources") or ())
+        if source.get("serviceAccountToken") is not None
+    ]
+
+
 def _tolerate(spec: JsonObject) -> None:
     """DefaultTolerationSeconds."""
     tolerations = spec.get("tolerations") or []
@@ -156,18 +167,41 @@ def _tolerate(spec: JsonObject) -> None:
 
 
 def _change_errors(new: JsonObject, old: JsonObject) -> list[FieldError]:
-    """Changes that are refused by themselves, before the rest is compared."""
+    """Changes that are refused, but for those of all that is left."""
+    errors: list[FieldError] = []
     for key in ("containers", "initContainers"):
         if len(new.get(key) or ()) != len(old.get(key) or ()):
-            return [forbidden(f"spec.{key}", "pod updates may not add or remove containers")]
+            return [*errors, forbidden(f"spec.{key}", "pod updates may not add or remove containers")]
+        for index, container in enumerate(new.get(key) or ()):
+            if not container.get("image"):
+                errors.append(required(f"spec.{key}[{index}].image"))
     now, before = new.get("activeDeadlineSeconds"), old.get("activeDeadlineSeconds")
-    if before is not None:
-        if now is None:
-            text = "must not update from a positive integer to nil value"
-            return [invalid("spec.activeDeadlineSeconds", None, text)]
-        if now > before:
-            return [invalid("spec.activeDeadlineSeconds", now, "must be less than or equal to previous value")]
-    return []
+    if now is not None and not 0 <= now <= 2**31 - 1:
+        text = "must be between 0 and 2147483647, inclusive"
+        return [*errors, invalid("spec.activeDeadlineSeconds", now, text)]
+    if now is not None and before is not None and now > before:
+        text = "must be less than or equal to previous value"
+        return [*errors, invalid("spec.activeDeadlineSeconds", now, text)]
+    if now is None and before is not None:
+        text = "must not update from a positive integer to nil value"
+        errors.append(invalid("spec.activeDeadlineSeconds", None, text))
+    kept = [_timeless(item) for item in new.get("tolerations") or ()]
+    if not all(_timeless(item) in kept for item in old.get("tolerations") or ()):
+        text = "existing toleration can not be modified except its tolerationSeconds"
+        errors.append(forbidden("spec.tolerations", text))
+    gates = [item.get("name", "") for item in old.get("schedulingGates") or ()]
+    for index, gate in enumerate(new.get("schedulingGates") or ()):
+        name = gate.get("name", "")
+        if name not in gates:
+            text = f"only deletion is allowed, but found new scheduling gate '{name}'"
+            errors.append(forbidden(f"spec.schedulingGates[{index}].name", text))
+    if not _only_allowed_changes(new, old):
+        errors.append(forbidden("spec", _FROZEN))
+    return errors
+
+
+def _timeless(toleration: JsonObject) -> JsonObject:
+    return {key: value for key, value in toleration.items() if key != "tolerationSeconds"}
 
 
 def qos_class(spec: JsonObject) -> str:
@@ -193,8 +227,6 @@ def _only_allowed_changes(new: JsonObject, old: JsonObject) -> bool:
         for item, before in zip(changed.get(key) or (), old.get(key) or (), strict=False):
             item["image"] = before.get("image")
     for key in ("activeDeadlineSeconds", "schedulingGates", "tolerations", "nodeSelector", "affinity"):
-        if key == "tolerations" and not all(item in (new.get(key) or ()) for item in old.get(key) or ()):
-            return False
         if key in ("nodeSelector", "affinity") and not old.get("schedulingGates"):
             continue
         changed.pop(key, None)

@@ -9,11 +9,11 @@ import msgspec
 from msgspec import Struct, field
 
 from setpoint.apiserver.errors import invalid as refused
-from setpoint.apiserver.strategies.pod_rules import port_name_problems
+from setpoint.apiserver.strategies.pod_fields import port_name_problems
 from setpoint.apiserver.strategies.rules.row import Place, Table, between, named, one_of, qualified, row
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta import GroupKind
-from setpoint.meta.names import dns1123_subdomain, label_value, plain_label, qualified_name
+from setpoint.meta.names import dns1123_label, dns1123_subdomain, label_value, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required
 
@@ -68,7 +68,7 @@ def _external_name(place: Place) -> list[FieldError]:
 
 _SPEC: Final = Table(
     (
-        row("ports[].name", named(plain_label)),
+        row("ports[].name", named(dns1123_label)),
         row("ports[].appProtocol", qualified),
         row("externalIPs[]", _address),
         row("externalName", _external_name),
@@ -129,13 +129,15 @@ class Services(Strategy):
     Addresses are 10.96.0.0/12, node ports 30000 to 32767, the lowest free one first. One IP family, version 4.
     """
 
-    name_rule = staticmethod(plain_label)  # since 1.36 a name may begin with a digit
+    name_rule = staticmethod(dns1123_label)  # since 1.36 a name may begin with a digit
     create_on_update = True
     returns_deleted = True
 
     def default(self, obj: JsonObject) -> None:
         spec = obj.setdefault("spec", {})
         kind = spec.setdefault("type", "ClusterIP")
+        if spec.get("sessionAffinity", "None") == "None":
+            spec.pop("sessionAffinityConfig", None)
         if spec.setdefault("sessionAffinity", "None") == "ClientIP":
             config = spec.setdefault("sessionAffinityConfig", {}).setdefault("clientIP", {})
             config.setdefault("timeoutSeconds", 10800)

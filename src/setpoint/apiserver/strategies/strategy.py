@@ -39,6 +39,8 @@ class Strategy:
     """What to say to who leaves it at that."""
     returns_deleted = False
     """Whether a deletion answers with the object even when it is gone."""
+    says_required = False
+    """Whether `validate` says, too, what is missing; else the schema does."""
     zero: JsonObject = {}
     """What every object has whatever was sent, of kinds that `go_form` has no table of; nobody owns it."""
 

@@ -75,22 +75,24 @@ STRATEGIES: Final[dict[str, Strategy]] = {
     "ipaddresses.networking.k8s.io": _with(create_on_update=True),
     "resourceclaims.resource.k8s.io": defaults.ResourceClaims(),
     "resourceclaimtemplates.resource.k8s.io": defaults.ClaimTemplates(),
-    "resourceslices.resource.k8s.io": _with(generation=True, returns_deleted=True),
+    "resourceslices.resource.k8s.io": defaults.ResourceSlices(),
     "devicetaintrules.resource.k8s.io": defaults.TaintRules(),
     "ingressclasses.networking.k8s.io": defaults.IngressClasses(),
     "networkpolicies.networking.k8s.io": defaults.NetworkPolicies(),
+    "apiservices.apiregistration.k8s.io": defaults.ApiServices(),
+    "csidrivers.storage.k8s.io": defaults.Drivers(),
+    "storageclasses.storage.k8s.io": defaults.StorageClasses(),
+    "podcertificaterequests.certificates.k8s.io": defaults.PodCertificates(),
     "priorityclasses.scheduling.k8s.io": defaults.PriorityClasses(),
     "endpointslices.discovery.k8s.io": defaults.EndpointSlices(),
     "flowschemas.flowcontrol.apiserver.k8s.io": defaults.FlowSchemas(),
     "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": defaults.PriorityLevels(),
-    "deviceclasses.resource.k8s.io": _with(generation=True, returns_deleted=True),
+    "deviceclasses.resource.k8s.io": defaults.DeviceClasses(),
     **{
         name: _with(returns_deleted=True)
         for name in (
             "resourcequotas",
-            "csidrivers.storage.k8s.io",
             "csinodes.storage.k8s.io",
-            "storageclasses.storage.k8s.io",
             "volumeattachments.storage.k8s.io",
             "volumeattributesclasses.storage.k8s.io",
         )

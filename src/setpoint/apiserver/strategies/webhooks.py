@@ -35,6 +35,8 @@ _OPERATIONS: Final = ("CONNECT", "CREATE", "DELETE", "UPDATE")
 class WebhookConfigurations(Strategy):
     """Mutating or validating ones."""
 
+    says_required = True
+
     generation = True
 
     def __init__(self, *, mutating: bool) -> None:

@@ -16,6 +16,7 @@ from setpoint.apiserver.requests.incoming import dedupe_owners, read_object
 from setpoint.apiserver.requests.options import WriteOptions
 from setpoint.apiserver.resources.registry import Served
 from setpoint.apiserver.storage import Conflict
+from setpoint.apiserver.strategies.disabled import drop_disabled
 from setpoint.apiserver.verbs.managed_fields import track
 from setpoint.apiserver.verbs.validation import check_namespace, check_new, fit_namespace
 
@@ -79,11 +80,13 @@ def insert(call: Call, served: Served, obj: JsonObject, options: WriteOptions, *
             break
     if track_fields:
         track(call, served, None, obj, options.field_manager)
+    if not served.custom:
+        drop_disabled(str(served.group_resource), obj)
+    metadata["uid"] = new_uid(call.random)
+    metadata["creationTimestamp"] = call.timestamp()
     strategy.prepare_create(call, obj)
     complete(served, obj)
     metadata = obj["metadata"]
-    metadata["uid"] = new_uid(call.random)
-    metadata["creationTimestamp"] = call.timestamp()
     clean(metadata)
     check_new(call, served, obj)
     strategy.admit(obj, None)

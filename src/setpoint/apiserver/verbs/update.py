@@ -17,13 +17,14 @@ from setpoint.apiserver.requests.incoming import dedupe_owners, read_object
 from setpoint.apiserver.requests.options import WriteOptions
 from setpoint.apiserver.resources.registry import Served
 from setpoint.apiserver.storage import Record
+from setpoint.apiserver.strategies.disabled import drop_disabled
 from setpoint.apiserver.verbs.create import insert
 from setpoint.apiserver.verbs.managed_fields import track
 from setpoint.apiserver.verbs.validation import PARTIAL, check_update, fit_namespace
 from setpoint.meta import GroupKind
 from setpoint.meta.numbers import NumberError, parse_uint
 from setpoint.schema import json_equal
-from setpoint.schema.errors import OMITTED, ErrorType, FieldError
+from setpoint.schema.errors import ErrorType, FieldError
 
 __all__ = ["check_name", "kind_of", "modify", "update"]
 
@@ -128,6 +129,8 @@ def _prepared(call: Call, served: Served, old: JsonObject, new: JsonObject, subr
             new["status"] = old["status"]
         else:
             new.pop("status", None)
+    if not served.custom:
+        drop_disabled(str(served.group_resource), new)
     _keep_system_fields(new["metadata"], old["metadata"])
     if not partial:
         strategy.prepare_update(call, new, old)
@@ -188,9 +191,7 @@ def _check_version(call: Call, served: Served, record: Record, resource_version:
         if served.strategy.unconditional_update or call.request.method == "PATCH":
             return
         resource = served.resource
-        error = FieldError(
-            ErrorType.INVALID, "metadata.resourceVersion", "0x0: must be specified for an update", OMITTED
-        )
+        error = FieldError(ErrorType.INVALID, "metadata.resourceVersion", "must be specified for an update", 0)
         raise errors.invalid(GroupKind(resource.group, resource.plural), record.name, [error])
     try:
         wanted = parse_uint(resource_version)

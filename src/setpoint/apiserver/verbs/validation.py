@@ -108,7 +108,7 @@ def check_update(call: Call, served: Served, new: JsonObject, old: JsonObject, *
 def _schema_errors(call: Call, served: Served, obj: JsonObject, old: JsonObject | None = None) -> list[FieldError]:
     """What the schema and its rules say. Of built-in kinds the schema was asked when the object came in."""
     if not served.custom:
-        return [] if has_rules(str(served.group_resource)) else call.missing
+        return [] if served.strategy.says_required or has_rules(str(served.group_resource)) else call.missing
     errors = validate(served.schema, obj, old=UNSET if old is None else old)
     if served.rules.empty:
         return errors

@@ -23,13 +23,6 @@ def _tables() -> dict[str, Table]:
     return {name: Table(rows) for module in modules for name, rows in module.RULES.items()}
 
 
-@cache
-def _kept() -> dict[str, Table]:
-    from setpoint.apiserver.strategies.rules import devices
-
-    return {name: Table(rows) for name, rows in devices.KEPT.items()}
-
-
 def has_rules(resource: str) -> bool:
     """Whether there is a table, which then says what is required, too."""
     return resource in _tables()
@@ -37,5 +30,5 @@ def has_rules(resource: str) -> bool:
 
 def rule_errors(resource: str, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
     """What is wrong with an object of ``resource``; ``old`` is None on creation."""
-    table = _tables().get(resource) or _kept().get(resource)
+    table = _tables().get(resource)
     return table.errors(obj, old) if table else []

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Final
 
+from setpoint.apiserver.strategies.pod_volumes import signer_errors
 from setpoint.apiserver.strategies.rules.row import (
     Place,
     Row,
@@ -11,10 +13,11 @@ from setpoint.apiserver.strategies.rules.row import (
     between,
     named,
     row,
+    settled,
 )
 from setpoint.meta.names import dns1035_label, dns1123_subdomain, path_segment
 from setpoint.schema import FieldError
-from setpoint.schema.errors import duplicate, invalid, not_supported, required
+from setpoint.schema.errors import OMITTED, duplicate, invalid, not_supported, required, too_long
 
 _USAGES: Final = (
     "any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment",
@@ -77,16 +80,48 @@ def _usages(place: Place) -> list[FieldError]:
     ]
 
 
-def _signer(place: Place) -> list[FieldError]:
-    name = place.value or ""
-    if not name:
-        return [required(place.path)]
-    parts = name.split("/")
-    if len(parts) != 2:
-        text = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
-        return [invalid(place.path, name, text)]
-    domain = parts[0]
-    return [invalid(place.path, name, f'validating label "{domain}": {text}') for text in dns1123_subdomain(domain)]
+# -- certificates of pods ----------------------------------------------------------------------------------------------
+
+
+def _pem(place: Place) -> list[FieldError]:
+    text = place.value or ""
+    try:
+        found = base64.b64decode(text)
+    except ValueError:
+        found = b""
+    if b"-----BEGIN CERTIFICATE REQUEST-----" in found or b"-----BEGIN NEW CERTIFICATE REQUEST-----" in found:
+        return []
+    return [invalid(place.path, place.value, "PEM block type must be CERTIFICATE REQUEST")]
+
+
+def _uid(place: Place) -> list[FieldError]:
+    value = place.value or ""
+    errors = [] if value else [invalid(place.path, value, "must not be empty")]
+    return [*errors, too_long(place.path, 128)] if len(value) > 128 else errors
+
+
+def _asked_for(place: Place) -> list[FieldError]:
+    spec, path = place.value or {}, place.path
+    signer, seconds = spec.get("signerName", ""), spec.get("maxExpirationSeconds")
+    if place.old is not None:
+        return settled(place)
+    if seconds is None:
+        return [required(f"{path}.maxExpirationSeconds", "must be set")]
+    host = signer.partition("/")[0]
+    most = 86400 if host == "kubernetes.io" or host.endswith(".kubernetes.io") else 7862400
+    errors: list[FieldError] = []
+    if not 3600 <= seconds <= most:
+        text = f"must be in the range [3600, {most}]"
+        errors.append(invalid(f"{path}.maxExpirationSeconds", seconds, text))
+    ways = [bool(spec.get(name)) for name in ("stubPKCS10Request", "pkixPublicKey", "proofOfPossession")]
+    if ways not in ([True, False, False], [False, True, True]):
+        text = "exactly one of (stubPKCS10Request) or (pkixPublicKey, proofOfPossession) must be set"
+        errors.append(invalid(path, OMITTED, text))
+    return errors
+
+
+def _signer_name(place: Place) -> list[FieldError]:
+    return signer_errors(place.value or "", place.path)
 
 
 RULES: Final[dict[str, tuple[Row, ...]]] = {
@@ -100,10 +135,21 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
     ),
     "certificatesigningrequests.certificates.k8s.io": (
         row("spec.usages", _usages),
-        row("spec.signerName", _signer),
+        row("spec.signerName", _signer_name),
         row(
             "spec.expirationSeconds",
             at_least(600, "may not specify a duration less than 600 seconds (10 minutes)"),
         ),
+        row("spec.request", _pem),
+    ),
+    "podcertificaterequests.certificates.k8s.io": (
+        row("spec.signerName", _signer_name),
+        row("spec.podName", named(dns1123_subdomain, empty=True)),
+        row("spec.podUID", _uid),
+        row("spec.serviceAccountName", named(dns1123_subdomain, empty=True)),
+        row("spec.serviceAccountUID", _uid),
+        row("spec.nodeName", named(dns1123_subdomain, empty=True)),
+        row("spec.nodeUID", _uid),
+        row("spec", _asked_for),
     ),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Final
 
-from setpoint.apiserver.strategies.pod_rules import port_name_problems
+from setpoint.apiserver.strategies.pod_fields import port_name_problems
 from setpoint.apiserver.strategies.rules.row import (
     IMMUTABLE,
     Check,
@@ -21,7 +21,7 @@ from setpoint.apiserver.strategies.rules.row import (
     selector,
     settled,
 )
-from setpoint.meta.names import dns1123_label, dns1123_subdomain, label_value, path_segment, plain_label
+from setpoint.meta.names import dns1123_label, dns1123_subdomain, label_value, path_segment
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required, too_many
 
@@ -397,7 +397,7 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
         row("endpoints[].hostname", named(dns1123_label)),
         row("endpoints[].hints.forZones", _unique_names(named(label_value))),
         row("endpoints[].hints.forNodes", _unique_names(named(dns1123_subdomain, empty=True))),
-        row("ports", _unique_names(named(plain_label))),
+        row("ports", _unique_names(named(dns1123_label))),
         row("ports[].protocol", one_of(*_PROTOCOLS)),
         row("ports[].appProtocol", qualified),
     ),

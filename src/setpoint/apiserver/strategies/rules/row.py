@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from setpoint.apiserver.strategies.label_selectors import label_selector_errors
+from setpoint.apiserver.strategies.label_selectors import label_selector_errors, labels_errors
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta import Quantity
-from setpoint.meta.names import label_value, qualified_name
+from setpoint.meta.names import qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required, too_long
 
@@ -188,11 +188,7 @@ qualified = named(qualified_name)
 @_Given
 def labels(place: Place) -> list[FieldError]:
     """A map of labels."""
-    errors: list[FieldError] = []
-    for key, value in (place.value or {}).items():
-        errors += [invalid(place.path, key, text) for text in qualified_name(key)]
-        errors += [invalid(place.path, value, text) for text in label_value(value)]
-    return errors
+    return labels_errors(place.value, place.path)
 
 
 @_Given
@@ -237,9 +233,11 @@ def _before(place: Place) -> Any:
 
 def immutable(place: Place) -> list[FieldError]:
     """Never changes. Only for fields that are in no list."""
-    if place.old is None or (place.value or None) == (_before(place) or None):
+    before = _before(place)
+    if place.old is None or (place.value or None) == (before or None):
         return []
-    return [invalid(place.path, place.value, IMMUTABLE)]
+    shown = type(before)() if place.value is None and isinstance(before, str | list) else place.value
+    return [invalid(place.path, shown, IMMUTABLE)]
 
 
 def settled(place: Place) -> list[FieldError]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from setpoint.apiserver.strategies.pod_placing import toleration_errors
 from setpoint.apiserver.strategies.rules.row import (
     IMMUTABLE,
     Place,
@@ -19,7 +20,7 @@ from setpoint.apiserver.strategies.rules.row import (
     settled,
 )
 from setpoint.meta import Quantity
-from setpoint.meta.names import dns1035_label, dns1123_subdomain, label_value, plain_label, qualified_name
+from setpoint.meta.names import dns1035_label, dns1123_label, dns1123_subdomain, label_value, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required
 
@@ -261,14 +262,19 @@ def _taints(place: Place) -> list[FieldError]:
     return errors
 
 
+def _tolerations(place: Place) -> list[FieldError]:
+    return toleration_errors(place.value, place.path)
+
+
 RULES: Final[dict[str, tuple[Row, ...]]] = {
     "priorityclasses.scheduling.k8s.io": (
         row("value", _priority, frozen("may not be changed in an update.")),
         row("preemptionPolicy", one_of("PreemptLowerPriority", "Never"), immutable),
     ),
     "runtimeclasses.node.k8s.io": (
-        row("handler", needed(), named(plain_label), settled),
+        row("handler", needed(), named(dns1123_label), settled),
         row("scheduling.nodeSelector", labels),
+        row("scheduling.tolerations", _tolerations),
     ),
     "resourcequotas": (
         row("spec.hard", _hard),

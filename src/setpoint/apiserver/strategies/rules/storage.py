@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from setpoint.apiserver.strategies.claims import access_mode_errors, claim_errors
+from setpoint.apiserver.strategies.pod_fields import no_backsteps
+from setpoint.apiserver.strategies.pod_volumes import iscsi_errors, kind_errors
 from setpoint.apiserver.strategies.rules.row import (
     IMMUTABLE,
     Check,
@@ -21,59 +24,25 @@ from setpoint.apiserver.strategies.rules.row import (
     settled,
 )
 from setpoint.meta import Quantity
-from setpoint.meta.names import dns1123_subdomain, label_value, qualified_name
+from setpoint.meta.names import dns1123_label, dns1123_subdomain, label_value, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required, too_long
 
-_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _POLICIES: Final = ("Delete", "Recycle", "Retain")
 _ONE_TYPE: Final = "may not specify more than 1 volume type"
-_HOST_PATHS: Final = (
-    "", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket",
-)  # fmt: skip
 # In the order in which they are looked at; of several all but the first are refused.
 _SOURCES: Final = (
     "hostPath", "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd", "quobyte", "cephfs",
     "iscsi", "cinder", "fc", "flexVolume", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume",
     "azureDisk", "scaleIO", "local", "storageos", "csi",
 )  # fmt: skip
-_SOURCE_NEEDS: Final[dict[str, tuple[str, ...]]] = {
-    "hostPath": ("path",),
-    "nfs": ("server", "path"),
-    "gcePersistentDisk": ("pdName",),
-    "awsElasticBlockStore": ("volumeID",),
-    "glusterfs": ("endpoints", "path"),
-    "rbd": ("monitors", "image"),
-    "quobyte": ("registry", "volume"),
-    "cephfs": ("monitors",),
-    "cinder": ("volumeID",),
-    "flexVolume": ("driver",),
-    "azureFile": ("secretName", "shareName"),
-    "vsphereVolume": ("volumePath",),
-    "photonPersistentDisk": ("pdID",),
-    "portworxVolume": ("volumeID",),
-    "azureDisk": ("diskName", "diskURI"),
-    "scaleIO": ("gateway", "system", "volumeName"),
-    "local": ("path",),
-    "csi": ("volumeHandle",),
-}
 _CLAIM_FROZEN: Final = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
 )
 
 
-def _access_modes(detail: str = "") -> Check:
-    def check(place: Place) -> list[FieldError]:
-        modes = place.value or []
-        if not modes:
-            return [required(place.path, detail)]
-        errors = [not_supported(place.path, mode, _MODES) for mode in modes if mode not in _MODES]
-        known = {mode for mode in modes if mode in _MODES}
-        if "ReadWriteOncePod" in known and len(known) > 1:
-            errors.append(forbidden(place.path, "may not use ReadWriteOncePod with other access modes"))
-        return errors
-
-    return check
+def _access_modes(place: Place) -> list[FieldError]:
+    return access_mode_errors(place.value, place.path)
 
 
 def driver_name(place: Place) -> list[FieldError]:
@@ -112,28 +81,58 @@ def _source(place: Place) -> list[FieldError]:
         return [required(path, "must specify a volume type")]
     where = {"cephfs": "cephFS"}
     errors = [forbidden(f"{path}.{where.get(name, name)}", _ONE_TYPE) for name in given[1:] if name != "flexVolume"]
+    if spec.get("volumeAttributesClassName") is not None and given[0] != "csi":
+        text = "has to be specified when using volumeAttributesClassName"
+        errors.append(required(f"{path}.csi", text))
     return _source_errors(given[0], spec[given[0]], path) + errors
 
 
 def _source_errors(name: str, source: dict[str, Any], path: str) -> list[FieldError]:
     where = f"{path}.persistentDisk" if name == "gcePersistentDisk" else f"{path}.{name}"
+    if name == "csi":
+        errors = driver_name(Place(source.get("driver"), f"{where}.driver", source, {}, None))
+        if not source.get("volumeHandle"):
+            errors.append(required(f"{where}.volumeHandle"))
+        for key in _CSI_SECRETS:
+            if source.get(key) is not None:
+                errors += _secret_errors(source[key], f"{where}.{key}")
+        return errors
+    if name == "iscsi":
+        errors = iscsi_errors(source, where, "must be valid format")
+        if source.get("secretRef") is not None and not source["secretRef"].get("name"):
+            errors.append(required(f"{where}.secretRef.name"))
+        return errors
+    if name == "local":
+        text = source.get("path", "")
+        return no_backsteps(text, f"{where}.path") if text else [required(f"{where}.path")]
+    errors = kind_errors(name, source, where)
+    secret = source.get("secretRef")
+    if name in ("cinder", "storageos") and secret is not None and not secret.get("namespace"):
+        errors.append(required(f"{where}.secretRef.namespace"))
+    if name == "azureFile" and source.get("secretNamespace") == "":
+        errors.append(required(f"{where}.secretNamespace"))
+    endpoints = source.get("endpointsNamespace")
+    if name == "glusterfs" and endpoints == "":
+        text = "if the endpointnamespace is set, it must be a valid namespace name"
+        errors.append(invalid(f"{where}.endpointsNamespace", endpoints, text))
+    elif name == "glusterfs" and endpoints is not None:
+        errors += [invalid(f"{where}.endpointsNamespace", endpoints, text) for text in dns1123_label(endpoints)]
+    return errors
+
+
+_CSI_SECRETS: Final = (
+    "controllerPublishSecretRef", "controllerExpandSecretRef", "nodePublishSecretRef", "nodeExpandSecretRef",
+)  # fmt: skip
+
+
+def _secret_errors(secret: dict[str, Any], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    if name == "csi":
-        errors += driver_name(Place(source.get("driver"), f"{where}.driver", source, {}, None))
-    errors += [required(f"{where}.{field}") for field in _SOURCE_NEEDS.get(name, ()) if not source.get(field)]
-    text = source.get("path", "")
-    if name == "nfs" and not text.startswith("/"):
-        errors.append(invalid(f"{where}.path", text, "must be an absolute path"))
-    if name in ("hostPath", "local") and ".." in text.split("/"):
-        errors.append(invalid(f"{where}.path", text, "must not contain '..'"))
-    if name == "hostPath" and text and (source.get("type") or "") not in _HOST_PATHS:
-        errors.append(not_supported(f"{where}.type", source["type"], _HOST_PATHS))
-    if name == "csi":
-        for key, value in source.items():
-            if key.endswith("SecretRef") and key != "nodeStageSecretRef":
-                errors += [
-                    required(f"{where}.{key}.{field}") for field in ("name", "namespace") if not value.get(field)
-                ]
+    for key, rule in (("name", dns1123_subdomain), ("namespace", dns1123_label)):
+        value = secret.get(key, "")
+        if not value:
+            errors.append(required(f"{path}.{key}"))
+        else:
+            errors += [invalid(f"{path}.{key}", value, text) for text in rule(value)]
     return errors
 
 
@@ -192,19 +191,17 @@ def node_requirement_errors(item: dict[str, Any], path: str) -> list[FieldError]
 # -- claims -----------------------------------------------------------------------------------------------------------
 
 
-def _size(place: Place) -> list[FieldError]:
-    requests, path = (place.value or {}).get("requests") or {}, f"{place.path}[storage]"
-    if "storage" not in requests:
-        return [required(path)]
-    return _positive(requests["storage"], path)
+def _claim(place: Place) -> list[FieldError]:
+    return claim_errors(place.value or {}, place.path)
 
 
 def _claim_kept(place: Place) -> list[FieldError]:
     if place.old is None:
         return []
     new, old = dict(place.value or {}), dict(place.old.get("spec") or {})
-    if not old.get("volumeName"):
-        old["volumeName"] = new.get("volumeName")
+    for name in ("volumeName", "storageClassName"):  # what is not said may be said later
+        if old.get(name) is None:
+            old[name] = new.get(name)
     if ((place.old.get("status") or {}).get("phase")) == "Bound":
         old["volumeAttributesClassName"] = new.get("volumeAttributesClassName")
         sizes = {"storage": ((new.get("resources") or {}).get("requests") or {}).get("storage")}
@@ -212,20 +209,6 @@ def _claim_kept(place: Place) -> list[FieldError]:
         old["resources"] = {**resources, "requests": {**(resources.get("requests") or {}), **sizes}}
     same = all((new.get(key) or None) == (old.get(key) or None) for key in new.keys() | old.keys())
     return [] if same else [forbidden(place.path, _CLAIM_FROZEN)]
-
-
-def _data_source(place: Place) -> list[FieldError]:
-    source, path = place.value, place.path
-    if source is None:
-        return []
-    errors = [required(f"{path}.{name}") for name in ("name", "kind") if not source.get(name)]
-    group = source.get("apiGroup") or ""
-    if not group and source.get("kind") != "PersistentVolumeClaim":
-        text = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
-        errors.append(invalid(path, source.get("kind", ""), text))
-    if group:
-        errors += [invalid(f"{path}.apiGroup", group, text) for text in dns1123_subdomain(group)]
-    return errors
 
 
 # -- classes ----------------------------------------------------------------------------------------------------------
@@ -247,7 +230,7 @@ def _parameters(*, needs: bool) -> Check:
 
 def _topologies(place: Place) -> list[FieldError]:
     errors: list[FieldError] = []
-    seen: list[dict[str, set[str]]] = []
+    seen: list[dict[str, set[str]]] = [{}]
     for index, term in enumerate(place.value or ()):
         path = f"{place.path}[{index}].matchLabelExpressions"
         keys: dict[str, set[str]] = {}
@@ -291,8 +274,7 @@ def _inline(spec: dict[str, Any], path: str) -> list[FieldError]:
     errors = [forbidden(f"{path}.{name}", text) for name in ("claimRef", "capacity") if spec.get(name) is not None]
     if spec.get("csi") is None:
         errors.append(required(f"{path}.csi", "has to be specified in the context of inline volumes"))
-    place = Place(spec.get("accessModes"), f"{path}.accessModes", spec, {}, None)
-    errors += _access_modes()(place)
+    errors += access_mode_errors(spec.get("accessModes"), f"{path}.accessModes")
     if spec.get("nodeAffinity") is not None:
         errors.append(forbidden(f"{path}.nodeAffinity", text))
     errors += _source(Place(spec, path, spec, {}, None))
@@ -361,9 +343,18 @@ def _tokens_in_secrets(place: Place) -> list[FieldError]:
     return [invalid(place.path, place.value, text)]
 
 
+def _lower_name(name: str) -> list[str]:
+    return qualified_name(name.lower())
+
+
+def _attach_kept(place: Place) -> list[FieldError]:
+    """(Upstream says another name.)"""
+    return [invalid("spec.attachedRequired", error.bad_value, error.detail) for error in immutable(place)]
+
+
 RULES: Final[dict[str, tuple[Row, ...]]] = {
     "persistentvolumes": (
-        row("spec.accessModes", _access_modes()),
+        row("spec.accessModes", _access_modes),
         row("spec.capacity", _capacity),
         row("spec.persistentVolumeReclaimPolicy", one_of(*_POLICIES)),
         row("spec.nodeAffinity", _affinity),
@@ -374,25 +365,24 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
         row("spec", _source_kept),
     ),
     "persistentvolumeclaims": (
-        row("spec.accessModes", _access_modes("at least 1 access mode is required")),
-        row("spec.selector", selector),
-        row("spec.resources", _size),
-        row("spec.storageClassName", named(dns1123_subdomain)),
-        row("spec.volumeMode", one_of("Block", "Filesystem"), _mode_kept),
-        row("spec.dataSource", _data_source),
-        row("spec.dataSourceRef", _data_source),
-        row("spec.volumeAttributesClassName", named(dns1123_subdomain)),
+        row("spec", _claim),
+        row("spec.volumeMode", _mode_kept),
         row("spec", _claim_kept),
     ),
     "storageclasses.storage.k8s.io": (
-        row("provisioner", needed(), named(lambda name: qualified_name(name.lower())), settled),
+        row("provisioner", needed(), named(_lower_name), settled),
         row("parameters", _parameters(needs=False), settled),
         row("reclaimPolicy", one_of("Delete", "Retain"), settled),
         row("volumeBindingMode", one_of("Immediate", "WaitForFirstConsumer"), settled),
         row("allowedTopologies", _topologies),
     ),
     "volumeattributesclasses.storage.k8s.io": (
-        row("driverName", driver_name, frozen("updates to driverName are forbidden.")),
+        row(
+            "driverName",
+            needed(),
+            named(_lower_name),
+            frozen("updates to driverName are forbidden."),
+        ),
         row("parameters", _parameters(needs=True), frozen("updates to parameters are forbidden.")),
     ),
     "volumeattachments.storage.k8s.io": (
@@ -402,11 +392,11 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
         row("spec", settled),
     ),
     "csidrivers.storage.k8s.io": (
-        row("spec.attachRequired", immutable),
+        row("spec.attachRequired", _attach_kept),
         row("spec.nodeAllocatableUpdatePeriodSeconds", at_least(10, "must be greater than or equal to 10 seconds")),
         row("spec.fsGroupPolicy", one_of("File", "None", "ReadWriteOnceWithFSType")),
         row("spec.tokenRequests", _token_requests),
-        row("spec.volumeLifecycleModes", _lifecycle_modes, settled),
+        row("spec.volumeLifecycleModes", _lifecycle_modes, immutable),
         row("spec.serviceAccountTokenInSecrets", _tokens_in_secrets),
     ),
     "csinodes.storage.k8s.io": (row("spec.drivers", _drivers),),
@@ -414,6 +404,5 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
         row("nodeTopology", selector, immutable),
         row("storageClassName", named(dns1123_subdomain, empty=True), immutable),
         row("capacity", amount),
-        row("maximumVolumeSize", amount),
     ),
 }

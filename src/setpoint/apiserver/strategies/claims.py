@@ -1,0 +1,68 @@
+"""Rules of claims of storage, also of those within other objects."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from setpoint.apiserver.strategies.label_selectors import label_selector_errors
+from setpoint.apiserver.strategies.strategy import JsonObject
+from setpoint.meta import Quantity
+from setpoint.meta.names import dns1123_subdomain
+from setpoint.schema import FieldError
+from setpoint.schema.errors import Shown, forbidden, invalid, not_supported, required
+
+__all__ = ["access_mode_errors", "claim_errors"]
+
+Errors = list[FieldError]
+_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+_KIND: Final = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
+
+
+def access_mode_errors(modes: list[str] | None, path: str, detail: str = "") -> Errors:
+    """Of volumes and claims. ``detail``: what is said where there is none."""
+    if not modes:
+        return [required(path, detail)]
+    errors = [not_supported(path, mode, _MODES) for mode in modes if mode not in _MODES]
+    known = {mode for mode in modes if mode in _MODES}
+    if "ReadWriteOncePod" in known and len(known) > 1:
+        errors.append(forbidden(path, "may not use ReadWriteOncePod with other access modes"))
+    return errors
+
+
+def claim_errors(spec: JsonObject, path: str) -> Errors:
+    """What is wrong with the spec of a claim."""
+    errors = access_mode_errors(spec.get("accessModes"), f"{path}.accessModes", "at least 1 access mode is required")
+    errors += label_selector_errors(spec.get("selector"), f"{path}.selector")
+    amount, where = ((spec.get("resources") or {}).get("requests") or {}).get("storage"), f"{path}.resources[storage]"
+    if amount is None:
+        errors.append(required(where))
+    elif Quantity(amount) <= Quantity("0"):
+        errors.append(invalid(where, amount, "must be greater than zero"))
+    for name in ("storageClassName", "volumeAttributesClassName"):
+        value = spec.get(name)
+        errors += [invalid(f"{path}.{name}", value, text) for text in (dns1123_subdomain(value) if value else ())]
+    mode = spec.get("volumeMode")
+    if mode is not None and mode not in ("Block", "Filesystem"):
+        errors.append(not_supported(f"{path}.volumeMode", mode, ("Block", "Filesystem")))
+    for name in ("dataSource", "dataSourceRef"):
+        if spec.get(name) is not None:
+            errors += _source_errors(spec[name], f"{path}.{name}")
+    return errors + _difference_errors(spec, path)
+
+
+def _source_errors(source: JsonObject, path: str) -> Errors:
+    errors = [required(f"{path}.{name}") for name in ("name", "kind") if not source.get(name)]
+    group, kind = source.get("apiGroup") or "", source.get("kind", "")
+    if not group and kind != "PersistentVolumeClaim":
+        errors.append(invalid(path, kind, _KIND))
+    return errors + [invalid(f"{path}.apiGroup", group, text) for text in (dns1123_subdomain(group) if group else ())]
+
+
+def _difference_errors(spec: JsonObject, path: str) -> Errors:
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if source is None or reference is None:
+        return []
+    same = all((source.get(key) or "") == (reference.get(key) or "") for key in ("apiGroup", "kind", "name"))
+    if same and not reference.get("namespace"):
+        return []
+    return [invalid(path, Shown("{}"), "must match dataSourceRef")]  # (so shown upstream)

@@ -1,0 +1,110 @@
+"""Fields of features that are off by default: what is sent in them is dropped, as a kube-apiserver does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Final
+
+from setpoint.apiserver.strategies.strategy import JsonObject
+
+__all__ = ["drop_disabled"]
+
+_CONTAINERS: Final = ("containers[]", "initContainers[]", "ephemeralContainers[]")
+_PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
+_HOOKS: Final = ("lifecycle.postStart", "lifecycle.preStop")
+_POD: Final = (
+    "schedulingGroup",
+    "evictionResponders",
+    *(f"{container}.lifecycle.stopSignal" for container in _CONTAINERS),
+    *(f"{container}.volumeMounts[].bindMountOptions" for container in _CONTAINERS),
+    *(f"{container}.{probe}.grpc.mode" for container in _CONTAINERS for probe in _PROBES),
+    *(f"{container}.{part}.httpGet.protocol" for container in _CONTAINERS for part in (*_PROBES, *_HOOKS)),
+    "volumes[].emptyDir.mode",
+    *(f"volumes[].{kind}.defaultUser" for kind in ("secret", "configMap", "downwardAPI", "projected")),
+    *(f"volumes[].{kind}.items[].user" for kind in ("secret", "configMap", "downwardAPI")),
+    *(f"volumes[].projected.sources[].{kind}.items[].user" for kind in ("secret", "configMap", "downwardAPI")),
+    *(
+        f"volumes[].projected.sources[].{kind}.user"
+        for kind in ("serviceAccountToken", "clusterTrustBundle", "podCertificate")
+    ),
+)
+_PODS: Final = {
+    "pods": "spec",
+    "podtemplates": "template.spec",
+    "replicationcontrollers": "spec.template.spec",
+    "daemonsets.apps": "spec.template.spec",
+    "deployments.apps": "spec.template.spec",
+    "replicasets.apps": "spec.template.spec",
+    "statefulsets.apps": "spec.template.spec",
+    "jobs.batch": "spec.template.spec",
+    "cronjobs.batch": "spec.jobTemplate.spec.template.spec",
+}
+_OTHERS: Final[dict[str, tuple[str, ...]]] = {
+    "cronjobs.batch": ("spec.jobTemplate.spec.scheduling",),
+    "endpointslices.discovery.k8s.io": ("endpoints[].deprecatedTopology",),
+    "jobs.batch": ("spec.scheduling",),
+    "leases.coordination.k8s.io": ("spec.strategy", "spec.preferredHolder"),
+    "nodes": ("spec.configSource", "spec.podPreemptionPolicy"),
+    "resourceclaims.resource.k8s.io": (
+        "spec.devices.requests[].exactly.derivedAttributes",
+        "spec.devices.requests[].firstAvailable[].derivedAttributes",
+    ),
+    "resourceclaimtemplates.resource.k8s.io": (
+        "spec.spec.devices.requests[].exactly.derivedAttributes",
+        "spec.spec.devices.requests[].firstAvailable[].derivedAttributes",
+    ),
+    "resourceslices.resource.k8s.io": (
+        *(f"spec.devices[].attributes[].{name}" for name in ("ints", "bools", "strings", "versions")),
+        "spec.devices[].nodeAllocatableResources",
+    ),
+}
+
+Tree = dict[str, Any]
+
+
+@cache
+def _tree(resource: str) -> Tree:
+    """The names of the fields, within each other; None is what is dropped."""
+    tree: Tree = {}
+    for path in _paths(resource):
+        *steps, last = path.replace("[]", "").split(".")
+        part = tree
+        for step in steps:
+            part = part.setdefault(step, {})
+        part[last] = None
+    return tree
+
+
+def _paths(resource: str) -> Iterator[str]:
+    if resource in _PODS:
+        yield from (f"{_PODS[resource]}.{path}" for path in _POD)
+    yield from _OTHERS.get(resource, ())
+
+
+def drop_disabled(resource: str, obj: JsonObject) -> None:
+    """Drops (in place) what no kube-apiserver of default configuration keeps."""
+    tree = _tree(resource)
+    if tree:
+        _drop(tree, obj)
+
+
+def _drop(tree: Tree, holder: JsonObject) -> None:
+    for name, inner in tree.items():
+        value = holder.get(name)
+        if value is None:
+            continue
+        if inner is None:
+            del holder[name]
+            continue
+        if type(value) is list:
+            for item in value:
+                if type(item) is dict:
+                    _drop(inner, item)
+        elif name == "attributes":  # a map
+            for item in value.values():
+                _drop(inner, item)
+        elif type(value) is dict:
+            _drop(inner, value)
+            if not value and name == "lifecycle":
+                del holder[name]

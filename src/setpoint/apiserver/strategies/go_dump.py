@@ -1,0 +1,66 @@
+"""Values as a kube-apiserver shows them in its errors: Go's own structs, field by field, with what is not set.
+
+A kube-apiserver checks objects in a form of its own, whose fields have other names and another order than those of the
+API. The table says of each struct of that form how its fields are called there, how in the API (with dots, where one is
+in another), and of what type they are: ``s`` text, ``i`` and ``f`` numbers, ``b`` truth, ``Q`` amount, ``I`` number or
+text, ``T`` time, ``B`` bytes, ``R`` any JSON, or a struct; before it ``*`` for a pointer, ``[]`` for a list, ``{}`` for
+a map, ``?`` for a field that is left out where it is not set.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+import msgspec
+
+from setpoint.schema.errors import Shown
+
+__all__ = ["dump"]
+
+_ZEROS: Final = {
+    "s": "\"\"", "B": "null", "i": "0", "f": "0", "b": "false", "Q": "\"0\"", "I": "0", "T": "null", "R": "null",
+}  # fmt: skip
+
+
+def dump(kind: str, value: Any) -> Any:
+    """``value``, in the form of the API, as text; ``kind`` is as in the table."""
+    text = _text(kind, value)
+    return Shown(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
+
+
+@cache
+def _structs() -> dict[str, list[tuple[str, str, str]]]:
+    import zstandard
+
+    packed = files("setpoint.apiserver.strategies").joinpath("go_structs.json.zst").read_bytes()
+    return msgspec.json.decode(
+        zstandard.ZstdDecompressor().decompress(packed), type=dict[str, list[tuple[str, str, str]]]
+    )
+
+
+def _text(kind: str, value: Any) -> str:
+    if kind[0] == "*":
+        return "null" if value is None else _text(kind[1:], value)
+    if kind[:2] == "[]":
+        return "null" if value is None else f"[{','.join(_text(kind[2:], item) for item in value)}]"
+    if kind[:2] == "{}":
+        entries = (f"{_json(key)}:{_text(kind[2:], item)}" for key, item in sorted((value or {}).items()))
+        return "null" if value is None else f"{{{','.join(entries)}}}"
+    if kind in _ZEROS:
+        return _ZEROS[kind] if value is None else _json(value)
+    shown = []
+    for name, field, type_ in _structs()[kind]:
+        given = value or {}
+        for step in field.split("."):
+            given = (given or {}).get(step)
+        if type_[0] == "?" and not given:
+            continue
+        shown.append(f"{_json(name)}:{_text(type_.lstrip('?'), given)}")
+    return f"{{{','.join(shown)}}}"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))

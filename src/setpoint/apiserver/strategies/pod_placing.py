@@ -1,0 +1,298 @@
+"""Where a pod may run: affinity, spreading, tolerations, names, name servers."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import ip_address
+from typing import Any, Final
+
+from setpoint.apiserver.strategies.label_selectors import label_selector_errors
+from setpoint.apiserver.strategies.strategy import JsonObject
+from setpoint.meta.names import dns1123_label, dns1123_subdomain, label_value, qualified_name
+from setpoint.schema import FieldError
+from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required, too_long
+
+__all__ = [
+    "address_errors",
+    "affinity_errors",
+    "naming_errors",
+    "node_selector_errors",
+    "resolving_errors",
+    "spreading_errors",
+    "toleration_errors",
+]
+
+Errors = list[FieldError]
+_IP: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_OPERATORS: Final = "not a valid selector operator"
+_WEIGHT: Final = "must be in the range 1-100"
+_LABEL: Final = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_SEARCH: Final = re.compile(rf"{_LABEL}(\.{_LABEL})*")
+_SEARCH_RULE: Final = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must "
+    rf"start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+    rf"'{_LABEL}(\.{_LABEL})*')"
+)
+
+
+def address_errors(address: str, path: str) -> Errors:
+    """Of an IP address."""
+    try:
+        ip_address(address)
+    except ValueError:
+        return [invalid(path, address, _IP)]
+    return []
+
+
+# -- affinity ---------------------------------------------------------------------------------------------------------
+
+
+def affinity_errors(affinity: JsonObject | None, path: str) -> Errors:
+    """Of a pod's affinity to nodes and to other pods."""
+    if not affinity:
+        return []
+    errors: Errors = []
+    nodes, where = affinity.get("nodeAffinity") or {}, f"{path}.nodeAffinity"
+    if nodes.get("requiredDuringSchedulingIgnoredDuringExecution") is not None:
+        selector = nodes["requiredDuringSchedulingIgnoredDuringExecution"]
+        errors += node_selector_errors(selector, f"{where}.requiredDuringSchedulingIgnoredDuringExecution")
+    for index, term in enumerate(nodes.get("preferredDuringSchedulingIgnoredDuringExecution") or ()):
+        at = f"{where}.preferredDuringSchedulingIgnoredDuringExecution[{index}]"
+        errors += _weight_errors(term, at)
+        errors += _node_term_errors(term.get("preference") or {}, f"{at}.preference", values=False)
+    for kind in ("podAffinity", "podAntiAffinity"):
+        pods, where = affinity.get(kind) or {}, f"{path}.{kind}"
+        for index, term in enumerate(pods.get("requiredDuringSchedulingIgnoredDuringExecution") or ()):
+            errors += _pod_term_errors(term, f"{where}.requiredDuringSchedulingIgnoredDuringExecution[{index}]")
+        for index, term in enumerate(pods.get("preferredDuringSchedulingIgnoredDuringExecution") or ()):
+            at = f"{where}.preferredDuringSchedulingIgnoredDuringExecution[{index}]"
+            errors += _weight_errors(term, at)
+            errors += _pod_term_errors(term.get("podAffinityTerm") or {}, f"{at}.podAffinityTerm")
+    return errors
+
+
+def _weight_errors(term: JsonObject, path: str) -> Errors:
+    weight = term.get("weight", 0)
+    return [] if 1 <= weight <= 100 else [invalid(f"{path}.weight", weight, _WEIGHT)]
+
+
+def node_selector_errors(selector: JsonObject, path: str) -> Errors:
+    """Of terms that choose nodes."""
+    terms, path = selector.get("nodeSelectorTerms") or [], f"{path}.nodeSelectorTerms"
+    if not terms:
+        return [required(path, "must have at least one node selector term")]
+    return [error for index, term in enumerate(terms) for error in _node_term_errors(term, f"{path}[{index}]")]
+
+
+def _node_term_errors(term: JsonObject, path: str, *, values: bool = True) -> Errors:
+    """``values``: whether values must be such as labels have."""
+    errors: Errors = []
+    for index, requirement in enumerate(term.get("matchExpressions") or ()):
+        errors += _node_requirement_errors(requirement, f"{path}.matchExpressions[{index}]", values=values)
+    for index, requirement in enumerate(term.get("matchFields") or ()):
+        errors += _node_field_errors(requirement, f"{path}.matchFields[{index}]")
+    return errors
+
+
+def _node_requirement_errors(requirement: JsonObject, path: str, *, values: bool) -> Errors:
+    operator, given = requirement.get("operator", ""), requirement.get("values") or []
+    errors: Errors = []
+    if operator in ("In", "NotIn"):
+        if not given:
+            errors.append(required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
+    elif operator in ("Exists", "DoesNotExist"):
+        if given:
+            text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            errors.append(forbidden(f"{path}.values", text))
+    elif operator in ("Gt", "Lt"):
+        if len(given) != 1:
+            text = "must be specified single value when `operator` is 'Lt' or 'Gt'"
+            errors.append(required(f"{path}.values", text))
+    else:
+        errors.append(invalid(f"{path}.operator", operator, _OPERATORS))
+    key = requirement.get("key", "")
+    errors += [invalid(f"{path}.key", key, text) for text in qualified_name(key)]
+    for index, value in enumerate(given if values else ()):
+        errors += [invalid(f"{path}.values[{index}]", value, text) for text in label_value(value)]
+    return errors
+
+
+def _node_field_errors(requirement: JsonObject, path: str) -> Errors:
+    operator, given, key = requirement.get("operator", ""), requirement.get("values") or [], requirement.get("key", "")
+    errors: Errors = []
+    if operator not in ("In", "NotIn"):
+        errors.append(invalid(f"{path}.operator", operator, _OPERATORS))
+    elif len(given) != 1:
+        text = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
+        errors.append(required(f"{path}.values", text))
+    if key != "metadata.name":
+        return [*errors, invalid(f"{path}.key", key, "not a valid field selector key")]
+    for index, value in enumerate(given):
+        errors += [invalid(f"{path}.values[{index}]", value, text) for text in dns1123_subdomain(value)]
+    return errors
+
+
+def _pod_term_errors(term: JsonObject, path: str) -> Errors:
+    errors = label_selector_errors(term.get("labelSelector"), f"{path}.labelSelector")
+    errors += label_selector_errors(term.get("namespaceSelector"), f"{path}.namespaceSelector")
+    for name in term.get("namespaces") or ():
+        errors += [invalid(f"{path}.namespace", name, text) for text in dns1123_label(name)]
+    errors += _label_keys_errors(term, path)
+    key = term.get("topologyKey", "")
+    if not key:
+        errors.append(required(f"{path}.topologyKey", "can not be empty"))
+    return errors + [invalid(f"{path}.topologyKey", key, text) for text in qualified_name(key)]
+
+
+def _label_keys_errors(term: JsonObject, path: str) -> Errors:
+    """Of keys whose values of the pod itself are put into the selector."""
+    selector, match = term.get("labelSelector"), term.get("matchLabelKeys") or []
+    errors: Errors = []
+    for name in ("matchLabelKeys", "mismatchLabelKeys"):
+        keys = term.get(name) or []
+        if keys and selector is None:
+            errors.append(forbidden(f"{path}.{name}", "must not be specified when labelSelector is not set"))
+            continue
+        for index, key in enumerate(keys):
+            errors += [invalid(f"{path}.{name}[{index}]", key, text) for text in qualified_name(key)]
+    seen = set(((selector or {}).get("matchLabels") or {}).keys())
+    for expression in (selector or {}).get("matchExpressions") or ():
+        key = expression.get("key", "")
+        if key in match and key in seen:
+            index = len(match) - 1 - match[::-1].index(key)
+            errors.append(invalid(f"{path}[{index}]", key, "exists in both matchLabelKeys and labelSelector"))
+        seen.add(key)
+    for index, key in enumerate(match):
+        if key in (term.get("mismatchLabelKeys") or ()):
+            text = "exists in both matchLabelKeys and mismatchLabelKeys"
+            errors.append(invalid(f"{path}.matchLabelKeys[{index}]", key, text))
+    return errors
+
+
+# -- spreading, tolerations -------------------------------------------------------------------------------------------
+
+
+def spreading_errors(constraints: list[JsonObject] | None, path: str) -> Errors:
+    """Of topology spread constraints."""
+    errors: Errors = []
+    for index, constraint in enumerate(constraints or ()):
+        where, skew = f"{path}[{index}]", constraint.get("maxSkew", 0)
+        if skew <= 0:
+            errors.append(invalid(f"{where}.maxSkew", skew, "must be greater than zero"))
+        key, action = constraint.get("topologyKey", ""), constraint.get("whenUnsatisfiable", "")
+        if not key:
+            errors.append(required(f"{where}.topologyKey", "can not be empty"))
+        if action not in ("DoNotSchedule", "ScheduleAnyway"):
+            allowed = ("DoNotSchedule", "ScheduleAnyway")
+            errors.append(not_supported(f"{where}.whenUnsatisfiable", action, allowed))
+        for other in (constraints or ())[index + 1 :]:
+            if (other.get("topologyKey", ""), other.get("whenUnsatisfiable", "")) == (key, action):
+                errors.append(duplicate(f"{where}.{{topologyKey, whenUnsatisfiable}}", f"{{{key}, {action}}}"))
+                break
+        domains = constraint.get("minDomains")
+        if domains is not None and domains <= 0:
+            errors.append(invalid(f"{where}.minDomains", domains, "must be greater than zero"))
+        if domains is not None and action != "DoNotSchedule":
+            text = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
+            errors.append(invalid(f"{where}.minDomains", domains, text))
+        for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
+            policy = constraint.get(name)
+            if policy is not None and policy not in ("Honor", "Ignore"):
+                errors.append(not_supported(f"{where}.{name}", policy, ("Honor", "Ignore")))
+        errors += _label_keys_errors({**constraint, "mismatchLabelKeys": None}, where)
+        errors += label_selector_errors(constraint.get("labelSelector"), f"{where}.labelSelector")
+    return errors
+
+
+def toleration_errors(tolerations: list[JsonObject] | None, path: str) -> Errors:
+    """Of pods, runtime classes and classes of devices."""
+    errors: Errors = []
+    for index, toleration in enumerate(tolerations or ()):
+        where, key, operator = f"{path}[{index}]", toleration.get("key", ""), toleration.get("operator", "")
+        value, effect = toleration.get("value", ""), toleration.get("effect", "")
+        if key:
+            errors += [invalid(f"{where}.key", key, text) for text in qualified_name(key)]
+        elif operator != "Exists":
+            text = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+            errors.append(invalid(f"{where}.operator", operator, text))
+        if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
+            text = "effect must be 'NoExecute' when `tolerationSeconds` is set"
+            errors.append(invalid(f"{where}.effect", effect, text))
+        if operator in ("", "Equal"):
+            problems = label_value(value)
+            if problems:
+                errors.append(invalid(f"{where}.operator", value, ";".join(problems)))
+        elif operator == "Exists":
+            if value:
+                text = "value must be empty when `operator` is 'Exists'"
+                errors.append(invalid(f"{where}.operator", value, text))
+        else:
+            allowed = ("Equal", "Exists", "Lt", "Gt") if operator in ("Lt", "Gt") else ("Equal", "Exists")
+            errors.append(not_supported(f"{where}.operator", operator, allowed))
+        if effect and effect not in _EFFECTS:
+            errors.append(not_supported(f"{where}.effect", effect, _EFFECTS))
+    return errors
+
+
+# -- names ------------------------------------------------------------------------------------------------------------
+
+
+def resolving_errors(spec: JsonObject, path: str) -> Errors:
+    """Of name servers of a pod's own."""
+    config, where = spec.get("dnsConfig"), f"{path}.dnsConfig"
+    if spec.get("dnsPolicy") == "None":
+        if config is None:
+            return [required(where, "must provide `dnsConfig` when `dnsPolicy` is None")]
+        if not config.get("nameservers"):
+            text = "must provide at least one DNS nameserver when `dnsPolicy` is None"
+            return [required(f"{where}.nameservers", text)]
+    if not config:
+        return []
+    servers, searches = config.get("nameservers") or [], config.get("searches") or []
+    errors: Errors = []
+    if len(servers) > 3:
+        errors.append(invalid(f"{where}.nameservers", servers, "must not have more than 3 nameservers"))
+    for index, server in enumerate(servers):
+        errors += address_errors(server, f"{where}.nameservers[{index}]")
+    if len(searches) > 32:
+        errors.append(invalid(f"{where}.searches", searches, "must not have more than 32 search paths"))
+    if len(" ".join(searches)) > 2048:
+        text = "must not have more than 2048 characters (including spaces) in the search list"
+        errors.append(invalid(f"{where}.searches", searches, text))
+    for index, search in enumerate(searches):
+        name = search if search == "." else search.removesuffix(".")
+        at = f"{where}.searches[{index}]"
+        if name != "." and len(name) > 253:
+            errors.append(invalid(at, name, "must be no more than 253 characters"))
+        if name != "." and not _SEARCH.fullmatch(name):
+            errors.append(invalid(at, name, _SEARCH_RULE))
+    for index, option in enumerate(config.get("options") or ()):
+        if not option.get("name"):
+            errors.append(required(f"{where}.options[{index}]", "must not be empty"))
+    return errors
+
+
+def naming_errors(spec: JsonObject, path: str) -> Errors:
+    """Of what a pod is called in the network, and of names of other things in its spec."""
+    errors: Errors = []
+    override = spec.get("hostnameOverride")
+    if override is not None:
+        where = f"{path}.hostnameOverride"
+        if spec.get("setHostnameAsFQDN"):
+            errors.append(forbidden(where, "may not be specified when setHostnameAsFQDN is true"))
+        if spec.get("hostNetwork"):
+            errors.append(forbidden(where, "may not be specified when hostNetwork is true"))
+        if len(override) > 64:
+            errors.append(too_long(where, 64))
+        errors += _name_errors(override, dns1123_subdomain, where)
+    account = spec.get("serviceAccountName", "")
+    errors += _name_errors(account, dns1123_subdomain, f"{path}.serviceAccountName") if account else []
+    for name in ("nodeName", "hostname", "subdomain"):
+        rule = dns1123_subdomain if name == "nodeName" else dns1123_label
+        errors += _name_errors(spec[name], rule, f"{path}.{name}") if spec.get(name) else []
+    return errors
+
+
+def _name_errors(name: str, rule: Any, path: str) -> Errors:
+    return [invalid(path, name, text) for text in rule(name)]

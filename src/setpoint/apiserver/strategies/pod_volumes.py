@@ -1,0 +1,514 @@
+"""Volumes of a pod: each has one source, and each source its own rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from setpoint.apiserver.strategies.claims import claim_errors
+from setpoint.apiserver.strategies.label_selectors import label_selector_errors
+from setpoint.apiserver.strategies.pod_fields import (
+    downward_errors,
+    no_backsteps,
+    pull_policy_errors,
+    relative_path,
+    unreserved_path,
+)
+from setpoint.apiserver.strategies.strategy import JsonObject
+from setpoint.meta import Quantity
+from setpoint.meta.names import dns1123_label, dns1123_subdomain
+from setpoint.schema import FieldError
+from setpoint.schema.errors import OMITTED, duplicate, forbidden, invalid, not_supported, required, too_long
+
+__all__ = ["driver_name_errors", "iscsi_errors", "kind_errors", "signer_errors", "source_errors", "volumes_errors"]
+
+Errors = list[FieldError]
+Source = Callable[[JsonObject, str], Errors]
+_ONE_TYPE: Final = "may not specify more than 1 volume type"
+_MODE: Final = "must be a number between 0 and 0777 (octal), both inclusive"
+_PARTITION: Final = "must be between 1 and 255, inclusive"
+_LUN: Final = "must be between 0 and 255, inclusive"
+_IQN: Final = re.compile(r"iqn\.\d{4}-\d{2}\.([a-zA-Z0-9.\-]+)(:[^,;*&$|\s]+)$")
+_EUI: Final = re.compile(r"eui.[0-9A-Za-z]{16}$")
+_NAA: Final = re.compile(r"naa.[0-9A-Za-z]{32}$")
+_HOST_PATHS: Final = (
+    "", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket",
+)  # fmt: skip
+_KEY_TYPES: Final = ("RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
+_CACHING: Final = ("None", "ReadOnly", "ReadWrite")
+_DISKS: Final = ("Dedicated", "Managed", "Shared")
+_MANAGED: Final = "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"
+_BLOB: Final = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"
+
+
+def volumes_errors(volumes: list[JsonObject], path: str, pod: str = "") -> tuple[dict[str, JsonObject], Errors]:
+    """The volumes that are right, by name, and what is wrong with the others. ``pod`` is the name of the pod."""
+    right: dict[str, JsonObject] = {}
+    errors: Errors = []
+    claims = {f"{pod}-{volume.get('name', '')}" for volume in volumes if volume.get("ephemeral") is not None and pod}
+    for index, volume in enumerate(volumes):
+        where, name = f"{path}[{index}]", volume.get("name", "")
+        found = source_errors(volume, where, pod)
+        if not name:
+            found.append(required(f"{where}.name"))
+        else:
+            found += [invalid(f"{where}.name", name, text) for text in dns1123_label(name)]
+        if name in right:
+            found.append(duplicate(f"{where}.name", name))
+        if found:
+            errors += found
+        else:
+            right[name] = volume
+        claim = (volume.get("persistentVolumeClaim") or {}).get("claimName", "")
+        if claim in claims:
+            text = "must not reference a PVC that gets created for an ephemeral volume"
+            errors.append(invalid(f"{where}.persistentVolumeClaim.claimName", claim, text))
+    return right, errors
+
+
+def source_errors(volume: JsonObject, path: str, pod: str = "") -> Errors:
+    """What is wrong with a volume but for its name."""
+    errors: Errors = []
+    several = False
+    name = volume.get("name", "")
+    for key, rule in _SOURCES.items():
+        source = volume.get(key)
+        if source is None:
+            continue
+        if several:
+            errors.append(forbidden(f"{path}.{_SAID.get(key, key)}", _ONE_TYPE))
+        else:
+            errors += rule(source, f"{path}.{'persistentDisk' if key == 'gcePersistentDisk' else key}")
+            if key == "ephemeral" and pod and name:
+                claim = f"{pod}-{name}"
+                errors += [
+                    invalid(f"{path}.name", name, f'PVC name "{claim}": {text}') for text in dns1123_subdomain(claim)
+                ]
+        several = True
+        together = f"{name}:{source.get('targetPortal', '')}"
+        if key == "iscsi" and source.get("initiatorName") is not None and len(together) > 64:
+            errors.append(invalid(f"{path}.name", name, _TOO_LONG_TOGETHER))
+    if not several:
+        errors.append(required(path, "must specify a volume type"))
+    return errors
+
+
+_TOO_LONG_TOGETHER: Final = (
+    "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is "
+    "specified."
+)
+
+
+def kind_errors(kind: str, source: JsonObject, path: str) -> Errors:
+    """What is wrong with a source of the kind ``kind``."""
+    return _SOURCES[kind](source, path)
+
+
+def _needs(*names: str) -> Source:
+    """All of these texts or lists."""
+
+    def rule(source: JsonObject, path: str) -> Errors:
+        return [required(f"{path}.{name}") for name in names if not source.get(name)]
+
+    return rule
+
+
+def _secret(*names: str) -> Source:
+    """As `_needs`; and a reference to a secret, if there is one, has a name."""
+    needs = _needs(*names)
+
+    def rule(source: JsonObject, path: str) -> Errors:
+        errors = needs(source, path)
+        if source.get("secretRef") is not None and not source["secretRef"].get("name"):
+            errors.append(required(f"{path}.secretRef.name"))
+        return errors
+
+    return rule
+
+
+def _empty_dir(source: JsonObject, path: str) -> Errors:
+    limit = source.get("sizeLimit")
+    if limit is not None and Quantity(limit) < Quantity("0"):
+        return [forbidden(f"{path}.sizeLimit", "SizeLimit field must be a valid resource quantity")]
+    return []
+
+
+def _host_path(source: JsonObject, path: str) -> Errors:
+    if not source.get("path"):
+        return [required(f"{path}.path")]
+    errors = no_backsteps(source["path"], f"{path}.path")
+    kind = source.get("type")
+    if kind is not None and kind not in _HOST_PATHS:
+        errors.append(not_supported(f"{path}.type", kind, _HOST_PATHS))
+    return errors
+
+
+def _git_repo(source: JsonObject, path: str) -> Errors:
+    errors = [] if source.get("repository") else [required(f"{path}.repository")]
+    return errors + relative_path(source.get("directory", ""), f"{path}.directory")
+
+
+def _disk(name: str) -> Source:
+    def rule(source: JsonObject, path: str) -> Errors:
+        errors = [] if source.get(name) else [required(f"{path}.{name}")]
+        if not 0 <= source.get("partition", 0) <= 255:
+            errors.append(invalid(f"{path}.partition", source["partition"], _PARTITION))
+        return errors
+
+    return rule
+
+
+def _nfs(source: JsonObject, path: str) -> Errors:
+    errors = _needs("server", "path")(source, path)
+    if not source.get("path", "").startswith("/"):
+        errors.append(invalid(f"{path}.path", source.get("path", ""), "must be an absolute path"))
+    return errors
+
+
+def _initiator_problem(name: str, unknown: str) -> str:
+    for prefix, form in (("iqn", _IQN), ("eui", _EUI), ("naa", _NAA)):
+        if name.startswith(prefix):
+            return "" if form.search(name) else "must be valid format"
+    return unknown
+
+
+def iscsi_errors(
+    source: JsonObject, path: str, unknown: str = "must be valid format starting with iqn, eui, or naa"
+) -> Errors:
+    """Of pods and persistent volumes."""
+    errors = [] if source.get("targetPortal") else [required(f"{path}.targetPortal")]
+    if not source.get("iqn"):
+        errors.append(required(f"{path}.iqn"))
+    elif problem := _initiator_problem(source["iqn"], unknown):
+        errors.append(invalid(f"{path}.iqn", source["iqn"], problem))
+    if not 0 <= source.get("lun", 0) <= 255:
+        errors.append(invalid(f"{path}.lun", source["lun"], _LUN))
+    secret = source.get("secretRef")
+    if (source.get("chapAuthDiscovery") or source.get("chapAuthSession")) and secret is None:
+        errors.append(required(f"{path}.secretRef"))
+    initiator = source.get("initiatorName")
+    if initiator is not None and (problem := _initiator_problem(initiator, unknown)):
+        errors.append(invalid(f"{path}.initiatorname", initiator, problem))
+    return errors
+
+
+def _flocker(source: JsonObject, path: str) -> Errors:
+    name, uid = source.get("datasetName", ""), source.get("datasetUUID", "")
+    errors: Errors = []
+    if not name and not uid:
+        errors.append(required(path, "one of datasetName and datasetUUID is required"))
+    if name and uid:
+        errors.append(invalid(path, "resource", "datasetName and datasetUUID can not be specified simultaneously"))
+    if "/" in name:
+        errors.append(invalid(f"{path}.datasetName", name, "must not contain '/'"))
+    return errors
+
+
+def _quobyte(source: JsonObject, path: str) -> Errors:
+    errors: Errors = []
+    registry, text = source.get("registry", ""), "must be a host:port pair or multiple pairs separated by commas"
+    if not registry:
+        errors.append(required(f"{path}.registry", text))
+    elif len(source.get("tenant", "")) >= 65:
+        errors.append(required(f"{path}.tenant", "must be a UUID and may not exceed a length of 64 characters"))
+    else:
+        pairs = (pair.rpartition(":") for pair in registry.split(","))
+        wrong = [pair for pair in pairs if not pair[1] or (":" in pair[0] and not pair[0].startswith("["))]
+        errors += [invalid(f"{path}.registry", registry, text) for _ in wrong]
+    return errors if source.get("volume") else [*errors, required(f"{path}.volume")]
+
+
+def _fibre_channel(source: JsonObject, path: str) -> Errors:
+    names, ids, lun = source.get("targetWWNs") or [], source.get("wwids") or [], source.get("lun")
+    errors: Errors = []
+    if not names and not ids:
+        errors.append(required(f"{path}.targetWWNs", "must specify either targetWWNs or wwids, but not both"))
+    if names and ids:
+        errors.append(invalid(f"{path}.targetWWNs", names, "targetWWNs and wwids can not be specified simultaneously"))
+    if names and lun is None:
+        errors.append(required(f"{path}.lun", "lun is required if targetWWNs is specified"))
+    elif names and not 0 <= lun <= 255:  # type: ignore[operator]
+        errors.append(invalid(f"{path}.lun", lun, _LUN))
+    return errors
+
+
+def _flex(source: JsonObject, path: str) -> Errors:
+    errors = [] if source.get("driver") else [required(f"{path}.driver")]
+    for key in source.get("options") or {}:
+        domain = f".{key.partition('/')[0].lower()}"
+        if domain.endswith((".kubernetes.io", ".k8s.io")):
+            errors.append(invalid(f"{path}.options[{key}]", key, "kubernetes.io and k8s.io namespaces are reserved"))
+    return errors
+
+
+def _azure_disk(source: JsonObject, path: str) -> Errors:
+    errors = _needs("diskName", "diskURI")(source, path)
+    caching, kind, uri = source.get("cachingMode"), source.get("kind"), source.get("diskURI", "")
+    if caching is not None and caching not in _CACHING:
+        errors.append(not_supported(f"{path}.cachingMode", caching, _CACHING))
+    if kind is not None and kind not in _DISKS:
+        errors.append(not_supported(f"{path}.kind", kind, _DISKS))
+    if kind == "Managed" and not uri.startswith("/subscriptions/"):
+        errors.append(not_supported(f"{path}.diskURI", uri, [_MANAGED]))
+    if kind is not None and kind != "Managed" and not uri.startswith("https://"):
+        errors.append(not_supported(f"{path}.diskURI", uri, [_BLOB]))
+    return errors
+
+
+def _storage_os(source: JsonObject, path: str) -> Errors:
+    errors = [] if source.get("volumeName") else [required(f"{path}.volumeName")]
+    for name in ("volumeName", "volumeNamespace"):
+        if source.get(name):
+            errors += [invalid(f"{path}.{name}", source[name], text) for text in dns1123_label(source[name])]
+    if source.get("secretRef") is not None and not source["secretRef"].get("name"):
+        errors.append(required(f"{path}.secretRef.name"))
+    return errors
+
+
+def driver_name_errors(name: str, path: str) -> Errors:
+    """Of a CSI driver."""
+    if not name:
+        return [required(path)]
+    errors = [too_long(path, 63)] if len(name) > 63 else []
+    return errors + [invalid(path, name, text) for text in dns1123_subdomain(name.lower())]
+
+
+def _csi(source: JsonObject, path: str) -> Errors:
+    errors = driver_name_errors(source.get("driver", ""), f"{path}.driver")
+    secret = source.get("nodePublishSecretRef")
+    if secret is not None and not secret.get("name"):
+        errors.append(required(f"{path}.nodePublishSecretRef.name"))
+    elif secret is not None:
+        errors += [invalid(f"{path}.name", secret["name"], text) for text in dns1123_subdomain(secret["name"])]
+    return errors
+
+
+def _ephemeral(source: JsonObject, path: str) -> Errors:
+    template, path = source.get("volumeClaimTemplate"), f"{path}.volumeClaimTemplate"
+    if template is None:
+        return [required(path)]
+    return claim_errors(template.get("spec") or {}, f"{path}.spec")
+
+
+def _image(source: JsonObject, path: str) -> Errors:
+    errors = [] if source.get("reference") else [required(f"{path}.reference")]
+    return errors + pull_policy_errors(source.get("pullPolicy", ""), f"{path}.pullPolicy")
+
+
+def _mode(mode: int | None, path: str) -> Errors:
+    return [] if mode is None or 0 <= mode <= 0o777 else [invalid(path, mode, _MODE)]
+
+
+def _items(items: list[JsonObject] | None, path: str) -> Errors:
+    errors: Errors = []
+    for index, item in enumerate(items or ()):
+        errors += _item(item, f"{path}[{index}]")
+    return errors
+
+
+def _files(name: str) -> Source:
+    """A secret or a config map."""
+
+    def rule(source: JsonObject, path: str) -> Errors:
+        errors = [] if source.get(name) else [required(f"{path}.{name}")]
+        errors += _mode(source.get("defaultMode"), f"{path}.defaultMode")
+        return errors + _items(source.get("items"), f"{path}.items")
+
+    return rule
+
+
+def _downward(source: JsonObject, path: str) -> Errors:
+    errors = _mode(source.get("defaultMode"), f"{path}.defaultMode")
+    for item in source.get("items") or ():
+        errors += _downward_file(item, path)
+    return errors
+
+
+def _downward_file(item: JsonObject, path: str) -> Errors:
+    errors = [] if item.get("path") else [required(f"{path}.path")]
+    errors += unreserved_path(item.get("path", ""), f"{path}.path")
+    errors += downward_errors(item, path)
+    return errors + _mode(item.get("mode"), f"{path}.mode")
+
+
+# -- projected volumes ------------------------------------------------------------------------------------------------
+
+
+def _projected(source: JsonObject, path: str) -> Errors:
+    errors = _mode(source.get("defaultMode"), f"{path}.defaultMode")
+    paths: set[str] = set()
+    for index, part in enumerate(source.get("sources") or ()):
+        where = f"{path}.sources[{index}]"
+        given = [key for key in _PROJECTIONS if part.get(key) is not None]
+        for key in given:
+            errors += _PROJECTIONS[key](part[key], f"{where}.{key}", path, paths)
+        if len(given) > 1:
+            errors.append(forbidden(where, "may not specify more than 1 volume type per source"))
+    return errors
+
+
+def _taken(target: str, shown: Any, path: str, paths: set[str]) -> Errors:
+    if target in paths:
+        return [invalid(path, shown, "conflicting duplicate paths")]
+    paths.add(target)
+    return []
+
+
+def _projected_files(source: JsonObject, where: str, path: str, paths: set[str]) -> Errors:
+    errors = [] if source.get("name") else [required(f"{where}.name")]
+    for index, item in enumerate(source.get("items") or ()):
+        errors += _item(item, f"{where}.items[{index}]")
+        if item.get("path"):
+            errors += _taken(item["path"], source.get("name", ""), path, paths)
+    return errors
+
+
+def _item(item: JsonObject, where: str) -> Errors:
+    errors = _needs("key", "path")(item, where)
+    errors += unreserved_path(item.get("path", ""), f"{where}.path")
+    return errors + _mode(item.get("mode"), f"{where}.mode")
+
+
+def _projected_downward(source: JsonObject, where: str, path: str, paths: set[str]) -> Errors:
+    errors: Errors = []
+    for item in source.get("items") or ():
+        errors += _downward_file(item, where)
+        if item.get("path"):
+            errors += _taken(item["path"], item["path"], path, paths)
+    return errors
+
+
+def _projected_token(source: JsonObject, where: str, path: str, paths: set[str]) -> Errors:
+    seconds = source.get("expirationSeconds")
+    errors: Errors = []
+    if seconds is None:
+        errors.append(required(f"{where}.expirationSeconds"))
+    elif seconds < 600:
+        text = "may not specify a duration less than 10 minutes"
+        errors.append(invalid(f"{where}.expirationSeconds", seconds, text))
+    elif seconds > 1 << 32:
+        text = "may not specify a duration larger than 2^32 seconds"
+        errors.append(invalid(f"{where}.expirationSeconds", seconds, text))
+    if not source.get("path"):
+        return [*errors, required(f"{path}.path")]
+    return errors + unreserved_path(source["path"], f"{path}.path")
+
+
+def signer_errors(name: str, path: str) -> Errors:
+    """The name of a signer: a domain and a path."""
+    if not name:
+        return [required(path)]
+    domain, slash, rest = name.partition("/")
+    if not slash or "/" in rest:
+        text = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
+        return [invalid(path, name, text)]
+    errors = [too_long(path, 253)] if len(domain) > 253 else []
+    labels = domain.split(".")
+    errors += _first_problems(domain, labels, dns1123_label, path)
+    if len(labels) < 2:
+        errors.append(invalid(path, domain, "should be a domain with at least two segments separated by dots"))
+    return errors + _first_problems(rest, rest.split("."), dns1123_subdomain, path)
+
+
+def _first_problems(shown: str, labels: list[str], rule: Callable[[str], list[str]], path: str) -> Errors:
+    for label in labels:
+        problems = rule(label)
+        if problems:
+            return [invalid(path, shown, f'validating label "{label}": {text}') for text in problems]
+    return []
+
+
+def _projected_bundle(source: JsonObject, where: str, path: str, paths: set[str]) -> Errors:
+    name, signer = source.get("name"), source.get("signerName")
+    errors: Errors = []
+    if name is not None and signer is not None:
+        errors.append(invalid(where, OMITTED, "only one of name and signerName may be used"))
+    elif name is not None:
+        if not name:
+            errors.append(required(f"{where}.name", "must be a valid object name"))
+        plain = name.rpartition(":")[2]
+        errors += [
+            invalid(f"{where}.name", name, f"not a valid clustertrustbundlename: {text}")
+            for text in dns1123_subdomain(plain)
+        ]
+    elif signer is not None:
+        if not signer:
+            errors.append(required(f"{where}.signerName", "must be a valid signer name"))
+        errors += signer_errors(signer, f"{where}.signerName")
+        errors += label_selector_errors(source.get("labelSelector"), f"{where}.labelSelector")
+    else:
+        errors.append(required(where, "either name or signerName must be specified"))
+    target = source.get("path", "")
+    if not target:
+        errors.append(required(f"{where}.path"))
+    return errors + unreserved_path(target, f"{where}.path") + _taken(target, target, path, paths)
+
+
+def _projected_certificate(source: JsonObject, where: str, path: str, paths: set[str]) -> Errors:
+    signer = source.get("signerName", "")
+    errors = signer_errors(signer, f"{where}.signerName")
+    if source.get("keyType", "") not in _KEY_TYPES:
+        errors.append(not_supported(f"{where}.keyType", source.get("keyType", ""), _KEY_TYPES))
+    seconds = source.get("maxExpirationSeconds")
+    if seconds is not None:
+        most = 86400 if signer.partition("/")[0].endswith("kubernetes.io") else 7862400
+        if seconds < 3600:
+            text = "if provided, maxExpirationSeconds must be >= 3600"
+            errors.append(invalid(f"{where}.maxExpirationSeconds", seconds, text))
+        if seconds > most:
+            text = f"if provided, maxExpirationSeconds must be <= {most}"
+            errors.append(invalid(f"{where}.maxExpirationSeconds", seconds, text))
+    targets = [name for name in ("credentialBundlePath", "keyPath", "certificateChainPath") if source.get(name)]
+    for name in targets:
+        errors += unreserved_path(source[name], f"{where}.{name}")
+        errors += _taken(source[name], source[name], path, paths)
+    if not targets:
+        text = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath"
+        errors.append(required(where, text))
+    return errors
+
+
+_PROJECTIONS: Final = {
+    "secret": _projected_files,
+    "configMap": _projected_files,
+    "downwardAPI": _projected_downward,
+    "serviceAccountToken": _projected_token,
+    "clusterTrustBundle": _projected_bundle,
+    "podCertificate": _projected_certificate,
+}
+_SAID: Final = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
+"""What upstream calls a field where it is one too many."""
+_SOURCES: Final[dict[str, Source]] = {
+    "emptyDir": _empty_dir,
+    "hostPath": _host_path,
+    "gitRepo": _git_repo,
+    "gcePersistentDisk": _disk("pdName"),
+    "awsElasticBlockStore": _disk("volumeID"),
+    "secret": _files("secretName"),
+    "nfs": _nfs,
+    "iscsi": iscsi_errors,
+    "glusterfs": _needs("endpoints", "path"),
+    "flocker": _flocker,
+    "persistentVolumeClaim": _needs("claimName"),
+    "rbd": _needs("monitors", "image"),
+    "cinder": _secret("volumeID"),
+    "cephfs": _needs("monitors"),
+    "quobyte": _quobyte,
+    "downwardAPI": _downward,
+    "fc": _fibre_channel,
+    "flexVolume": _flex,
+    "configMap": _files("name"),
+    "azureFile": _needs("secretName", "shareName"),
+    "vsphereVolume": _needs("volumePath"),
+    "photonPersistentDisk": _needs("pdID"),
+    "portworxVolume": _needs("volumeID"),
+    "azureDisk": _azure_disk,
+    "storageos": _storage_os,
+    "projected": _projected,
+    "scaleIO": _needs("gateway", "system", "volumeName"),
+    "csi": _csi,
+    "ephemeral": _ephemeral,
+    "image": _image,
+}
+"""In the order in which upstream looks at them: of two the first counts."""

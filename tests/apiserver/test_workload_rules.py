@@ -1,0 +1,190 @@
+"""Pods and what makes them are refused, and taken, as by a kube-apiserver: with its fields, reasons and words."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from tests.apiserver.harness import DEPLOYMENTS, PODS, Api, serving
+
+from setpoint.apiserver.requests import type_errors
+
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
+SETS = "/apis/apps/v1/namespaces/default/statefulsets"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+CLASSES = "/apis/resource.k8s.io/v1/deviceclasses"
+AUTOSCALERS = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[Api]:
+    async with serving() as api:
+        yield api
+
+
+def pod(**spec: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "one"}, "spec": {"containers": [{"name": "c", "image": "i"}], **spec}}
+
+
+def workload(**spec: Any) -> dict[str, Any]:
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    return {
+        "metadata": {"name": "one"},
+        "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template, **spec},
+    }
+
+
+def causes(status: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(cause["field"], cause["message"]) for cause in status["details"]["causes"]]
+
+
+async def test_a_volume_has_one_source_whose_rules_hold(api: Api) -> None:
+    volumes = [{"name": "v", "secret": {"secretName": "s"}, "nfs": {"server": "s", "path": "p"}}]
+    refused = (await api.post(PODS, pod(volumes=volumes))).failed(422, "Invalid")
+    assert causes(refused) == [("spec.volumes[0].nfs", "Forbidden: may not specify more than 1 volume type")]
+    volumes = [{"name": "v", "nfs": {"server": "s", "path": "p"}}]
+    refused = (await api.post(PODS, pod(volumes=volumes))).failed(422, "Invalid")
+    assert causes(refused) == [("spec.volumes[0].nfs.path", 'Invalid value: "p": must be an absolute path')]
+
+
+async def test_a_wrong_volume_can_not_be_mounted(api: Api) -> None:
+    container = {"name": "c", "image": "i", "volumeMounts": [{"name": "v", "mountPath": "/v"}]}
+    wrong = pod(volumes=[{"name": "v", "persistentVolumeClaim": {}}], containers=[container])
+    refused = (await api.post(PODS, wrong)).failed(422, "Invalid")
+    assert causes(refused) == [
+        ("spec.volumes[0].persistentVolumeClaim.claimName", "Required value"),
+        ("spec.containers[0].volumeMounts[0].name", 'Not found: "v"'),
+    ]
+
+
+async def test_an_init_container_that_ends_has_no_probes(api: Api) -> None:
+    first = {"name": "first", "image": "i", "livenessProbe": {"tcpSocket": {"port": 80}}}
+    refused = (await api.post(PODS, pod(initContainers=[first]))).failed(422, "Invalid")
+    text = "Forbidden: may not be set for init containers without restartPolicy=Always"
+    assert causes(refused) == [("spec.initContainers[0].livenessProbe", text)]
+    (await api.post(PODS, pod(initContainers=[{**first, "restartPolicy": "Always"}]))).ok()
+
+
+async def test_what_is_required_is_said_in_the_words_of_the_rules(api: Api) -> None:
+    constraint = {"topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
+    refused = (await api.post(PODS, pod(topologySpreadConstraints=[constraint]))).failed(422, "Invalid")
+    assert causes(refused) == [
+        ("spec.topologySpreadConstraints[0].maxSkew", "Invalid value: 0: must be greater than zero")
+    ]
+
+
+async def test_a_stateful_set_mounts_its_claims(api: Api) -> None:
+    claim = {
+        "metadata": {"name": "data"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    }
+    made = workload(volumeClaimTemplates=[claim])
+    made["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
+    made = (await api.post(SETS, made)).ok()
+    made["spec"]["volumeClaimTemplates"][0]["metadata"]["labels"] = {"a": "b"}
+    refused = (await api.put(f"{SETS}/one", made)).failed(422, "Invalid")
+    ((field, message),) = causes(refused)
+    assert field == "spec.volumeClaimTemplates"
+    assert message.startswith(
+        'Invalid value: [{"name":"data","labels":{"a":"b"},"Spec":{"AccessModes":["ReadWriteOnce"]'
+    )
+    assert message.endswith("field is immutable")
+
+
+async def test_the_template_of_a_job_never_changes_and_is_shown_as_go_shows_it(api: Api) -> None:
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
+    made = (await api.post(JOBS, {"metadata": {"name": "one"}, "spec": {"template": template}})).ok()
+    made["spec"]["template"]["spec"]["containers"][0]["image"] = "j"
+    refused = (await api.put(f"{JOBS}/one", made)).failed(422, "Invalid")
+    ((field, message),) = causes(refused)
+    assert field == "spec.template"
+    assert (
+        '"Spec":{"Volumes":null,"InitContainers":null,"Containers":[{"Name":"c","Image":"j","Command":null' in message
+    )
+
+
+async def test_a_job_says_what_its_policies_lack(api: Api) -> None:
+    template = {"spec": {"restartPolicy": "OnFailure", "containers": [{"name": "c", "image": "i"}]}}
+    spec = {"template": template, "podFailurePolicy": {"rules": [{"action": "Ignore"}]}, "backoffLimitPerIndex": 1}
+    refused = (await api.post(JOBS, {"metadata": {"name": "one"}, "spec": spec})).failed(422, "Invalid")
+    assert causes(refused) == [
+        ("spec.backoffLimitPerIndex", "Invalid value: 1: requires indexed completion mode"),
+        (
+            "spec.podFailurePolicy.rules[0]",
+            "Invalid value: specifying one of OnExitCodes and OnPodConditions is required",
+        ),
+        (
+            "spec.template.spec.restartPolicy",
+            'Invalid value: "OnFailure": only "Never" is supported when podFailurePolicy is specified',
+        ),
+    ]
+
+
+async def test_a_deadline_belongs_to_pods_and_jobs(api: Api) -> None:
+    made = workload()
+    made["spec"]["template"]["spec"]["activeDeadlineSeconds"] = 5
+    refused = (await api.post(DEPLOYMENTS, made)).failed(422, "Invalid")
+    text = "Forbidden: activeDeadlineSeconds in ReplicaSet is not Supported"
+    assert causes(refused) == [("spec.template.spec.activeDeadlineSeconds", text)]
+
+
+async def test_fields_of_features_that_are_off_are_dropped(api: Api) -> None:
+    made = workload()
+    made["spec"]["template"]["spec"] |= {"schedulingGroup": {"podGroupName": "g"}}
+    made["spec"]["template"]["spec"]["containers"][0]["lifecycle"] = {"stopSignal": "SIGTERM"}
+    kept = (await api.post(DEPLOYMENTS, made)).ok()["spec"]["template"]["spec"]
+    assert "schedulingGroup" not in kept
+    assert "lifecycle" not in kept["containers"][0]
+
+
+async def test_ports_of_pods_on_the_network_of_their_node_are_its_ports(api: Api) -> None:
+    container = {"name": "c", "image": "i", "ports": [{"containerPort": 80}]}
+    made = (await api.post(PODS, pod(hostNetwork=True, containers=[container]))).ok()
+    assert made["spec"]["containers"][0]["ports"] == [{"hostPort": 80, "containerPort": 80, "protocol": "TCP"}]
+
+
+async def test_times_of_leases_have_six_digits_of_a_second(api: Api) -> None:
+    lease = {"metadata": {"name": "one"}, "spec": {"renewTime": "2026-01-01T00:00:00Z"}}
+    (await api.post(LEASES, lease)).failed(400, "BadRequest", 'cannot parse "Z" as ".000000"')
+    lease["spec"]["renewTime"] = "2026-01-01T00:00:00.000000Z"
+    (await api.post(LEASES, lease)).ok()
+
+
+async def test_a_class_of_devices_chooses_by_expressions_that_compile(api: Api) -> None:
+    def chosen(text: str) -> dict[str, Any]:
+        return {"metadata": {"name": "one"}, "spec": {"selectors": [{"cel": {"expression": text}}]}}
+
+    refused = (await api.post(CLASSES, chosen("a.b"))).failed(422, "Invalid", "undeclared reference to 'a'")
+    assert causes(refused)[0][0] == "spec.selectors[0].cel.expression"
+    (await api.post(CLASSES, chosen("1"))).failed(422, "Invalid", "must evaluate to bool or the unknown type, not int")
+    (await api.post(CLASSES, chosen('device.driver == "d.example.com"'))).ok()
+
+
+async def test_a_metric_has_the_source_of_its_type(api: Api) -> None:
+    spec = {
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"},
+        "maxReplicas": 3,
+        "metrics": [{"type": "Pods", "resource": {"name": "cpu", "target": {"type": "Value", "value": "1"}}}],
+    }
+    refused = (await api.post(AUTOSCALERS, {"metadata": {"name": "one"}, "spec": spec})).failed(422, "Invalid")
+    assert causes(refused) == [
+        (
+            "spec.metrics[0].resource.target.averageUtilization",
+            "Required value: must set either a target raw value or a target utilization",
+        ),
+        ("spec.metrics[0].pods", "Required value: must populate information for the given metric source"),
+    ]
+
+
+async def test_what_the_server_answered_is_read_back_the_fast_way(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = (await api.post(PODS, pod())).ok()
+    assert made["metadata"]["managedFields"]
+    made["metadata"]["labels"] = {"a": "b"}
+    made["metadata"]["resourceVersion"] = "0"
+
+    def slow(*_: Any) -> Any:
+        raise AssertionError("the schema was asked about an object that the model takes")
+
+    monkeypatch.setattr(type_errors, "validate", slow)
+    (await api.put(f"{PODS}/one", made)).ok()
