@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from setpoint.apiserver.strategies.label_selectors import labels_errors
-from setpoint.apiserver.strategies.pod_containers import containers_errors, pod_requirements_errors
+from setpoint.apiserver.strategies.pod_containers import containers_errors
 from setpoint.apiserver.strategies.pod_fields import between_errors
 from setpoint.apiserver.strategies.pod_placing import (
     address_errors,
@@ -15,6 +15,7 @@ from setpoint.apiserver.strategies.pod_placing import (
     spreading_errors,
     toleration_errors,
 )
+from setpoint.apiserver.strategies.pod_resources import pod_requirements_errors
 from setpoint.apiserver.strategies.pod_security import host_process_errors, pod_security_errors, system_errors
 from setpoint.apiserver.strategies.pod_volumes import volumes_errors
 from setpoint.apiserver.strategies.strategy import JsonObject

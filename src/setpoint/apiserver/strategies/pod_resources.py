@@ -1,0 +1,194 @@
+"""What containers, and pods as a whole, ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from setpoint.apiserver.strategies.strategy import JsonObject
+from setpoint.meta import Quantity
+from setpoint.meta.names import dns1123_label, qualified_name
+from setpoint.schema import FieldError
+from setpoint.schema.errors import duplicate, forbidden, invalid, not_found, not_supported, required
+
+__all__ = ["container_resource_errors", "pod_requirements_errors", "requirements_errors", "resizing_errors"]
+
+Errors = list[FieldError]
+_NOT_NEGATIVE: Final = "must be greater than or equal to 0"
+_STANDARD: Final = frozenset(
+    {
+        "cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory", "requests.ephemeral-storage",
+        "limits.cpu", "limits.memory", "limits.ephemeral-storage", "pods", "resourcequotas", "services",
+        "replicationcontrollers", "secrets", "configmaps", "persistentvolumeclaims", "storage", "requests.storage",
+        "services.nodeports", "services.loadbalancers",
+    }
+)  # fmt: skip
+_NOTHING: Final = Quantity("0")
+
+
+def _native(name: str) -> bool:
+    return "/" not in name or "kubernetes.io/" in name
+
+
+def container_resource_errors(name: str, path: str) -> Errors:
+    """Of the name of something that a container may ask for."""
+    errors = [invalid(path, name, text) for text in qualified_name(name)]
+    if "/" not in name:
+        huge = name.startswith("hugepages-")
+        if not errors and name not in _STANDARD and not huge and not name.startswith("requests.hugepages-"):
+            errors.append(invalid(path, name, "must be a standard resource type or fully qualified"))
+        if name not in ("cpu", "memory", "ephemeral-storage") and not huge:
+            errors.append(invalid(path, name, "must be a standard resource for containers"))
+    elif not _native(name) and (name.startswith("requests.") or qualified_name(f"requests.{name}")):
+        errors.append(invalid(path, name, "doesn't follow extended resource name standard"))
+    return errors
+
+
+def _amount_errors(name: str, amount: Quantity, path: str) -> Errors:
+    errors = [] if amount >= _NOTHING else [invalid(path, str(amount), _NOT_NEGATIVE)]
+    extended = not _native(name) and not name.startswith("requests.") and not qualified_name(f"requests.{name}")
+    if extended and amount != Quantity(str(int(amount.value))):
+        errors.append(invalid(path, str(amount), "must be an integer"))
+    if name.startswith("hugepages-"):
+        try:
+            size = Quantity(name.removeprefix("hugepages-"))
+        except ValueError:
+            size = _NOTHING
+        if size <= _NOTHING or amount.value % size.value:
+            errors.append(invalid(path, str(amount), f"{amount} is not positive integer multiple of {name}"))
+    return errors
+
+
+_POD_LEVEL: Final = ("cpu", "hugepages-", "memory")
+
+
+def _pod_resource_errors(name: str, path: str) -> Errors:
+    errors = [invalid(path, name, text) for text in qualified_name(name)]
+    huge = name.startswith("hugepages-")
+    if not errors and "/" not in name and name not in _STANDARD and not huge:
+        errors.append(invalid(path, name, "must be a standard resource type or fully qualified"))
+    if not errors and name not in ("cpu", "memory") and not huge:
+        errors.append(not_supported(path, name, _POD_LEVEL))
+    return errors
+
+
+def pod_requirements_errors(spec: JsonObject, path: str) -> Errors:
+    """Of what a pod asks for as a whole."""
+    resources, where = spec["resources"], f"{path}.resources"
+    if (spec.get("os") or {}).get("name") == "windows":
+        return [forbidden(where, "may not be set for a windows pod")]
+    errors: Errors = []
+    if resources.get("claims"):
+        errors.append(forbidden(f"{where}.claims", "claims may not be set for Resources at pod-level"))
+    claims = [item.get("name", "") for item in spec.get("resourceClaims") or ()]
+    errors += requirements_errors(resources, claims, where, _pod_resource_errors)
+    for name, amount in _together(spec).items():
+        asked = (resources.get("requests") or {}).get(name)
+        if asked is not None and amount > Quantity(asked):
+            text = f"must be greater than or equal to aggregate container requests of {amount}"
+            errors.append(invalid(f"{where}.requests[{name}]", str(Quantity(asked)), text))
+    for index, container in enumerate(spec.get("containers") or ()):
+        for name, limit in ((container.get("resources") or {}).get("limits") or {}).items():
+            most = (resources.get("limits") or {}).get(name)
+            if most is not None and Quantity(limit) > Quantity(most):
+                at = f"{where}.containers[{index}][{name}].limits"
+                errors.append(invalid(at, str(Quantity(limit)), f"must be less than or equal to pod limits of {most}"))
+    return errors
+
+
+def _together(spec: JsonObject) -> dict[str, Quantity]:
+    """What the containers ask for: those that run at once their sum, or the greatest of those that run before."""
+    running: dict[str, Quantity] = {}
+    first: dict[str, Quantity] = {}
+    for kind in ("initContainers", "containers"):
+        for container in spec.get(kind) or ():
+            asked = (container.get("resources") or {}).get("requests") or {}
+            amounts = {name: Quantity(text) for name, text in asked.items()}
+            if kind == "containers" or container.get("restartPolicy") == "Always":
+                for name, amount in amounts.items():
+                    running[name] = Quantity(running[name].value + amount.value) if name in running else amount
+            else:
+                for name, amount in amounts.items():
+                    beside = running.get(name, _NOTHING).value
+                    first[name] = max(first.get(name, _NOTHING), Quantity(beside + amount.value))
+    return {name: max(running.get(name, _NOTHING), first.get(name, _NOTHING)) for name in running.keys() | first.keys()}
+
+
+def requirements_errors(
+    resources: JsonObject,
+    claims: list[str],
+    path: str,
+    name_errors: Callable[[str, str], Errors] = container_resource_errors,
+) -> Errors:
+    """Of what a container asks for. ``claims``: the names of its pod's claims of devices."""
+    errors: Errors = []
+    limits = {name: Quantity(text) for name, text in (resources.get("limits") or {}).items()}
+    requests = {name: Quantity(text) for name, text in (resources.get("requests") or {}).items()}
+    for name, amount in limits.items():
+        where = f"{path}.limits[{name}]"
+        errors += name_errors(name, where) + _amount_errors(name, amount, where)
+    for name, amount in requests.items():
+        where = f"{path}.requests[{name}]"
+        errors += name_errors(name, where) + _amount_errors(name, amount, where)
+        limit, free = limits.get(name), _native(name) and not name.startswith("hugepages-")
+        if limit is None:
+            if not free:
+                text = "Limit must be set for non overcommitable resources"
+                errors.append(required(f"{path}.limits", text))
+        elif not free and amount != limit:
+            errors.append(invalid(f"{path}.requests", str(amount), f"must be equal to {name} limit of {limit}"))
+        elif amount > limit:
+            text = f"must be less than or equal to {name} limit of {limit}"
+            errors.append(invalid(f"{path}.requests", str(amount), text))
+    named = limits.keys() | requests.keys()
+    if not named & {"cpu", "memory"} and any(name.startswith("hugepages-") for name in named):
+        errors.append(forbidden(path, "HugePages require cpu or memory"))
+    return errors + _claim_errors(resources.get("claims") or [], [name for name in claims if name], f"{path}.claims")
+
+
+def _claim_errors(claims: list[JsonObject], known: list[str], path: str) -> Errors:
+    errors: Errors = []
+    seen: set[str] = set()
+    for index, claim in enumerate(claims):
+        where, name, request = f"{path}[{index}]", claim.get("name", ""), claim.get("request", "")
+        if not name:
+            errors.append(required(where))
+            continue
+        if name in seen:
+            errors.append(duplicate(where, name))
+        else:
+            key = f"{name}/{request}" if request else name
+            errors += [
+                invalid(f"{where}.request", request, text) for text in (dns1123_label(request) if request else ())
+            ]
+            if key in seen:
+                errors.append(duplicate(where, key))
+            elif not request:
+                errors += [duplicate(where, name) for other in seen if other.startswith(f"{name}/")]
+            seen.add(key)
+        if name not in known:
+            names = f": {', '.join(sorted(set(known)))}" if known else " which is empty"
+            error = not_found(where, name)
+            text = f"must be one of the names in pod.spec.resourceClaims{names}"
+            errors.append(FieldError(error.type, error.field, text, error.bad_value))
+    return errors
+
+
+def resizing_errors(policies: list[JsonObject], restart: str, path: str) -> Errors:
+    """Of what is to be done where resources change."""
+    errors: Errors = []
+    seen: set[str] = set()
+    for index, policy in enumerate(policies):
+        name, manner = policy.get("resourceName", ""), policy.get("restartPolicy", "")
+        if name in seen:
+            errors.append(duplicate(f"{path}[{index}]", name))
+        seen.add(name)
+        for value, allowed in ((name, ("cpu", "memory")), (manner, ("NotRequired", "RestartContainer"))):
+            if not value:
+                errors.append(required(path))
+            elif value not in allowed:
+                errors.append(not_supported(path, value, allowed))
+        if restart == "Never" and manner != "NotRequired":
+            text = "must be 'NotRequired' when pod `restartPolicy` is 'Never'"
+            errors.append(invalid(path, manner, text))
+    return errors
