@@ -88,7 +88,8 @@ def pod_requirements_errors(spec: JsonObject, path: str) -> Errors:
             text = f"must be greater than or equal to aggregate container requests of {amount}"
             errors.append(invalid(f"{where}.requests[{name}]", str(Quantity(asked)), text))
     for index, container in enumerate(spec.get("containers") or ()):
-        for name, limit in ((container.get("resources") or {}).get("limits") or {}).items():
+        limits: JsonObject = (container.get("resources") or {}).get("limits") or {}
+        for name, limit in limits.items():
             most = (resources.get("limits") or {}).get(name)
             if most is not None and Quantity(limit) > Quantity(most):
                 at = f"{where}.containers[{index}][{name}].limits"
