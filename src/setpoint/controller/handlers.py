@@ -97,7 +97,7 @@ def mapped(function: MapFunction, caches: Caches, whose: str) -> Mapping:
         keys: dict[ObjectKey, None] = {}
         for head in (old, new):
             if head is not None:
-                found = answer(head)
+                found: Any = answer(head)
                 if type(found) not in _READY and inspect.isawaitable(found):  # which takes a microsecond to tell
                     return awaited(found, new if head is old else None, keys)
                 _gather(found, keys)

@@ -87,7 +87,8 @@ def pod_requirements_errors(spec: JsonObject, path: str) -> Errors:
         if asked is not None and amount > Quantity(asked):
             text = f"must be greater than or equal to aggregate container requests of {amount}"
             errors.append(invalid(f"{where}.requests[{name}]", str(Quantity(asked)), text))
-    for index, container in enumerate(spec.get("containers") or ()):
+    containers: list[JsonObject] = spec.get("containers") or []
+    for index, container in enumerate(containers):
         limits: JsonObject = (container.get("resources") or {}).get("limits") or {}
         for name, limit in limits.items():
             most = (resources.get("limits") or {}).get(name)
