@@ -62,11 +62,22 @@ async def serving(certificates: MemoryCertificates, port: int = 0) -> AsyncItera
             server.stop()
 
 
-async def gone(client: Client, namespace: str) -> None:
-    async with asyncio.timeout(30), client.watch(Namespace) as events:
-        async for event in events:
-            if event.type == "DELETED" and event.metadata.name == namespace:
-                return
+async def goes(client: Client, namespace: str) -> asyncio.Task[None]:
+    """A task that ends when the namespace has gone. It is watched from before this returns."""
+    watched = asyncio.Event()
+
+    async def gone() -> None:
+        async with asyncio.timeout(30), client.watch(Namespace) as events:
+            async for event in events:
+                if event.metadata.name == namespace:
+                    watched.set()
+                    if event.type == "DELETED":
+                        return
+
+    task = asyncio.create_task(gone())
+    async with asyncio.timeout(30):
+        await watched.wait()
+    return task
 
 
 async def test_install_returns_when_the_webhooks_are_in_force_and_not_before() -> None:
@@ -121,7 +132,7 @@ async def test_a_namespace_whose_webhooks_are_dead_goes_when_they_are_uninstalle
                     if any("connection refused" in (each.message or "") for each in failed):
                         break  # stuck, and it says why
         assert len(await client.list(Mykind, namespace="doomed")) == 2
-        going = asyncio.create_task(gone(client, "doomed"))
+        going = await goes(client, "doomed")
         await uninstall(client, SERVED, "mykind")
         await going
 
@@ -135,7 +146,7 @@ async def test_a_namespace_goes_while_webhooks_are_uninstalled_and_stopped() -> 
             await install(client, SERVED, "mykind", target, bundle=certificates.bundle, definitions=True)
             for number in range(20):
                 await client.create(Mykind.named(f"m{number}", "doomed", spec=MykindSpec()))
-            going = asyncio.create_task(gone(client, "doomed"))
+            going = await goes(client, "doomed")
             await client.delete(Namespace, "doomed")
             await uninstall(client, SERVED, "mykind")
         await going
