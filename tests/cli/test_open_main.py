@@ -126,7 +126,7 @@ class Namespaced:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (Namespaced, "Namespaced.namespace: run has a flag of that name already"),
+        (Namespaced, "Namespaced.namespace: run already has a flag of that name"),
         (dict, "options= takes a dataclass, whose fields are the program's own flags, not <class 'dict'>"),
     ],
 )

@@ -41,7 +41,7 @@ def free_port() -> str:
 async def test_an_embedded_server_calls_the_webhooks_of_its_program(tmp_path: Path) -> None:
     kubeconfig = tmp_path / "kubeconfig"
     async with program(APP, "run", "--embedded", "--write-kubeconfig", kubeconfig, home=tmp_path) as running:
-        await running.until(lambda p: any("controller started" in line for line in p.err), "controller")
+        await running.until(lambda p: any("controller=mykind " in line for line in p.err), "controller")
         async with Client.from_kubeconfig(kubeconfig) as client:
             await client.create(MykindV1alpha1.named("a", "default", spec=MykindV1alpha1Spec(numpods=2)))
             new = await client.get(Mykind, "a", namespace="default")

@@ -270,5 +270,5 @@ async def test_closing_the_client_ends_what_waits_on_its_sockets() -> None:
         waiting = asyncio.ensure_future(anext(aiter(running)))
         await asyncio.sleep(0)
         await client.close()
-        with pytest.raises(TransportError, match="the transport was closed"):
+        with pytest.raises(TransportError, match="the transport is closed"):
             await waiting

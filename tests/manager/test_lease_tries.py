@@ -420,7 +420,7 @@ async def test_a_lease_without_a_holder_that_others_write_was_taken_by_nobody() 
         meddle(a, "PATCH", empty)
         with pytest.raises(LeadershipLost) as caught:
             await a.elector.renew()
-        assert str(caught.value) == "the lease default/test was taken by nobody"
+        assert str(caught.value) == "the lease default/test was taken by another candidate"
 
 
 @virtual_time
