@@ -597,7 +597,5 @@ async def test_keys_that_were_delayed_while_they_were_processed_are_counted_each
 
 
 def test_a_queue_with_metrics_needs_a_name_and_says_so() -> None:
-    with pytest.raises(
-        ValueError, match=r"^a queue with metrics needs a name: it identifies the queue's metrics$"
-    ):
+    with pytest.raises(ValueError, match=r"^a queue with metrics needs a name: it identifies the queue's metrics$"):
         WorkQueue(metrics=object())  # type: ignore[arg-type]
