@@ -39,8 +39,8 @@ async def reconcile(database: Database, ctx: sp.Context) -> None:
     if secret is None:
         ctx.set_condition("Ready", False, "NoSecret", f"there is no Secret {database.spec.password_secret}")
         return
-    sharing = await ctx.list(Database, index=("secret", secret.key))  # others with the same password
-    await ctx.keep(ConfigMap, [ConfigMap.named(database.name, data={"sharedBy": str(len(sharing))})])
+    data = {"host": f"{database.name}.{database.namespace}.svc", "passwordIn": secret.name}
+    await ctx.keep(ConfigMap, [ConfigMap.named(database.name, data=data)])
     ctx.status.password_version = secret.metadata.resource_version
     ctx.set_condition("Ready", True, "Connected")
 

@@ -27,7 +27,7 @@ async def test_a_changed_secret_leads_to_the_databases_that_refer_to_it_and_to_n
             "users": made.metadata.resource_version,
             "logs": "",
         }
-        assert (await cluster.get(ConfigMap, "orders")).data == {"sharedBy": "2"}
+        assert (await cluster.get(ConfigMap, "orders")).data == {"host": "orders.default.svc", "passwordIn": "shared"}
 
 
 @sp.testing.virtual_time
