@@ -6,6 +6,7 @@ Each line is a request with its answer: ``{"verb", "kind", "path", "name", "body
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,8 @@ async def record(kubeconfig: str, seed: int, count: int, file: Path) -> None:
 async def replay(file: Path) -> dict[int, tuple[str, str, str]]:
     """Where the embedded server answers differently: by line the kind, the class of the difference and its text."""
     found: dict[int, tuple[str, str, str]] = {}
-    async with ApiServer() as server:
+    moment = datetime.now(UTC)  # the clock stands still: no answer depends on how busy the machine is
+    async with ApiServer(now=lambda: moment) as server:
         transport = InProcessTransport(server.handle)
         for number, line in enumerate(file.read_text().splitlines()):
             entry = json.loads(line)
