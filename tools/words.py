@@ -185,15 +185,20 @@ def check(file: str, source: str) -> Iterator[Finding]:
 
 
 def files(places: Iterable[str]) -> list[str]:
-    """The tracked Python and Markdown files in these places."""
+    """The Python and Markdown files in these places: those that git does not ignore, or all where git has no copy."""
+    places = list(places)
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *places],
         cwd=ROOT,
         capture_output=True,
         text=True,
-        check=True,
-    ).stdout
-    return [name for name in listed.splitlines() if name.endswith((".py", ".md")) and not name.startswith(NOT_READ)]
+        check=False,
+    )
+    names = listed.stdout.splitlines()
+    if listed.returncode:
+        found = (path for place in places or ["."] for path in [ROOT / place, *(ROOT / place).rglob("*")])
+        names = sorted(str(path.relative_to(ROOT)) for path in found if path.is_file())
+    return [name for name in names if name.endswith((".py", ".md")) and not name.startswith(NOT_READ)]
 
 
 def main(places: list[str]) -> int:
