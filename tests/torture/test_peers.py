@@ -25,10 +25,13 @@ def manager() -> Path:
         pytest.skip("Go is not installed")
     BUILD.mkdir(exist_ok=True)
     binary = BUILD / "torture-manager"
+    home = Path(__file__).parent / "go"
+    fetched = subprocess.run(["go", "mod", "download"], cwd=home, capture_output=True, text=True, check=False)
+    if fetched.returncode:
+        pytest.skip(f"Go's modules can't be fetched: {fetched.stderr[-300:]}")
     build = ["go", "build", "-o", str(binary), "."]
-    made = subprocess.run(build, cwd=Path(__file__).parent / "go", capture_output=True, text=True, check=False)
-    if made.returncode:
-        pytest.skip(f"Go can't build it: {made.stderr[-300:]}")
+    made = subprocess.run(build, cwd=home, capture_output=True, text=True, check=False)
+    assert not made.returncode, made.stderr
     return binary
 
 
