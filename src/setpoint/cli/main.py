@@ -27,6 +27,7 @@ def server(
     kubeconfig: Path | None = None,
     data_dir: Path | None = None,
     control_plane: Annotated[bool, Parameter(negative="--no-control-plane")] = True,
+    controllers: str = "*",
 ) -> None:
     """Run the embedded Kubernetes API server in the foreground until Ctrl-C or SIGTERM.
 
@@ -41,11 +42,20 @@ def server(
     data_dir
         Keep the objects in this directory (SQLite). Without it they are in memory and end with the process.
     control_plane
-        Also run the garbage collector, the namespace lifecycle and a hollow node on which pods become Running.
+        Also run Kubernetes' own controllers and a hollow node on which pods become Running.
+    controllers
+        The controllers to run, with commas between, as for kube-controller-manager: * is all of them, NAME one of them,
+        -NAME all but that one (--controllers='*,-cronjob').
     """
     from setpoint.cli.server import serve
 
-    serve(host=host, port=port, kubeconfig=kubeconfig, data_dir=data_dir, control_plane=control_plane)
+    serve(
+        host=host,
+        port=port,
+        kubeconfig=kubeconfig,
+        data_dir=data_dir,
+        controllers=[name.strip() for name in controllers.split(",")] if control_plane else None,
+    )
 
 
 app.command("setpoint.cli.webhook:command", name="webhook", help="Serve admission and conversion webhooks.")

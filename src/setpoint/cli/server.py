@@ -5,17 +5,33 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from setpoint.apps.failures import UsageError
 from setpoint.apps.running import run
+from setpoint.cluster.catalog import UnknownControllerError
 from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.manager.logging import configure
 
 
-def serve(*, host: str, port: int, kubeconfig: Path | None, data_dir: Path | None, control_plane: bool) -> None:
-    """Serves until a signal arrives; prints one line with the URL when it is ready."""
+def serve(
+    *, host: str, port: int, kubeconfig: Path | None, data_dir: Path | None, controllers: list[str] | None
+) -> None:
+    """Serves until a signal arrives; prints one line with the URL when it is ready. Without ``controllers`` no control
+    plane runs.
+
+    Raises:
+        UsageError: no controller has one of the names.
+    """
     configure("text", "WARNING")
 
+    try:
+        cluster = EmbeddedCluster(
+            host=host, port=port, data_dir=data_dir, control_plane=False if controllers is None else controllers
+        )
+    except UnknownControllerError as problem:
+        raise UsageError(f"--controllers: {problem}") from None
+
     async def work() -> None:
-        async with EmbeddedCluster(host=host, port=port, data_dir=data_dir, control_plane=control_plane) as cluster:
+        async with cluster:
             if kubeconfig is not None:
                 cluster.write_kubeconfig(kubeconfig)
             kept = f"objects in {data_dir}" if data_dir else "objects in memory"

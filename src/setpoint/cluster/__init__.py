@@ -1,5 +1,6 @@
 """The embedded control plane: garbage collector, namespaces, workloads, hollow nodes; all written with `controller`."""
 
+from setpoint.cluster.catalog import UnknownControllerError
 from setpoint.cluster.control_plane import ControlPlane
 from setpoint.cluster.cronjobs import CronJobs
 from setpoint.cluster.daemonsets import DaemonSets
@@ -11,7 +12,7 @@ from setpoint.cluster.garbage_collector import GarbageCollector
 from setpoint.cluster.job_pods import JobOrphans
 from setpoint.cluster.jobs import Jobs
 from setpoint.cluster.local_webhooks import LocalWebhooks, with_conversions
-from setpoint.cluster.namespaces import NamespaceDefaults, NamespaceLifecycle
+from setpoint.cluster.namespaces import DefaultServiceAccounts, NamespaceLifecycle, RootCertificates
 from setpoint.cluster.nodes import HollowNodes
 from setpoint.cluster.pods import HollowKubelet
 from setpoint.cluster.replicasets import ReplicaSets, ReplicationControllers
@@ -22,6 +23,7 @@ __all__ = [
     "ControlPlane",
     "CronJobs",
     "DaemonSets",
+    "DefaultServiceAccounts",
     "Deployments",
     "DisruptionBudgets",
     "FinishedJobs",
@@ -31,13 +33,14 @@ __all__ = [
     "JobOrphans",
     "Jobs",
     "LocalWebhooks",
-    "NamespaceDefaults",
     "NamespaceLifecycle",
     "ReplicaSets",
     "ReplicationControllers",
+    "RootCertificates",
     "ServedResources",
     "ServiceEndpoints",
     "StaleEndpoints",
     "StatefulSets",
+    "UnknownControllerError",
     "with_conversions",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from random import Random
 from types import TracebackType
@@ -10,29 +10,15 @@ from typing import Any, Final, Self
 
 from setpoint.cache import InformerFactory
 from setpoint.client import Client
-from setpoint.cluster.cronjobs import CronJobs
-from setpoint.cluster.daemonsets import DaemonSets
-from setpoint.cluster.deployments import Deployments
-from setpoint.cluster.disruption_budgets import DisruptionBudgets
-from setpoint.cluster.endpoints import ServiceEndpoints, StaleEndpoints
-from setpoint.cluster.finished_jobs import FinishedJobs
+from setpoint.cluster.catalog import EVERYTHING, GARBAGE_COLLECTOR, Parts, chosen
 from setpoint.cluster.garbage_collector import GarbageCollector
-from setpoint.cluster.job_pods import JobOrphans
-from setpoint.cluster.jobs import Jobs
-from setpoint.cluster.namespaces import NamespaceDefaults, NamespaceLifecycle
 from setpoint.cluster.nodes import HollowNodes
 from setpoint.cluster.on_demand import OnDemand
 from setpoint.cluster.pods import HollowKubelet
-from setpoint.cluster.replicasets import ReplicaSets, ReplicationControllers
 from setpoint.cluster.resources import ServedResources
-from setpoint.cluster.statefulsets import StatefulSets
 from setpoint.controller import Controller
 from setpoint.manager import Manager
 from setpoint.meta import Object
-from setpoint.models.apps_v1 import DaemonSet, Deployment, ReplicaSet, StatefulSet
-from setpoint.models.batch_v1 import CronJob, Job
-from setpoint.models.core_v1 import ReplicationController, Service
-from setpoint.models.policy_v1 import PodDisruptionBudget
 
 WATCH_SECONDS: Final = 12 * 3600.0
 """How long a watch of the control plane lasts at least."""
@@ -46,18 +32,21 @@ class ControlPlane:
         ...
     ```
 
-    It is one `Manager` with ordinary controllers, and shares one set of caches among them. Those of workloads begin to
-    run when there is the first object of theirs (`OnDemand`). While nothing changes it
-    does nothing: the server is in this process, so a silent watch is a quiet collection and never a dead connection.
-    That is why its watches are long, without bookmarks and without a limit to silence.
+    It is one `Manager` with ordinary controllers, and shares one set of caches among them. Most of them begin to run
+    when there is the first object of theirs (`OnDemand`). While nothing changes it does nothing: the server is in this
+    process, so a silent watch is a quiet collection and never a dead connection. That is why its watches are long,
+    without bookmarks and without a limit to silence.
 
     Args:
         client: of a server in this process; may do everything (``system:admin``).
         nodes: how many hollow nodes there are; 0 for none, so that pods stay pending.
         pod_start_seconds, pod_stop_seconds: how long hollow pods take to become ready and to end, by the loop's clock.
-        garbage_collection: whether what has lost its owners goes.
-        workloads: whether Deployments, StatefulSets, Jobs and the like make pods.
+        controllers: their names, as of kube-controller-manager's ``--controllers`` (`catalog`): ``*`` is all of them,
+            ``-NAME`` none of that name.
         ca: the certificate (PEM) in every namespace's ``kube-root-ca.crt``.
+
+    Raises:
+        UnknownControllerError: no controller has one of the names.
     """
 
     def __init__(
@@ -67,35 +56,27 @@ class ControlPlane:
         nodes: int = 1,
         pod_start_seconds: float = 0.0,
         pod_stop_seconds: float = 0.0,
-        garbage_collection: bool = True,
-        workloads: bool = True,
+        controllers: Iterable[str] = EVERYTHING,
         ca: str = "",
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         random: Random | None = None,
     ) -> None:
         self.resources = ServedResources(client)
-        controllers: list[Controller[Any]] = [
-            NamespaceLifecycle(self.resources).controller,
-            NamespaceDefaults(ca=ca).controller,
-        ]
+        parts = Parts(self.resources, ca)
+        awake: list[Controller[Any]] = []
         sleepers: dict[type[Object], list[Controller[Any]]] = {}
-        if workloads:
-            sleepers |= {
-                Deployment: [Deployments().controller],
-                ReplicaSet: [ReplicaSets().controller],
-                ReplicationController: [ReplicationControllers().controller],
-                StatefulSet: [StatefulSets().controller],
-                Job: [Jobs().controller, JobOrphans().controller, FinishedJobs().controller],
-                DaemonSet: [DaemonSets().controller],
-                Service: [ServiceEndpoints().controller, StaleEndpoints().controller],
-                PodDisruptionBudget: [DisruptionBudgets().controller],
-                CronJob: [CronJobs().controller],
-            }
+        entries = chosen(controllers)
+        for entry in entries:
+            made = entry.make(parts)
+            if not entry.wakes:
+                awake += made
+            for kind in entry.wakes:
+                sleepers.setdefault(kind, []).extend(made)
         self.nodes: HollowNodes | None = None
         if nodes:
             self.nodes = HollowNodes(client, nodes, now=now)
             kubelet = HollowKubelet(self.nodes.names, start_seconds=pod_start_seconds, stop_seconds=pod_stop_seconds)
-            controllers.append(kubelet.controller)
+            awake.append(kubelet.controller)
         factory = InformerFactory(
             client,
             random=random,
@@ -106,7 +87,7 @@ class ControlPlane:
         )
         self.manager = Manager(
             client,
-            controllers=controllers,
+            controllers=awake,
             factory=factory,
             shutdown_timeout=5.0,
             now=now,
@@ -115,7 +96,7 @@ class ControlPlane:
         )
         self.manager.add(OnDemand(self.manager.factory, sleepers, self.manager.add))
         self.garbage_collector: GarbageCollector | None = None
-        if garbage_collection:
+        if any(entry.name == GARBAGE_COLLECTOR for entry in entries):
             self.garbage_collector = GarbageCollector(client, self.manager.factory, self.resources)
             self.manager.add(self.garbage_collector)
         if self.nodes is not None:

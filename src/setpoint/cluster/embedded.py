@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
@@ -11,6 +12,7 @@ from typing import Any, Self
 
 from setpoint.apiserver import ApiServer, HttpFront, MemoryStorage, SqliteStorage
 from setpoint.client import Client, ClientConfig, InProcessTransport, PatchType
+from setpoint.cluster.catalog import names_of
 from setpoint.cluster.control_plane import ControlPlane
 from setpoint.cluster.local_webhooks import LocalWebhooks
 from setpoint.meta.yaml_text import to_yaml
@@ -33,7 +35,8 @@ class EmbeddedCluster:
     Args:
         host, port: where HTTP listens; port 0 picks a free one.
         data_dir: keeps the objects there (SQLite); None keeps them in memory.
-        control_plane: whether the garbage collector, the namespace lifecycle and the hollow node run.
+        control_plane: whether the controllers of `ControlPlane` and the hollow node run, or the names of those
+            controllers that do.
 
     ``client`` talks to the server's core without a socket, as an administrator; ``url`` is for everybody else.
     A control plane that fails ends the ``async with`` block with its reason.
@@ -47,12 +50,12 @@ class EmbeddedCluster:
         host: str = "127.0.0.1",
         port: int = 0,
         data_dir: Path | None = None,
-        control_plane: bool = True,
+        control_plane: bool | Iterable[str] = True,
     ) -> None:
         self._host = host
         self._port = port
         self._data_dir = data_dir
-        self._with_control_plane = control_plane
+        self._controllers = names_of(control_plane)
         self._stack = AsyncExitStack()
         self._front: HttpFront | None = None
         self._webhooks = LocalWebhooks()
@@ -63,8 +66,8 @@ class EmbeddedCluster:
             server = await stack.enter_async_context(ApiServer(storage=storage, webhook_caller=self._webhooks))
             self._front = await stack.enter_async_context(HttpFront(server, host=self._host, port=self._port))
             self.client = await stack.enter_async_context(Client(InProcessTransport(server.handle)))
-            if self._with_control_plane:
-                await stack.enter_async_context(ControlPlane(self.client))
+            if self._controllers is not None:
+                await stack.enter_async_context(ControlPlane(self.client, controllers=self._controllers))
             self._stack = stack.pop_all()
         return self
 

@@ -10,7 +10,7 @@ from setpoint.client import ApiError, Client, Conflict, MethodNotAllowed, NotFou
 from setpoint.cluster.resources import ServedResources
 from setpoint.controller import Context, Controller, Outcome, after, done
 from setpoint.controller.predicates import named
-from setpoint.meta import Object, ObjectKey, Resource, resource_of
+from setpoint.meta import ObjectKey, Resource, resource_of
 from setpoint.models.core_v1 import ConfigMap, Namespace, NamespaceCondition, ServiceAccount
 
 FINALIZER: Final = "kubernetes"
@@ -153,30 +153,36 @@ def _explain(namespace: Namespace, left: dict[str, int], failed: dict[str, str])
             namespace.status.conditions[namespace.status.conditions.index(old)] = new
 
 
-class NamespaceDefaults:
-    """Gives every namespace its ``default`` ServiceAccount and the ``kube-root-ca.crt`` ConfigMap, and keeps them.
+class DefaultServiceAccounts:
+    """Gives every namespace its ServiceAccount ``default``, and keeps it there."""
+
+    def __init__(self) -> None:
+        self.controller = Controller(
+            Namespace, self._reconcile, name="service-accounts", owns_status=False, leader_only=False
+        ).watches(ServiceAccount, _namespace, predicates=(named("default"),), field_selector=_only("default"))
+
+    async def _reconcile(self, namespace: Namespace, ctx: Context) -> Outcome:
+        if await ctx.get(ServiceAccount, "default", namespace=namespace.name) is None:
+            await ctx.apply(ServiceAccount.named("default", namespace.name), controlled=False)
+        return done()
+
+
+class RootCertificates:
+    """Gives every namespace the ConfigMap ``kube-root-ca.crt``, and keeps its content.
 
     ``ca`` is the certificate (PEM) that clients in the cluster are to trust.
     """
 
     def __init__(self, *, ca: str = "") -> None:
         self._ca = ca
-        self.controller = (
-            Controller(Namespace, self._reconcile, name="namespace-defaults", owns_status=False, leader_only=False)
-            .watches(ServiceAccount, _namespace, predicates=(named("default"),), field_selector=_only("default"))
-            .watches(ConfigMap, _namespace, predicates=(named(ROOT_CA),), field_selector=_only(ROOT_CA))
-        )
+        self.controller = Controller(
+            Namespace, self._reconcile, name="root-certificates", owns_status=False, leader_only=False
+        ).watches(ConfigMap, _namespace, predicates=(named(ROOT_CA),), field_selector=_only(ROOT_CA))
 
     async def _reconcile(self, namespace: Namespace, ctx: Context) -> Outcome:
-        wanted: list[Object] = [ServiceAccount.named("default", namespace.name)]
-        config = ConfigMap.named(ROOT_CA, namespace.name, data={"ca.crt": self._ca})
-        if await ctx.get(ServiceAccount, "default", namespace=namespace.name) is not None:
-            wanted.clear()
         found = await ctx.get(ConfigMap, ROOT_CA, namespace=namespace.name)
         if found is None or found.data.get("ca.crt") != self._ca:
-            wanted.append(config)
-        for obj in wanted:
-            await ctx.apply(obj, controlled=False)
+            await ctx.apply(ConfigMap.named(ROOT_CA, namespace.name, data={"ca.crt": self._ca}), controlled=False)
         return done()
 
 

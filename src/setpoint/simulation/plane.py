@@ -28,7 +28,7 @@ class Plane:
         others = self._others = cluster.control_plane = ControlPlane(
             world.connect("plane"),
             nodes=world.setup.nodes,
-            garbage_collection=False,
+            controllers=("*", "-garbage-collector"),
             now=world.now,
             random=world.dice("plane"),
         )

@@ -27,6 +27,7 @@ import msgspec
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport, NotFound, Transport
 from setpoint.cluster import ControlPlane, LocalWebhooks, with_conversions
+from setpoint.cluster.catalog import names_of
 from setpoint.controller import Controller, RunningController, watched_kinds
 from setpoint.crd import CustomResource, crd_for
 from setpoint.manager import LeaderElection, Lifespan, Manager
@@ -63,7 +64,7 @@ class Cluster:
         crds: Iterable[type[CustomResource] | Mapping[str, Any]] | None = None,
         nodes: int = 1,
         webhooks: Iterable[Admission[Any] | Converter] = (),
-        control_plane: bool = True,
+        control_plane: bool | Iterable[str] = True,
         namespace: str = "default",
         leader_election: LeaderElection | None = None,
         lifespan: Lifespan | None = None,
@@ -77,7 +78,7 @@ class Cluster:
         self._served = tuple(webhooks)
         self._local = LocalWebhooks()
         self._nodes = nodes
-        self._with_control_plane = control_plane
+        self._plane = names_of(control_plane)
         self._namespace = namespace
         self._election = leader_election
         self._wrap = transport or (lambda inner: inner)
@@ -113,8 +114,10 @@ class Cluster:
             if served := with_conversions(self._served, kinds):
                 await self.serve(*served)
             self.control_plane = None
-            if self._with_control_plane:
-                plane = ControlPlane(self.client, nodes=self._nodes, now=self.now, random=self.random)
+            if self._plane is not None:
+                plane = ControlPlane(
+                    self.client, nodes=self._nodes, controllers=self._plane, now=self.now, random=self.random
+                )
                 self.control_plane = await stack.enter_async_context(plane)
             for obj in self._objects:
                 await self.client.create(obj)
@@ -289,7 +292,7 @@ def cluster(
     crds: Iterable[type[CustomResource] | Mapping[str, Any]] | None = None,
     nodes: int = 1,
     webhooks: Iterable[Admission[Any] | Converter] = (),
-    control_plane: bool = True,
+    control_plane: bool | Iterable[str] = True,
     namespace: str = "default",
     leader_election: LeaderElection | None = None,
     lifespan: Lifespan | None = None,
@@ -307,7 +310,8 @@ def cluster(
         nodes: hollow nodes; with 0 every pod stays pending.
         webhooks: admissions and conversions that the server calls, in this process. Conversions that the installed
             classes list are called automatically.
-        control_plane: whether garbage collector, namespace lifecycle and hollow nodes run.
+        control_plane: whether the cluster's own controllers and hollow nodes run, or the names of those controllers
+            that do, as for ``setpoint server --controllers``: ``["*", "-deployment"]``.
         namespace: the default namespace of namespaced objects.
         leader_election: the controllers run only while elected.
         lifespan: what the controllers' program opens and closes, as for `setpoint.Manager`.

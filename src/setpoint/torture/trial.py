@@ -180,7 +180,7 @@ class Trial:
         client = await stack.enter_async_context(Client(InProcessTransport(self.server.handle)))
         with _acting(Actor("control plane", "control plane")):
             others = await stack.enter_async_context(
-                ControlPlane(client, nodes=self.setup.nodes, garbage_collection=False)
+                ControlPlane(client, nodes=self.setup.nodes, controllers=("*", "-garbage-collector"))
             )
         manager = Manager(client, instance="garbage-collector", shutdown_timeout=5.0)
         collector = GarbageCollector(client, manager.factory, others.resources)

@@ -1,0 +1,141 @@
+"""The catalog of the control plane: its controllers, under the names that kube-controller-manager gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Final
+
+from setpoint.cluster.cronjobs import CronJobs
+from setpoint.cluster.daemonsets import DaemonSets
+from setpoint.cluster.deployments import Deployments
+from setpoint.cluster.disruption_budgets import DisruptionBudgets
+from setpoint.cluster.endpoints import ServiceEndpoints, StaleEndpoints
+from setpoint.cluster.finished_jobs import FinishedJobs
+from setpoint.cluster.job_pods import JobOrphans
+from setpoint.cluster.jobs import Jobs
+from setpoint.cluster.namespaces import DefaultServiceAccounts, NamespaceLifecycle, RootCertificates
+from setpoint.cluster.replicasets import ReplicaSets, ReplicationControllers
+from setpoint.cluster.resources import ServedResources
+from setpoint.cluster.statefulsets import StatefulSets
+from setpoint.controller import Controller
+from setpoint.meta import Object
+from setpoint.models.apps_v1 import DaemonSet, Deployment, ReplicaSet, StatefulSet
+from setpoint.models.batch_v1 import CronJob, Job
+from setpoint.models.core_v1 import ReplicationController, Service
+from setpoint.models.policy_v1 import PodDisruptionBudget
+
+EVERYTHING: Final = ("*",)
+GARBAGE_COLLECTOR: Final = "garbage-collector-controller"
+_SUFFIX: Final = "-controller"
+
+
+class UnknownControllerError(ValueError):
+    """A name that no controller of the control plane has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The things that controllers are made with: what the server serves, and the certificate (PEM) of its authority."""
+
+    resources: ServedResources
+    ca: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry: ``make`` returns the controllers that have the name together.
+
+    They begin to run when there is the first object of a kind in ``wakes``, or at once if there is none.
+    """
+
+    name: str
+    make: Callable[[Parts], list[Controller[Any]]]
+    wakes: tuple[type[Object], ...] = ()
+    aliases: tuple[str, ...] = ()
+
+    def answers_to(self, name: str) -> bool:
+        """Whether it is meant by ``name``: its own with or without ``-controller``, or an alias."""
+        return name in (self.name, self.name.removesuffix(_SUFFIX), *self.aliases)
+
+
+ENTRIES: Final = (
+    Entry("cronjob-controller", lambda _: [CronJobs().controller], (CronJob,)),
+    Entry("daemonset-controller", lambda _: [DaemonSets().controller], (DaemonSet,)),
+    Entry("deployment-controller", lambda _: [Deployments().controller], (Deployment,)),
+    Entry("disruption-controller", lambda _: [DisruptionBudgets().controller], (PodDisruptionBudget,)),
+    Entry(
+        "endpointslice-controller",
+        lambda _: [ServiceEndpoints().controller, StaleEndpoints().controller],
+        (Service,),
+        ("endpoints-controller", "endpoints", "endpoint"),  # one controller writes both
+    ),
+    Entry(GARBAGE_COLLECTOR, lambda _: [], aliases=("garbagecollector",)),  # is not a reconcile loop of one kind
+    Entry("job-controller", lambda _: [Jobs().controller, JobOrphans().controller], (Job,)),
+    Entry("namespace-controller", lambda parts: [NamespaceLifecycle(parts.resources).controller]),
+    Entry("replicaset-controller", lambda _: [ReplicaSets().controller], (ReplicaSet,)),
+    Entry(
+        "replicationcontroller-controller", lambda _: [ReplicationControllers().controller], (ReplicationController,)
+    ),
+    Entry(
+        "root-ca-certificate-publisher-controller",
+        lambda parts: [RootCertificates(ca=parts.ca).controller],
+        aliases=("root-ca-cert-publisher",),
+    ),
+    Entry("serviceaccount-controller", lambda _: [DefaultServiceAccounts().controller]),
+    Entry("statefulset-controller", lambda _: [StatefulSets().controller], (StatefulSet,)),
+    Entry("ttl-after-finished-controller", lambda _: [FinishedJobs().controller], (Job,)),
+)
+
+
+def chosen(names: Iterable[str]) -> list[Entry]:
+    """The entries that ``names`` mean, by the rules of kube-controller-manager's ``--controllers``.
+
+    ``*`` is all of them, ``-NAME`` none of that name, whatever the order.
+
+    Raises:
+        UnknownControllerError: no controller has one of the names.
+    """
+    wanted, unwanted = set[str](), set[str]()
+    everything = False
+    for name in names:
+        if name == "*":
+            everything = True
+        elif name.startswith("-"):
+            unwanted.add(entry_of(name[1:]).name)
+        else:
+            wanted.add(entry_of(name).name)
+    return [
+        entry
+        for entry in ENTRIES
+        if entry.name in wanted or (everything and entry.name not in unwanted)
+    ]  # fmt: skip
+
+
+def names_of(control_plane: bool | Iterable[str]) -> tuple[str, ...] | None:
+    """The names of the controllers of a control plane that is on, off, or given by them; None if there is to be none.
+
+    Raises:
+        UnknownControllerError: no controller has one of the names.
+    """
+    if isinstance(control_plane, bool):
+        return EVERYTHING if control_plane else None
+    names = (control_plane,) if isinstance(control_plane, str) else tuple(control_plane)
+    chosen(names)
+    return names
+
+
+def entry_of(name: str) -> Entry:
+    """The entry that answers to ``name``.
+
+    Raises:
+        UnknownControllerError: there is none.
+    """
+    for entry in ENTRIES:
+        if entry.answers_to(name):
+            return entry
+    known = [entry.name.removesuffix(_SUFFIX) for entry in ENTRIES]
+    near = get_close_matches(name.removesuffix(_SUFFIX), known, 1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise UnknownControllerError(f"no controller is named {name!r}; {hint}there are {', '.join(known)}")
