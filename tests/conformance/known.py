@@ -33,7 +33,7 @@ BLAME: Final = "the client's mistake, so 400; upstream takes it for a fault of i
 KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
     "applies": {**dict.fromkeys((19, 20, 37), BLAME), **dict.fromkeys((21, 22), WORDS)},
     "bad_requests": {
-        **dict.fromkeys((16, 17, 18), HTTP),
+        **dict.fromkeys((16, 17), HTTP),
         **dict.fromkeys((35, 36, 37, 38, 40), SELECTOR),
         **dict.fromkeys((47, 48), WORDS),
         52: BLAME,
@@ -86,5 +86,5 @@ KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
         **dict.fromkeys((12, 14), WORDS),
         15: TIMING,
     },
-    "watches": {10: GO_ZEROS, 15: GO_ZEROS},
+    "watches": {15: GO_ZEROS},
 }

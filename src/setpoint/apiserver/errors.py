@@ -5,7 +5,7 @@ Wording is part of the interface: tests and people compare it. It follows apimac
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from setpoint.meta import GroupKind, GroupResource
@@ -23,6 +23,7 @@ __all__ = [
     "internal_error",
     "invalid",
     "method_not_supported",
+    "no_representation",
     "no_such_path",
     "not_acceptable",
     "not_found",
@@ -95,7 +96,13 @@ def method_not_supported(resource: GroupResource, verb: str) -> ApiStatusError:
     return ApiStatusError(405, "MethodNotAllowed", message, _about(resource))
 
 
-def not_acceptable(accepted: Sequence[str]) -> ApiStatusError:
+def no_representation(available: Iterable[str]) -> ApiStatusError:
+    """The client accepts nothing that any object of the path could be written in."""
+    message = f"406: Not Acceptable\n\nAvailable representations: {', '.join(available)}"
+    return ApiStatusError(406, "NotAcceptable", message, {})
+
+
+def not_acceptable(accepted: Iterable[str]) -> ApiStatusError:
     message = f"only the following media types are accepted: {', '.join(accepted)}"
     return ApiStatusError(406, "NotAcceptable", message)
 

@@ -28,6 +28,7 @@ from setpoint.apiserver.identity import tokens
 from setpoint.apiserver.identity.impersonation import impersonated
 from setpoint.apiserver.reads import Reads
 from setpoint.apiserver.replay import Lengthy, Replay, Suspended
+from setpoint.apiserver.requests.accept import of_statuses
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.limits import check
 from setpoint.apiserver.requests.options import Query
@@ -76,7 +77,7 @@ class ApiServer:
     stored by then.
 
     *Caveats*: everybody is let in and everything is allowed (the bearer of a service account's token is that account,
-    everybody else ``admin``); bodies are JSON or YAML, not protobuf. There is no audit log: what admission policies
+    everybody else ``admin``); there is no audit log: what admission policies
     would write there is logged.
     """
 
@@ -184,7 +185,8 @@ class ApiServer:
             except (Suspended, Lengthy):
                 return await self._replayed(request)
         except ApiStatusError as error:
-            response = respond(error.status, error.code, warnings=error.warnings)
+            media = of_statuses(request.headers.get("accept", ""))
+            response = respond(error.status, error.code, warnings=error.warnings, media=media)
             retry_after = error.status.get("details", {}).get("retryAfterSeconds")
             if retry_after:
                 response.headers["retry-after"] = str(retry_after)

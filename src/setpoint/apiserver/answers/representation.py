@@ -1,4 +1,5 @@
-"""The form of an answer: the object itself, a table, its metadata alone; JSON or YAML. The Accept header says which."""
+"""The form of an answer: the object itself, a table, its metadata alone; JSON, YAML or protobuf. The Accept header says
+which."""
 
 from __future__ import annotations
 
@@ -9,9 +10,10 @@ from typing import Any, Final, Literal, cast
 import msgspec
 from msgspec import Raw, Struct
 
-from setpoint.apiserver.errors import bad_request, not_acceptable
+from setpoint.apiserver.errors import bad_request, no_representation, not_acceptable
 from setpoint.apiserver.http_types import Response
-from setpoint.apiserver.requests.body import JSON_TYPE, YAML_TYPE
+from setpoint.apiserver.requests.accept import MEDIA_TYPES, Media, accepted, media_of
+from setpoint.apiserver.requests.body import JSON_TYPE
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.resources.registry import Served
 from setpoint.slices import pace, spend
@@ -20,6 +22,7 @@ __all__ = ["Representation", "respond"]
 
 Form = Literal["object", "table", "partial"]
 _META_VERSIONS: Final = ("v1", "v1beta1")
+_STREAMS: Final = tuple(f"{MEDIA_TYPES[media]};stream=watch" for media in ("json", "protobuf"))
 _PARTIAL: Final = b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/%s","metadata":%s}'
 
 
@@ -31,19 +34,23 @@ _raw_metadata = msgspec.json.Decoder(_RawMetadata)
 
 
 def respond(
-    document: Any, status: int = 200, *, warnings: Sequence[str] = (), yaml: bool = False, pretty: bool = False
+    document: Any, status: int = 200, *, warnings: Sequence[str] = (), media: Media = "json", pretty: bool = False
 ) -> Response:
-    """An answer of JSON or YAML; ``document`` may be JSON already."""
+    """An answer of ``media``; ``document`` may be JSON already."""
     body = document if isinstance(document, bytes) else msgspec.json.encode(document)
-    kind = JSON_TYPE
-    if yaml:
+    if media == "yaml":
         from setpoint.meta.yaml_text import to_yaml
 
         body = to_yaml([_opened(body)], sort_keys=True).encode()  # sorted, as Go's writer does
-        kind = YAML_TYPE
+    elif media == "protobuf":
+        from setpoint.apiserver.answers import protobuf
+
+        body = protobuf.encode(_opened(body))
     elif pretty:
         body = msgspec.json.format(body, indent=2)
-    headers = {"content-type": kind, "cache-control": "no-cache, private"}
+    elif not body.endswith(b"\n"):
+        body += b"\n"  # as Go's encoder ends a value
+    headers = {"content-type": MEDIA_TYPES[media], "cache-control": "no-cache, private"}
     if warnings:
         headers["warning"] = ", ".join(f'299 - "{_quoted(text)}"' for text in warnings)
     return Response(status, headers, body)
@@ -72,14 +79,14 @@ class Representation:
 
     form: Form = "object"
     version: str = "v1"
-    yaml: bool = False
+    media: Media = "json"
     pretty: bool = False
     include: str = "Metadata"
 
     @property
     def plain(self) -> bool:
         """Whether objects are answered with the bytes that they are."""
-        return self.form == "object" and not self.yaml and not self.pretty
+        return self.form == "object" and self.media == "json" and not self.pretty
 
     @classmethod
     def negotiate(cls, call: Call, *, stream: bool = False) -> Representation:
@@ -88,28 +95,30 @@ class Representation:
         pretty = call.query.get("pretty", "") not in ("", "0", "false") if call.query.pairs else False
         if accept in ("", "*/*", JSON_TYPE) and not pretty:
             return _PLAIN
-        for item in accept.split(",") if accept else ["*/*"]:
-            kind, *rest = (part.strip() for part in item.split(";"))
-            parameters = dict(part.split("=", 1) for part in rest if "=" in part)
-            if kind not in (JSON_TYPE, YAML_TYPE, "*/*", "application/*"):
-                continue
-            yaml = kind == YAML_TYPE
-            if yaml and stream:
+        known = False
+        for clause in accepted(accept):
+            media, parameters = media_of(clause), clause.parameters
+            known = known or media is not None
+            if media is None or (media == "yaml" and stream) or parameters.get("stream", "watch") != "watch":
                 continue
             wanted = parameters.get("as")
             if wanted is None:
-                return cls(yaml=yaml, pretty=pretty)
+                if media == "protobuf" and call.served.custom:
+                    continue
+                return cls(media=media, pretty=pretty or parameters.get("pretty") == "1")
             version = parameters.get("v", "v1")
             if parameters.get("g") != "meta.k8s.io" or version not in _META_VERSIONS:
                 continue
-            if wanted == "Table":
+            if wanted == "Table" and media != "protobuf":
                 include = call.query.get("includeObject", "Metadata") or "Metadata"
                 if include not in ("None", "Metadata", "Object"):
                     raise bad_request(f'unrecognized includeObject value: "{include}"')
-                return cls("table", version, yaml, pretty, include)
+                return cls("table", version, media, pretty, include)
             if wanted in ("PartialObjectMetadata", "PartialObjectMetadataList"):
-                return cls("partial", version, yaml, pretty)
-        raise not_acceptable((JSON_TYPE,) if stream else (JSON_TYPE, YAML_TYPE))
+                return cls("partial", version, media, pretty)
+        if not known and not call.served.custom:
+            raise no_representation(MEDIA_TYPES.values())
+        raise not_acceptable(_STREAMS if stream else MEDIA_TYPES.values())
 
     def one(self, call: Call, value: bytes, *, status: int = 200) -> Response:
         """An answer that holds one object, given as it is stored."""
@@ -117,7 +126,20 @@ class Representation:
 
     def document(self, call: Call, body: Any, *, status: int = 200) -> Response:
         """An answer that holds a document in its final form."""
-        return respond(body, status, warnings=call.warnings, yaml=self.yaml, pretty=self.pretty)
+        return respond(body, status, warnings=call.warnings, media=self.media, pretty=self.pretty)
+
+    @property
+    def stream_type(self) -> str:
+        """The content type of a watch."""
+        return f"{MEDIA_TYPES[self.media]};stream=watch" if self.media == "protobuf" else JSON_TYPE
+
+    def event(self, type_: bytes, value: bytes) -> bytes:
+        """One event of a watch, whose object is given in its form."""
+        if self.media == "protobuf":
+            from setpoint.apiserver.answers import protobuf
+
+            return protobuf.frame(type_, value)
+        return b'{"type":"%s","object":%s}\n' % (type_, value)
 
     def item(self, call: Call, value: bytes, *, headers: bool = True) -> bytes:
         """One object, given in the served version, in this form."""

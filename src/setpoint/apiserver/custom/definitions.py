@@ -122,7 +122,7 @@ class CustomResources:
             status["acceptedNames"] = names
             _set_condition(self._now(), status, "NamesAccepted", "True", "NoConflicts", "no conflicts found")
         stored = next(version["name"] for version in spec["versions"] if version.get("storage"))
-        versions = status.setdefault("storedVersions", [])
+        versions = status["storedVersions"] = status.get("storedVersions") or []
         if stored not in versions:
             versions.append(stored)
         return crd

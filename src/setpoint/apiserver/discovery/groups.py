@@ -12,10 +12,13 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Protocol
 
+from setpoint.apiserver.answers.representation import respond as answer
+from setpoint.apiserver.errors import not_acceptable
+from setpoint.apiserver.http_types import Response
+from setpoint.apiserver.requests.accept import MEDIA_TYPES, Media, accepted, media_of
 from setpoint.meta import GroupVersionKind, Resource
 
-AGGREGATED_V2: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-"""The content type of the aggregated form, to the letter: client-go compares it as a string."""
+_AGGREGATED: Final = {"g": "apidiscovery.k8s.io", "v": "v2", "as": "APIGroupDiscoveryList"}
 
 _STATUS_VERBS: Final = ("get", "patch", "update")
 _SUBRESOURCE_VERBS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -43,19 +46,23 @@ Resources = Iterable[ServedResource]
 """All served resources; groups keep the order in which they first come."""
 
 
-def respond(path: str, registry: Resources, accept: str) -> tuple[int, dict[str, Any], str] | None:
-    """The answer to a GET of ``path``: status, document and content type; None when it is not a path of discovery.
+def respond(path: str, registry: Resources, accept: str) -> Response | None:
+    """The answer to a GET of ``path``; None when it is not a path of discovery.
 
     ``accept`` is the request's Accept header. A group or version that is not served is None as well: the caller's
-    404 says so better.
+    404 says so better. Raises ApiStatusError (406).
     """
     parts = path.strip("/").split("/")
     match parts:
         case ["api" | "apis" as root]:
             core = root == "api"
-            if wants_aggregated(accept):
-                return 200, aggregated(registry, core=core), AGGREGATED_V2
-            return 200, legacy_versions(registry) if core else group_list(registry), "application/json"
+            media, whole = _negotiated(accept, aggregates=True)
+            if whole:
+                response = answer(aggregated(registry, core=core), media=media)
+                # To the letter: client-go compares it as a string.
+                response.headers["content-type"] += "".join(f";{key}={value}" for key, value in _AGGREGATED.items())
+                return response
+            return answer(legacy_versions(registry) if core else group_list(registry), media=media)
         case ["api", version]:
             document = resource_list(registry, "", version)
         case ["apis", group]:
@@ -65,18 +72,22 @@ def respond(path: str, registry: Resources, accept: str) -> tuple[int, dict[str,
             document = resource_list(registry, group, version)
         case _:
             return None
-    return None if document is None else (200, document, "application/json")
+    return None if document is None else answer(document, media=_negotiated(accept)[0])
 
 
-def wants_aggregated(accept: str) -> bool:
-    """Whether the client can read ``apidiscovery.k8s.io/v2`` as JSON. Older forms of it (v2beta1) are not spoken."""
-    for item in accept.split(","):
-        kind, *parameters = (part.strip() for part in item.split(";"))
-        if kind == "application/json" and {"g=apidiscovery.k8s.io", "v=v2", "as=APIGroupDiscoveryList"} <= {
-            *parameters
-        }:
-            return True
-    return False
+def _negotiated(accept: str, *, aggregates: bool = False) -> tuple[Media, bool]:
+    """How the client reads, and whether everything in one, if it can. Older forms of that (v2beta1) are not spoken.
+
+    Raises ApiStatusError (406).
+    """
+    clauses = [(clause, media) for clause in accepted(accept) if (media := media_of(clause)) is not None]
+    for clause, media in clauses:
+        if aggregates and clause.parameters.items() >= _AGGREGATED.items():
+            return media, True
+    for clause, media in clauses:
+        if "as" not in clause.parameters:
+            return media, False
+    raise not_acceptable(MEDIA_TYPES.values())
 
 
 def version_order(version: str) -> tuple[int, int, int, str]:
@@ -239,4 +250,4 @@ def _version(group: str, version: str) -> dict[str, str]:
     return {"groupVersion": _group_version(group, version), "version": version}
 
 
-__all__ = ["AGGREGATED_V2", "ServedResource", "respond", "version_order", "wants_aggregated"]
+__all__ = ["ServedResource", "respond", "version_order"]

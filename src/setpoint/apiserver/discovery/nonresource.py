@@ -48,14 +48,11 @@ def answer(state: State, request: IncomingRequest) -> Response:
             405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {}
         )
     if root in ("api", "apis"):
-        found = discovery.respond(path, state.registry, accept)
-        if found is None:
+        response = discovery.respond(path, state.registry, accept)
+        if response is None:
             if root == "apis" and not knows(state, path.split("/")[2]):
                 return nothing()
             raise no_such_path()
-        status, document, kind = found
-        response = respond(document, status)
-        response.headers["content-type"] = kind
         response.headers["vary"] = "Accept"
         return response
     if root == "openapi":

@@ -92,7 +92,7 @@ def create_token(call: Call) -> Response:
             "expirationTimestamp": format_time(_seconds(now) + timedelta(seconds=seconds)),
         },
     }
-    return respond(answer, 201, warnings=call.warnings, yaml=shape.yaml)
+    return respond(answer, 201, warnings=call.warnings, media=shape.media)
 
 
 def _seconds(moment: datetime) -> datetime:

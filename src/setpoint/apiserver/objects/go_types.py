@@ -12,9 +12,10 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-__all__ = ["GoField", "go_fields", "message_table"]
+__all__ = ["EXTENSIONS", "META", "GoField", "go_fields", "is_message", "numbered"]
 
-_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1."
+META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1."
+EXTENSIONS: Final = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 _LEAVES: Final = frozenset(
     {
         "string",
@@ -23,12 +24,16 @@ _LEAVES: Final = frozenset(
         "bool",
         "double",
         "strings",
-        _META + "Time",
-        _META + "MicroTime",
-        _META + "FieldsV1",
+        META + "Time",
+        META + "MicroTime",
+        META + "FieldsV1",
         "io.k8s.apimachinery.pkg.runtime.RawExtension",
         "io.k8s.apimachinery.pkg.api.resource.Quantity",
         "io.k8s.apimachinery.pkg.util.intstr.IntOrString",
+        EXTENSIONS + "JSON",
+        EXTENSIONS + "JSONSchemaPropsOrArray",
+        EXTENSIONS + "JSONSchemaPropsOrBool",
+        EXTENSIONS + "JSONSchemaPropsOrStringArray",
     }
 )
 """Types that have a form of their own in JSON."""
@@ -46,12 +51,20 @@ class GoField(NamedTuple):
     """Not ``omitempty``: written even if it is zero."""
 
 
+def is_message(name: str) -> bool:
+    """Whether the table has fields of a message of that name."""
+    return name in _table()
+
+
+@cache
+def numbered(message: str) -> dict[int, GoField]:
+    """The fields of a message that `is_message`, by their numbers in protobuf, in their order."""
+    return {int(number): _go_field(*field) for number, field in _table()[message].items()}
+
+
 def go_fields(message: str) -> list[GoField] | None:
     """The fields of the struct ``message``, or None if the table has none of that name."""
-    fields = message_table().get(message)
-    if fields is None or message in _LEAVES:
-        return None
-    return [_go_field(name, text) for name, text in fields.values()]
+    return None if message in _LEAVES or not is_message(message) else [*numbered(message).values()]
 
 
 def _go_field(name: str, text: str) -> GoField:
@@ -62,7 +75,7 @@ def _go_field(name: str, text: str) -> GoField:
 
 
 @cache
-def message_table() -> dict[str, dict[str, tuple[str, str]]]:
+def _table() -> dict[str, dict[str, tuple[str, str]]]:
     """Of each message the fields: by number the name in JSON and the type."""
     import zstandard
 

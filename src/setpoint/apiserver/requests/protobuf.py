@@ -1,7 +1,7 @@
 """Request bodies in Kubernetes' protobuf, as JSON values.
 
 client-go's clients of built-in kinds send nothing else when they create, update or delete (``kubectl create
-namespace`` is one of them), and have no way back to JSON. What they read may be JSON, so nothing is ever encoded here.
+namespace`` is one of them), and have no way back to JSON. `setpoint.apiserver.answers.protobuf` writes it.
 
 The numbers of fields are data, see ``tools/generate_protobuf.py``. As in Go, fields that nobody knows are dropped, and
 zeros are left out where JSON would leave them out.
@@ -13,18 +13,16 @@ import base64
 import struct
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
-from setpoint.apiserver.objects.go_types import message_table
+from setpoint.apiserver.objects.go_types import EXTENSIONS, META, is_message, numbered
 from setpoint.meta import GroupVersion, GroupVersionKind, MicroTime, format_micro_time, format_time
 from setpoint.models import UnknownKindError, definition_name
 
 PROTOBUF_TYPE: Final = "application/vnd.kubernetes.protobuf"
 _MAGIC: Final = b"k8s\x00"
-_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1."
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _ZERO_TIME: Final = -62135596800  # the first of January of the year 1, which Go means by no time at all
 _DEPTH: Final = 100
@@ -53,40 +51,15 @@ def decode(body: bytes) -> dict[str, Any]:
         definition = definition_name(gvk)
     except (UnknownKindError, ValueError):
         raise ValueError(f'no kind "{name}" is registered for version "{api_version}" in protobuf') from None
-    if definition not in _messages():
+    if not is_message(definition):
         raise ValueError(f'object of kind "{name}" in version "{api_version}" does not support protobuf')
     return {"apiVersion": api_version, "kind": name, **_message(definition, memoryview(raw), 0)}
-
-
-class _Field(NamedTuple):
-    name: str
-    type: str
-    repeated: bool
-    mapping: bool
-    said: bool
-    """Zero is said as well: the field is a pointer, or JSON never leaves it out."""
-
-
-@cache
-def _messages() -> dict[str, dict[int, _Field]]:
-    return {
-        name: {int(number): _field(*field) for number, field in fields.items()}
-        for name, fields in message_table().items()
-    }
-
-
-def _field(name: str, type_: str) -> _Field:
-    said = type_.startswith(("!", "*"))
-    kind = type_.lstrip("!*")
-    return _Field(
-        name, kind.removeprefix("[]").removeprefix("{}").lstrip("*"), kind[:2] == "[]", kind[:2] == "{}", said
-    )
 
 
 def _message(name: str, data: memoryview, depth: int) -> dict[str, Any]:
     if depth > _DEPTH:
         raise ValueError("protobuf: nested too deeply")
-    fields = _messages()[name]
+    fields = numbered(name)
     made: dict[str, Any] = {}
     for number, wire, value in _fields(data):
         field = fields.get(number)
@@ -106,7 +79,7 @@ def _message(name: str, data: memoryview, depth: int) -> dict[str, Any]:
             made |= _value(field.type, value, depth)
         else:
             item = _value(field.type, value, depth)
-            if item is not None and (item or field.said):
+            if item is not None and (item or field.pointer or field.always):
                 made[field.name] = item
     return made
 
@@ -123,7 +96,10 @@ def _items(kind: str, wire: int, value: int | memoryview, depth: int) -> Iterato
 
 def _value(kind: str, value: int | memoryview, depth: int) -> Any:
     scalar = _SCALARS.get(kind)
-    return _message(kind, _view(value), depth + 1) if scalar is None else scalar(value)
+    if scalar is not None:
+        return scalar(value)
+    schema = _SCHEMAS.get(kind)
+    return _message(kind, _view(value), depth + 1) if schema is None else schema(_view(value), depth)
 
 
 def _zero(kind: str) -> Any:
@@ -207,6 +183,32 @@ def _strings(value: int | memoryview) -> list[str]:
     return [_text(content) for number, _, content in _fields(_view(value)) if number == 1]
 
 
+def _schema_or_bool(value: memoryview, depth: int) -> Any:
+    parts = {number: content for number, _, content in _fields(value)}
+    return _value(_SCHEMA, parts[2], depth) if 2 in parts else _integer(parts.get(1, 0)) != 0
+
+
+def _schema_or_list(value: memoryview, depth: int) -> Any:
+    several = [_value(_SCHEMA, content, depth) for number, _, content in _fields(value) if number == 2]
+    return several or _first_schema(value, depth)
+
+
+def _schema_or_texts(value: memoryview, depth: int) -> Any:
+    several = [_text(content) for number, _, content in _fields(value) if number == 2]
+    return several or _first_schema(value, depth)
+
+
+def _first_schema(value: memoryview, depth: int) -> Any:
+    return next((_value(_SCHEMA, content, depth) for number, _, content in _fields(value) if number == 1), None)
+
+
+_SCHEMA: Final = EXTENSIONS + "JSONSchemaProps"
+_SCHEMAS: Final[dict[str, Callable[[memoryview, int], Any]]] = {
+    EXTENSIONS + "JSONSchemaPropsOrBool": _schema_or_bool,
+    EXTENSIONS + "JSONSchemaPropsOrArray": _schema_or_list,
+    EXTENSIONS + "JSONSchemaPropsOrStringArray": _schema_or_texts,
+}
+"""Where a schema is one of the things that a field may hold, each in a field of its own."""
 _SCALARS: Final[dict[str, Callable[[int | memoryview], Any]]] = {
     "string": _text,
     "bytes": lambda value: base64.b64encode(_view(value)).decode(),
@@ -214,9 +216,10 @@ _SCALARS: Final[dict[str, Callable[[int | memoryview], Any]]] = {
     "bool": lambda value: _integer(value) != 0,
     "double": _double,
     "strings": _strings,
-    _META + "Time": _time,
-    _META + "MicroTime": _micro_time,
-    _META + "FieldsV1": _raw_json,
+    META + "Time": _time,
+    META + "MicroTime": _micro_time,
+    META + "FieldsV1": _raw_json,
+    EXTENSIONS + "JSON": _raw_json,
     "io.k8s.apimachinery.pkg.runtime.RawExtension": _raw_json,
     "io.k8s.apimachinery.pkg.api.resource.Quantity": _quantity,
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": _int_or_string,

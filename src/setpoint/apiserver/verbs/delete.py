@@ -53,7 +53,7 @@ def delete(call: Call) -> Response:
         "status": "Success",
         "details": {key: value for key, value in details.items() if value},
     }
-    return respond(document, status, warnings=call.warnings, yaml=shape.yaml, pretty=shape.pretty)
+    return respond(document, status, warnings=call.warnings, media=shape.media, pretty=shape.pretty)
 
 
 def delete_collection(call: Call) -> Response:

@@ -27,15 +27,15 @@ __all__ = ["Watch", "watch"]
 MIN_TIMEOUT = 1800.0
 """Seconds that a watch without ``timeoutSeconds`` lasts at least; up to twice as long, so that not all end at once."""
 _BATCH = 500
-_EVENT = b'{"type":"%s","object":%s}\n'
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 
 def watch(call: Call, options: ListOptions) -> Response:
-    """An endless answer, one JSON line an event. Raises ApiStatusError before it begins; later errors are events."""
+    """An endless answer, one JSON line or frame of protobuf an event. Raises ApiStatusError before it begins; later
+    errors are events."""
     shape = Representation.negotiate(call, stream=True)
     stream = Watch(call, options, shape)
-    headers = {"content-type": "application/json", "cache-control": "no-cache, private"}
+    headers = {"content-type": shape.stream_type, "cache-control": "no-cache, private"}
     if call.warnings:
         headers["warning"] = ", ".join(f'299 - "{text}"' for text in call.warnings)
     return Response(200, headers, _Stream(stream))
@@ -201,7 +201,7 @@ class Watch:
         if self._shape.form != "object":
             value = self._shape.item(self._call, value, headers=self._headers)
             self._headers = False
-        return _EVENT % (type_, value)
+        return self._shape.event(type_, value)
 
     def _bookmark(self, *, initial_end: bool = False) -> bytes:
         if not initial_end:  # everything up to the storage's revision has been read when this is called
@@ -214,10 +214,10 @@ class Watch:
         value = msgspec.json.encode(obj)
         if self._shape.form != "object":
             value = self._shape.item(self._call, value, headers=self._headers)
-        return _EVENT % (b"BOOKMARK", value)
+        return self._shape.event(b"BOOKMARK", value)
 
     def _error(self, error: ApiStatusError) -> bytes:
-        return _EVENT % (b"ERROR", msgspec.json.encode(error.status))
+        return self._shape.event(b"ERROR", msgspec.json.encode(error.status))
 
 
 class _Stream(AsyncIterator[bytes]):

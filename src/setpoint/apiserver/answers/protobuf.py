@@ -1,0 +1,284 @@
+"""Objects, lists, statuses and events of watches in Kubernetes' protobuf, as Go's encoder writes them.
+
+Byte for byte: fields in the order of their numbers, maps in that of their keys, zeros written where Go has no pointer.
+The numbers of fields are data, see ``tools/generate_protobuf.py``.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import cache, lru_cache
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw
+
+from setpoint.apiserver.objects.go_types import EXTENSIONS, META, GoField, is_message, numbered
+from setpoint.meta import GroupVersion, GroupVersionKind, parse_time
+from setpoint.models import UnknownKindError, definition_name
+from setpoint.slices import pace, spend
+
+__all__ = ["encode", "frame", "speaks"]
+
+_MAGIC: Final = b"k8s\x00"
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_REMEMBERED: Final = 1024
+"""Objects whose bytes are kept: the same is often asked for by many watches, and again and again."""
+_LARGE: Final = 16 * 1024
+"""Bytes of JSON from which on they are not."""
+_ITEMS: Final = b"\x12"
+"""The tag of the items of a list, of whatever kind."""
+
+
+def speaks(kind: GroupVersionKind) -> bool:
+    """Whether objects of the kind have a form in protobuf."""
+    return _message_of(kind.api_version, kind.kind) is not None
+
+
+def encode(document: Mapping[str, Any]) -> bytes:
+    """An object, or a list whose items may be JSON, with ``kind`` and ``apiVersion``, which `speaks` must know."""
+    api_version, kind = document.get("apiVersion", ""), document["kind"]
+    message = _message_of(api_version, kind)
+    assert message is not None, f"{api_version} {kind} has no form in protobuf"
+    items = document.get("items")
+    if items and isinstance(items[0], Raw):
+        item = numbered(message)[2].type
+        head = _compiled(message)({"metadata": document.get("metadata")})
+        raw = b"".join((head, *_listed(item, items)))
+    else:
+        raw = _compiled(message)(document)
+    type_meta = _chunk(b"\x0a", api_version.encode()) + _chunk(b"\x12", kind.encode())
+    return b"".join((_MAGIC, _chunk(b"\x0a", type_meta), _chunk(b"\x12", raw), b"\x1a\x00\x22\x00"))
+
+
+def frame(type_: bytes, document: bytes) -> bytes:
+    """One event of a watch, whose object is given as JSON: its length in four bytes, and the event."""
+    opened = _remembered(document) if len(document) < _LARGE else encode(msgspec.json.decode(document))
+    event = _chunk(b"\x0a", type_) + _chunk(b"\x12", _chunk(b"\x0a", opened))
+    return len(event).to_bytes(4, "big") + event
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _remembered(document: bytes) -> bytes:
+    return encode(msgspec.json.decode(document))
+
+
+@cache
+@lru_cache(maxsize=_REMEMBERED)
+def _message_of(api_version: str, kind: str) -> str | None:
+    gvk = GroupVersionKind(*GroupVersion.parse(api_version), kind)
+    if gvk.group == "apidiscovery.k8s.io":  # which OpenAPI does not describe
+        return f"io.k8s.api.apidiscovery.{gvk.version}.{kind}"
+    if gvk.group == "meta.k8s.io":
+        name = f"{META}{kind}"  # of every version
+        return name if kind.startswith("PartialObjectMetadata") else None
+    for candidate in (kind, kind.removesuffix("List")):
+        try:
+            name = definition_name(GroupVersionKind(gvk.group, gvk.version, candidate))
+        except UnknownKindError:
+            continue
+        name += kind.removeprefix(candidate)
+        return name if is_message(name) else None
+    name = f"{META}{kind}"
+    return name if api_version in ("", "v1") and is_message(name) else None
+
+
+def _listed(message: str, items: Sequence[Raw]) -> Iterable[bytes]:
+    for item in pace(items):
+        spend(len(item))
+        yield _ITEMS
+        encoded = _remembered_item(message, bytes(item)) if len(item) < _LARGE else _item(message, bytes(item))
+        yield _varint(len(encoded))
+        yield encoded
+
+
+def _item(message: str, document: bytes) -> bytes:
+    return _compiled(message)(msgspec.json.decode(document))
+
+
+_remembered_item = lru_cache(maxsize=_REMEMBERED)(_item)
+
+
+# -- messages ---------------------------------------------------------------------------------------------------------
+
+Encoder = Callable[[Any], bytes]
+
+
+class _Message:
+    """Writes the messages of one name. What is to be done with each field is found out when the first one is written,
+    since messages may hold others of their own name."""
+
+    __slots__ = ("_name", "_plan")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._plan: list[tuple[str, Encoder, bytes]] | None = None
+
+    def __call__(self, value: Mapping[str, Any] | None) -> bytes:
+        plan = self._plan
+        if plan is None:
+            plan = self._plan = [_planned(number, field) for number, field in sorted(numbered(self._name).items())]
+        value = value or {}
+        parts = []
+        get = value.get
+        for name, write, absent in plan:
+            if not name:  # its fields are this object's own
+                parts.append(write(value))
+            elif (content := get(name)) is not None:
+                parts.append(write(content))
+            elif absent:
+                parts.append(absent)
+        return b"".join(parts)
+
+
+@cache
+def _compiled(name: str) -> _Message:
+    return _Message(name)
+
+
+def _planned(number: int, field: GoField) -> tuple[str, Encoder, bytes]:
+    """A field's name, what writes it, and what stands there where it is absent."""
+    tag = _tag(number, field.type)
+    if field.repeated:
+        return field.name, _repeated(tag, field.type), b""
+    if field.mapping:
+        return field.name, _mapping(tag, field.type), b""
+    write = _writer(tag, field.type)
+    if field.pointer or field.type == "bytes":
+        return field.name, write, b""
+    return field.name, write, write(_ABSENT.get(field.type))
+
+
+def _tag(number: int, kind: str) -> bytes:
+    return _varint(number << 3 | {"int": 0, "bool": 0, "double": 1}.get(kind, 2))
+
+
+def _writer(tag: bytes, kind: str) -> Encoder:
+    """What writes a value with its tag."""
+    match kind:
+        case "string":
+            return lambda value: _chunk(tag, value.encode())
+        case "bytes":
+            return lambda value: _chunk(tag, base64.b64decode(value))
+        case "int":
+            return lambda value: tag + _varint(int(value))
+        case "bool":
+            return lambda value: tag + (b"\x01" if value else b"\x00")
+        case "double":
+            return lambda value: tag + struct.pack("<d", value)
+    inner = _SPECIAL.get(kind) or _compiled(kind)
+    return lambda value: _chunk(tag, inner(value))
+
+
+def _repeated(tag: bytes, kind: str) -> Encoder:
+    write = _writer(tag, kind)
+    return lambda values: b"".join(map(write, values))
+
+
+def _mapping(tag: bytes, kind: str) -> Encoder:
+    write, zero = _writer(_tag(2, kind), kind), _ABSENT.get(kind)
+
+    def entries(values: Mapping[str, Any]) -> bytes:
+        return b"".join(
+            _chunk(tag, _chunk(b"\x0a", key.encode()) + write(zero if values[key] is None else values[key]))
+            for key in sorted(values, key=str.encode)
+        )
+
+    return entries
+
+
+# -- messages with a JSON form of their own ---------------------------------------------------------------------------
+
+
+def _time(value: str | None) -> bytes:
+    if not value:
+        return b""
+    return b"\x08" + _varint((parse_time(value) - _EPOCH) // timedelta(seconds=1)) + b"\x10\x00"
+
+
+def _micro_time(value: str | None) -> bytes:
+    if not value:
+        return b""
+    seconds, micros = divmod((parse_time(value) - _EPOCH) // timedelta(microseconds=1), 1_000_000)
+    return b"\x08" + _varint(seconds) + b"\x10" + _varint(micros * 1000)
+
+
+def _quantity(value: Any) -> bytes:
+    return _chunk(b"\x0a", str(value).encode())
+
+
+def _int_or_string(value: int | str) -> bytes:
+    if isinstance(value, str):
+        return b"\x08\x01\x10\x00" + _chunk(b"\x1a", value.encode())
+    return b"\x08\x00\x10" + _varint(int(value)) + b"\x1a\x00"
+
+
+def _raw_json(value: Any) -> bytes:
+    return b"" if value is None else _chunk(b"\x0a", msgspec.json.encode(value))
+
+
+def _strings(values: Iterable[str]) -> bytes:
+    return b"".join(_chunk(b"\x0a", value.encode()) for value in values)
+
+
+def _schema_or_bool(value: Any) -> bytes:
+    if isinstance(value, bool):
+        return b"\x08\x01" if value else b"\x08\x00"
+    return b"\x08\x01" + _chunk(b"\x12", _schema(value))
+
+
+def _schema_or_several(value: Any) -> bytes:
+    if isinstance(value, list):
+        return b"".join(_chunk(b"\x12", item.encode() if isinstance(item, str) else _schema(item)) for item in value)
+    return _chunk(b"\x0a", _schema(value))
+
+
+_schema: Final = _compiled(EXTENSIONS + "JSONSchemaProps")
+_SPECIAL: Final[dict[str, Encoder]] = {
+    "strings": _strings,
+    META + "Time": _time,
+    META + "MicroTime": _micro_time,
+    META + "FieldsV1": _raw_json,
+    EXTENSIONS + "JSON": _raw_json,
+    EXTENSIONS + "JSONSchemaPropsOrBool": _schema_or_bool,
+    EXTENSIONS + "JSONSchemaPropsOrArray": _schema_or_several,
+    EXTENSIONS + "JSONSchemaPropsOrStringArray": _schema_or_several,
+    "io.k8s.apimachinery.pkg.runtime.RawExtension": _raw_json,
+    "io.k8s.apimachinery.pkg.api.resource.Quantity": _quantity,
+    "io.k8s.apimachinery.pkg.util.intstr.IntOrString": _int_or_string,
+}
+_ABSENT: Final[dict[str, Any]] = {
+    "string": "",
+    "bytes": "",
+    "int": 0,
+    "bool": False,
+    "double": 0.0,
+    "strings": (),
+    "io.k8s.apimachinery.pkg.api.resource.Quantity": "0",
+    "io.k8s.apimachinery.pkg.util.intstr.IntOrString": 0,
+}
+"""What Go's zero value of a type is in JSON; null for all others."""
+
+
+# -- the wire ---------------------------------------------------------------------------------------------------------
+
+_SHORT: Final = [bytes([number]) for number in range(0x80)]
+
+
+def _varint(value: int) -> bytes:
+    if 0 <= value < 0x80:
+        return _SHORT[value]
+    value &= 0xFFFFFFFFFFFFFFFF
+    made = bytearray()
+    while value > 0x7F:
+        made.append(value & 0x7F | 0x80)
+        value >>= 7
+    made.append(value)
+    return bytes(made)
+
+
+def _chunk(tag: bytes, content: bytes) -> bytes:
+    return tag + _varint(len(content)) + content

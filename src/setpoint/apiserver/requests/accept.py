@@ -1,0 +1,65 @@
+"""The Accept header: what a client can read, in the order in which it likes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal, NamedTuple
+
+from setpoint.apiserver.requests.body import JSON_TYPE, YAML_TYPE
+from setpoint.apiserver.requests.protobuf import PROTOBUF_TYPE
+
+__all__ = ["MEDIA_TYPES", "Clause", "Media", "accepted", "media_of", "of_statuses"]
+
+Media = Literal["json", "yaml", "protobuf"]
+MEDIA_TYPES: Final[dict[Media, str]] = {"json": JSON_TYPE, "yaml": YAML_TYPE, "protobuf": PROTOBUF_TYPE}
+_MEDIA: Final[dict[str, Media]] = {
+    JSON_TYPE: "json",
+    YAML_TYPE: "yaml",
+    PROTOBUF_TYPE: "protobuf",
+    "*/*": "json",
+    "application/*": "json",
+}
+
+
+class Clause(NamedTuple):
+    """One of the kinds that are accepted."""
+
+    kind: str
+    parameters: Mapping[str, str]
+
+
+def accepted(header: str) -> list[Clause]:
+    """The header's clauses, the best liked first (by ``q``, then what has no wildcard, then as they stand)."""
+    found = []
+    for item in header.split(",") if header.strip() else ["*/*"]:
+        kind, *rest = (part.strip() for part in item.split(";"))
+        parameters = {}
+        for part in rest:
+            name, _, value = part.partition("=")
+            parameters[name.strip()] = value.strip()
+        found.append(Clause(kind.lower(), parameters))
+    return sorted(found, key=_dislike) if len(found) > 1 else found
+
+
+def _dislike(clause: Clause) -> tuple[float, bool, bool]:
+    try:
+        quality = float(clause.parameters.get("q", 1))
+    except ValueError:
+        quality = 1.0
+    return -quality, clause.kind.startswith("*/"), clause.kind.endswith("/*")
+
+
+def media_of(clause: Clause) -> Media | None:
+    """What of the three is spoken for a clause; None if none is."""
+    return _MEDIA.get(clause.kind)
+
+
+def of_statuses(header: str) -> Media:
+    """How a Status is written for a client that accepts ``header``: JSON if nothing better is known."""
+    if header in ("", "*/*", JSON_TYPE):
+        return "json"
+    for clause in accepted(header):
+        media = media_of(clause)
+        if media is not None and not clause.parameters.get("as") and not clause.parameters.get("stream"):
+            return media
+    return "json"
