@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -14,6 +14,11 @@ from setpoint.simulation.actor import author
 
 UNTOLD = frozenset({"events", "events.events.k8s.io"})
 """Kinds that are no part of any state: reports."""
+FIRST: Final = 5_417_000_000
+"""The revision before the first: no number of a user's looks like a version."""
+
+
+_UID: Final = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 
 
 class _Owner(msgspec.Struct):
@@ -81,7 +86,7 @@ class History(MemoryStorage):
     """A storage that remembers who changed what. ``step`` is that of the scenario, ``clock`` gives the loop's time."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        super().__init__()
+        super().__init__(start=FIRST)
         self.entries: list[Entry] = []
         self.by_revision: dict[int, Entry] = {}
         self.clock = clock
@@ -93,6 +98,8 @@ class History(MemoryStorage):
         """The uid of everything that is there now, and what it is called."""
         self.called: dict[str, str] = {}
         """Every uid that there ever was, and what it was called."""
+        self.made: Counter[str] = Counter()
+        """How many objects there ever were of each collection and label."""
         self._counts: Counter[str] = Counter()
         self.watchers: list[Callable[[Entry], None]] = []
 
@@ -105,6 +112,8 @@ class History(MemoryStorage):
         seen = sketch(record.value)
         meta = seen.metadata
         label = label_of(record.namespace, record.name, meta.generate_name)
+        if change.type == "ADDED":
+            self.made[f"{resource} {label}"] += 1
         if change.type == "DELETED":
             self.alive.pop(meta.uid, None)
         else:
@@ -138,10 +147,17 @@ class History(MemoryStorage):
         for watcher in self.watchers:
             watcher(entry)
 
-    def restart(self, clock: Callable[[], float]) -> None:
-        """Begins to record; what was there before is not part of the story."""
+    def restart(self, clock: Callable[[], float], skip: int = 0) -> None:
+        """Begins to record; what was there before is not part of the story. So many revisions are left out."""
         self.clock = clock
+        self._revision += skip
         self.recording = True
+
+    def named(self, text: str) -> str:
+        """The text with the names of objects for their uids, which are others under another seed."""
+        return _UID.sub(
+            lambda match: f"<uid of {self.called[match[0]]}>" if match[0] in self.called else match[0], text
+        )
 
     def documents(self) -> dict[tuple[str, str], dict[str, Any]]:
         """Everything that is there now, by collection and key."""

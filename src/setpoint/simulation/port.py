@@ -49,7 +49,7 @@ class Port:
             asked = Asked.of(request)
             told = asked.stem() if asked is not None else f"{request.method} {request.path}"
             world.tape.tell("user", "user", "asks", told)
-        answer = await world.server.handle(request)
+        answer = await world.handle(request)
         if by_user and request.method != "GET" and answer.status < 300 and isinstance(answer.body, bytes):
             self._note(request, answer.body)
         return answer

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from setpoint.simulation.history import label_of
+from setpoint.simulation.identities import StandIns
 
 JSON = Any
 Snapshot = dict[str, list[JSON]]
@@ -64,15 +65,9 @@ ABSENT: Final = "<absent>"
 def snapshot(
     documents: Mapping[tuple[str, str], dict[str, JSON]], called: Mapping[str, str], *, since: int
 ) -> Snapshot:
-    """What was written after the revision ``since``, without what differs in any two runs: uids become names, names
-    that the server made up become their beginnings, times ``<time>``."""
-    names: dict[str, str] = {}
-    for (_, _), document in documents.items():
-        meta = document.get("metadata", {})
-        prefix = meta.get("generateName")
-        if prefix and meta.get("name", "").startswith(prefix):
-            names[meta["name"]] = prefix + "*"
-    stand_ins = {uid: f"<uid of {name}>" for uid, name in called.items()} | names
+    """What was written after the revision ``since``, without what differs in any two runs: uids and addresses become
+    the names of their objects, names that the server made up become their beginnings, times ``<time>``."""
+    stand_ins = StandIns(documents, called)
     found: Snapshot = {}
     for (collection, _), document in sorted(documents.items(), key=lambda item: item[0]):
         meta = document.get("metadata", {})
@@ -81,7 +76,7 @@ def snapshot(
         if _is_history(collection, document):
             continue
         label = label_of(meta.get("namespace", ""), meta.get("name", ""), meta.get("generateName", ""))
-        found.setdefault(f"{collection} {label}", []).append(_plain(document, stand_ins))
+        found.setdefault(f"{collection} {stand_ins.text(label)}", []).append(_plain(document, stand_ins))
     for items in found.values():
         items.sort(key=lambda item: msgspec.json.encode(item, order="sorted"))
     return found
@@ -107,7 +102,7 @@ def records(way: Snapshot, direct: Snapshot) -> frozenset[str]:
     return frozenset(found)
 
 
-def _plain(document: dict[str, JSON], stand_ins: Mapping[str, str]) -> JSON:
+def _plain(document: dict[str, JSON], stand_ins: StandIns) -> JSON:
     meta = document.get("metadata", {})
     generation = meta.get("generation")
     kept = {name: value for name, value in meta.items() if name not in _DROPPED}
@@ -116,31 +111,25 @@ def _plain(document: dict[str, JSON], stand_ins: Mapping[str, str]) -> JSON:
     return _walk({**document, "metadata": kept}, stand_ins, generation)
 
 
-def _walk(value: JSON, stand_ins: Mapping[str, str], generation: int | None) -> JSON:
+def _walk(value: JSON, stand_ins: StandIns, generation: int | None) -> JSON:
     if isinstance(value, dict):
         return {
-            stand_ins.get(key, key): (
+            stand_ins.text(key): (
                 f"{generation - item} behind"
                 if key == "observedGeneration" and generation is not None and isinstance(item, int)
+                else stand_ins.port(item)
+                if key == "nodePort"
                 else _walk(item, stand_ins, generation)
             )
             for key, item in value.items()
-            if key != "conditions" or not isinstance(item, list) or not all(map(_is_recovery, item))
         }
     if isinstance(value, list):
-        return [_walk(item, stand_ins, generation) for item in value if not _is_recovery(item)]
+        return [_walk(item, stand_ins, generation) for item in value]
     if isinstance(value, str):
-        stand_in = stand_ins.get(value)
-        if stand_in is not None:
-            return stand_in
         if len(value) >= 20 and _TIME.fullmatch(value):
             return TIME
+        return stand_ins.text(value)
     return value
-
-
-def _is_recovery(item: JSON) -> bool:
-    """What the framework says of an object whose reconcile failed once, and does no more."""
-    return isinstance(item, dict) and item.get("type") == "Reconciled" and item.get("reason") == "Succeeded"
 
 
 def plain_values(value: JSON) -> JSON:

@@ -102,7 +102,7 @@ class Strikes:
 
     def external(self, name: str, actor: Actor) -> tuple[str, list[Fault]]:
         world = self._world
-        point = world.tape.number(f"call {name}")
+        point = world.tape.number(f"call {world.history.named(name)}")
         world.tape.tell("controller", actor.name, "calls", name, point=point)
         return point, self._take(point)
 

@@ -68,7 +68,7 @@ class Traffic:
             AUTHOR.set(process.actor)
             self._world.judge.excusing = True  # whoever sent it has made another attempt since
             try:
-                answer = await self._world.server.handle(request)
+                answer = await self._world.handle(request)
             finally:
                 self._world.judge.excusing = False
             self._world.tape.tell(
@@ -87,7 +87,7 @@ class Traffic:
             touching = Request("PATCH", path, (("fieldManager", "another-program"),), headers, body)
             AUTHOR.set(other)
             try:
-                await self._world.server.handle(touching)
+                await self._world.handle(touching)
             finally:
                 AUTHOR.set(None)
         self._world.tape.tell("others", "another program", "writes", f"touches {asked.collection} {asked.label}")

@@ -156,7 +156,7 @@ class Wire:
         return answer
 
     async def _plain(self, request: Request) -> Answer:
-        answer = await self.world.server.handle(request)
+        answer = await self.world.handle(request)
         body = answer.body
         if not isinstance(body, bytes):
             body = b"".join([chunk async for chunk in body])
@@ -178,7 +178,7 @@ class Wire:
         query = [pair for pair in request.query if pair[0] != "timeoutSeconds"]
         request = replace(request, query=(*query, ("timeoutSeconds", _FOREVER)), idle_timeout=None)
         await asyncio.sleep(self.latency())
-        answer = await self.world.server.handle(request)
+        answer = await self.world.handle(request)
         if isinstance(answer.body, bytes):
             return Answer(answer.status, answer.headers, answer.body)
         stream = Stream(self, request, gate, answer.body)

@@ -6,6 +6,7 @@ import asyncio
 import copy
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable
 from contextlib import AsyncExitStack, nullcontext
 from datetime import datetime, timedelta
@@ -14,12 +15,15 @@ from typing import Any, Final
 
 import msgspec
 
+from setpoint.apiserver.http_types import Response
 from setpoint.client import Client
+from setpoint.client.transport import Request
 from setpoint.cluster import with_conversions
 from setpoint.controller import watched_kinds
 from setpoint.controller.cause import Cause
 from setpoint.meta import Object, resource_of
 from setpoint.simulation.actor import Actor
+from setpoint.simulation.asked import Asked
 from setpoint.simulation.cluster import SimulatedCluster
 from setpoint.simulation.complaints import heard
 from setpoint.simulation.determinism import audited
@@ -82,6 +86,7 @@ class World:
         self.traffic = Traffic(self)
         self.telephone = Telephone(self)
         self.port = Port(self)
+        self._under_way: Counter[str] = Counter()
         self._memory = Memory(setup.controllers())
         self._stack = AsyncExitStack()
         self.resting = False
@@ -127,6 +132,19 @@ class World:
     def connect(self, name: str) -> Client:
         return Client(self.port, namespace=self.setup.namespace, random=self.dice(name))
 
+    async def handle(self, request: Request) -> Response:
+        """The server's answer. What it makes up for a new object hangs on what that is called, and on how many there
+        were of it, so that a fault elsewhere does not change it."""
+        if not request.body or request.method not in ("POST", "PATCH") or (asked := Asked.of(request)) is None:
+            return await self.server.handle(request)
+        label = f"{asked.collection} {asked.label}"
+        self.server.random.seed(f"{self.seed} {label} {self.history.made[label] + self._under_way[label]}")
+        self._under_way[label] += 1
+        try:
+            return await self.server.handle(request)
+        finally:
+            self._under_way[label] -= 1
+
     def dice(self, name: str) -> Random:
         made = Random(name)
         self._randoms.append(made)
@@ -142,7 +160,7 @@ class World:
             each.seed(f"{plan.seed} {number}")
         self.strikes = Strikes(self, plan)
         self.rests_expected = [dict(each) for each in options.rests_expected]
-        self.history.restart(self.loop.time)
+        self.history.restart(self.loop.time, int(options.shift) % 1000)
         self.history.watchers.append(self.judge.changed)
         saved = [copy.deepcopy(vars(external)) for external in self.setup.externals]
         self.loop.set_exception_handler(self._unhandled)

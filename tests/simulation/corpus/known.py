@@ -84,16 +84,24 @@ KNOWN: dict[str, tuple[Fault, ...]] = {
     "annotations-that-stay-for-ever": (),
     "nothing-new-so-nothing-to-do": (),
     "the-id-comes-into-the-status-later": (
-        Fault("crash-after", "call cloud.create('e97d2632-25f3-4d3d-b31c-869098556d10') #1"),
+        Fault("crash-after", "call cloud.create('<uid of machines.corpus.example.com default/vm>') #1"),
     ),
     "pending-for-ever": (Fault("crash-after", "patch machines.corpus.example.com default/vm #2"),),
     "lets-go-before-the-children": (Fault("crash-after", "patch machines.corpus.example.com default/vm #2"),),
     "a-machine-before-the-finalizer": (
-        Fault("crash-after", "call cloud.create_once('e97d2632-25f3-4d3d-b31c-869098556d10') #1", (("until", "step"),)),
+        Fault(
+            "crash-after",
+            "call cloud.create_once('<uid of machines.corpus.example.com default/vm>') #1",
+            (("until", "step"),),
+        ),
     ),
     "goes-on-when-it-is-over": (),
     "what-it-needs-to-let-go-went-first": (
-        Fault("crash-after", "call cloud.delete('i-3bb21082-5801-4ef4-9e1d-2869cb80e89c') #1", (("until", "step"),)),
+        Fault(
+            "crash-after",
+            "call cloud.delete('i-<uid of machines.corpus.example.com default/vm>') #1",
+            (("until", "step"),),
+        ),
     ),
     "the-set-of-an-earlier-machine": (Fault("pause", "step 2", (("who", "garbage collector"), ("more", 1))),),
     "time-in-the-status": (),

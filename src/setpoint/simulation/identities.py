@@ -1,0 +1,80 @@
+"""Identities: uids, names and addresses that the server made up, and the words for them when runs are compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+_UID: Final = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){0,3}(?:-[0-9a-f]{12})?\b")
+"""A uid, or as much of its beginning as programs put into names."""
+_VERSION: Final = re.compile(r"\b\d{10}\b")
+_ADDRESS: Final = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")
+
+
+class StandIns:
+    """What is written for uids, generated names, addresses and node ports of ``documents``, alone or within a text.
+
+    ``called``: uids of all objects that there ever were, and their names; versions may be among them. The uid of an
+    object that has gone is another one's than that of its successor of the same name.
+    """
+
+    def __init__(self, documents: Mapping[tuple[str, str], dict[str, Any]], called: Mapping[str, str]) -> None:
+        self._exact: dict[str, str] = {}
+        self._ports: dict[int, str] = {}
+        self._begins: dict[str, list[str]] = {}
+        generated: dict[str, str] = {}
+        alive: set[str] = set()
+        for (collection, _), document in documents.items():
+            meta = document.get("metadata", {})
+            alive.add(meta.get("uid", ""))
+            prefix, name = meta.get("generateName"), meta.get("name", "")
+            if prefix and name.startswith(prefix):
+                generated[name] = prefix + "*"
+            if collection in ("services", "pods"):
+                self._addresses(f"{collection} {called.get(meta.get('uid', ''), name)}", document)
+        for uid, name in called.items():
+            if "-" not in uid:
+                self._exact[uid] = f"<{name}>"
+                continue
+            self._exact[uid] = f"<uid of {name}>" if uid in alive else f"<uid of an earlier {name}>"
+            self._begins.setdefault(uid[:8], []).append(uid)
+        self._exact |= generated
+        words = sorted((re.escape(name) for name in generated), key=len, reverse=True)
+        self._generated = re.compile(rf"\b(?:{'|'.join(words)})\b") if words else None
+        self._names = generated
+
+    def _addresses(self, subject: str, document: dict[str, Any]) -> None:
+        spec, status = document.get("spec", {}), document.get("status", {})
+        for address in (spec.get("clusterIP"), *(spec.get("clusterIPs") or ()), status.get("podIP")):
+            if address and address != "None" and not spec.get("hostNetwork"):
+                self._exact[address] = f"<address of {subject}>"
+        for port in spec.get("ports") or ():
+            if port.get("nodePort"):
+                self._ports[port["nodePort"]] = f"<port of {subject}>"
+
+    def port(self, value: Any) -> Any:
+        """A node port's."""
+        return self._ports.get(value, value) if isinstance(value, int) else value
+
+    def text(self, value: str) -> str:
+        """A text's, or that of the parts of it."""
+        found = self._exact.get(value)
+        if found is not None:
+            return found
+        if len(value) < 7:
+            return value
+        if self._generated is not None:
+            value = self._generated.sub(lambda match: self._names[match[0]], value)
+        value = _VERSION.sub(self._known, _UID.sub(self._uid, value))
+        return _ADDRESS.sub(self._known, value) if "." in value else value
+
+    def _known(self, match: re.Match[str]) -> str:
+        return self._exact.get(match[0], match[0])
+
+    def _uid(self, match: re.Match[str]) -> str:
+        text = match[0]
+        for uid in self._begins.get(text[:8], ()):
+            if uid.startswith(text):
+                return self._exact[uid]
+        return text
