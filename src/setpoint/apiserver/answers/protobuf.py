@@ -21,7 +21,7 @@ from setpoint.meta import GroupVersion, GroupVersionKind, parse_time
 from setpoint.models import UnknownKindError, definition_name
 from setpoint.slices import pace, spend
 
-__all__ = ["encode", "frame", "speaks"]
+__all__ = ["chunk", "encode", "frame", "varint"]
 
 _MAGIC: Final = b"k8s\x00"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -33,13 +33,8 @@ _ITEMS: Final = b"\x12"
 """The tag of the items of a list, of whatever kind."""
 
 
-def speaks(kind: GroupVersionKind) -> bool:
-    """Whether objects of the kind have a form in protobuf."""
-    return _message_of(kind.api_version, kind.kind) is not None
-
-
 def encode(document: Mapping[str, Any]) -> bytes:
-    """An object, or a list whose items may be JSON, with ``kind`` and ``apiVersion``, which `speaks` must know."""
+    """An object, or a list whose items may be JSON, of a built-in kind, a Status or metadata."""
     api_version, kind = document.get("apiVersion", ""), document["kind"]
     message = _message_of(api_version, kind)
     assert message is not None, f"{api_version} {kind} has no form in protobuf"
@@ -50,14 +45,14 @@ def encode(document: Mapping[str, Any]) -> bytes:
         raw = b"".join((head, *_listed(item, items)))
     else:
         raw = _compiled(message)(document)
-    type_meta = _chunk(b"\x0a", api_version.encode()) + _chunk(b"\x12", kind.encode())
-    return b"".join((_MAGIC, _chunk(b"\x0a", type_meta), _chunk(b"\x12", raw), b"\x1a\x00\x22\x00"))
+    type_meta = chunk(b"\x0a", api_version.encode()) + chunk(b"\x12", kind.encode())
+    return b"".join((_MAGIC, chunk(b"\x0a", type_meta), chunk(b"\x12", raw), b"\x1a\x00\x22\x00"))
 
 
 def frame(type_: bytes, document: bytes) -> bytes:
     """One event of a watch, whose object is given as JSON: its length in four bytes, and the event."""
     opened = _remembered(document) if len(document) < _LARGE else encode(msgspec.json.decode(document))
-    event = _chunk(b"\x0a", type_) + _chunk(b"\x12", _chunk(b"\x0a", opened))
+    event = chunk(b"\x0a", type_) + chunk(b"\x12", chunk(b"\x0a", opened))
     return len(event).to_bytes(4, "big") + event
 
 
@@ -91,7 +86,7 @@ def _listed(message: str, items: Sequence[Raw]) -> Iterable[bytes]:
         spend(len(item))
         yield _ITEMS
         encoded = _remembered_item(message, bytes(item)) if len(item) < _LARGE else _item(message, bytes(item))
-        yield _varint(len(encoded))
+        yield varint(len(encoded))
         yield encoded
 
 
@@ -153,24 +148,24 @@ def _planned(number: int, field: GoField) -> tuple[str, Encoder, bytes]:
 
 
 def _tag(number: int, kind: str) -> bytes:
-    return _varint(number << 3 | {"int": 0, "bool": 0, "double": 1}.get(kind, 2))
+    return varint(number << 3 | {"int": 0, "bool": 0, "double": 1}.get(kind, 2))
 
 
 def _writer(tag: bytes, kind: str) -> Encoder:
     """What writes a value with its tag."""
     match kind:
         case "string":
-            return lambda value: _chunk(tag, value.encode())
+            return lambda value: chunk(tag, value.encode())
         case "bytes":
-            return lambda value: _chunk(tag, base64.b64decode(value))
+            return lambda value: chunk(tag, base64.b64decode(value))
         case "int":
-            return lambda value: tag + _varint(int(value))
+            return lambda value: tag + varint(int(value))
         case "bool":
             return lambda value: tag + (b"\x01" if value else b"\x00")
         case "double":
             return lambda value: tag + struct.pack("<d", value)
     inner = _SPECIAL.get(kind) or _compiled(kind)
-    return lambda value: _chunk(tag, inner(value))
+    return lambda value: chunk(tag, inner(value))
 
 
 def _repeated(tag: bytes, kind: str) -> Encoder:
@@ -183,7 +178,7 @@ def _mapping(tag: bytes, kind: str) -> Encoder:
 
     def entries(values: Mapping[str, Any]) -> bytes:
         return b"".join(
-            _chunk(tag, _chunk(b"\x0a", key.encode()) + write(zero if values[key] is None else values[key]))
+            chunk(tag, chunk(b"\x0a", key.encode()) + write(zero if values[key] is None else values[key]))
             for key in sorted(values, key=str.encode)
         )
 
@@ -196,44 +191,44 @@ def _mapping(tag: bytes, kind: str) -> Encoder:
 def _time(value: str | None) -> bytes:
     if not value:
         return b""
-    return b"\x08" + _varint((parse_time(value) - _EPOCH) // timedelta(seconds=1)) + b"\x10\x00"
+    return b"\x08" + varint((parse_time(value) - _EPOCH) // timedelta(seconds=1)) + b"\x10\x00"
 
 
 def _micro_time(value: str | None) -> bytes:
     if not value:
         return b""
     seconds, micros = divmod((parse_time(value) - _EPOCH) // timedelta(microseconds=1), 1_000_000)
-    return b"\x08" + _varint(seconds) + b"\x10" + _varint(micros * 1000)
+    return b"\x08" + varint(seconds) + b"\x10" + varint(micros * 1000)
 
 
 def _quantity(value: Any) -> bytes:
-    return _chunk(b"\x0a", str(value).encode())
+    return chunk(b"\x0a", str(value).encode())
 
 
 def _int_or_string(value: int | str) -> bytes:
     if isinstance(value, str):
-        return b"\x08\x01\x10\x00" + _chunk(b"\x1a", value.encode())
-    return b"\x08\x00\x10" + _varint(int(value)) + b"\x1a\x00"
+        return b"\x08\x01\x10\x00" + chunk(b"\x1a", value.encode())
+    return b"\x08\x00\x10" + varint(int(value)) + b"\x1a\x00"
 
 
 def _raw_json(value: Any) -> bytes:
-    return b"" if value is None else _chunk(b"\x0a", msgspec.json.encode(value))
+    return b"" if value is None else chunk(b"\x0a", msgspec.json.encode(value))
 
 
 def _strings(values: Iterable[str]) -> bytes:
-    return b"".join(_chunk(b"\x0a", value.encode()) for value in values)
+    return b"".join(chunk(b"\x0a", value.encode()) for value in values)
 
 
 def _schema_or_bool(value: Any) -> bytes:
     if isinstance(value, bool):
         return b"\x08\x01" if value else b"\x08\x00"
-    return b"\x08\x01" + _chunk(b"\x12", _schema(value))
+    return b"\x08\x01" + chunk(b"\x12", _schema(value))
 
 
 def _schema_or_several(value: Any) -> bytes:
     if isinstance(value, list):
-        return b"".join(_chunk(b"\x12", item.encode() if isinstance(item, str) else _schema(item)) for item in value)
-    return _chunk(b"\x0a", _schema(value))
+        return b"".join(chunk(b"\x12", item.encode() if isinstance(item, str) else _schema(item)) for item in value)
+    return chunk(b"\x0a", _schema(value))
 
 
 _schema: Final = _compiled(EXTENSIONS + "JSONSchemaProps")
@@ -268,7 +263,8 @@ _ABSENT: Final[dict[str, Any]] = {
 _SHORT: Final = [bytes([number]) for number in range(0x80)]
 
 
-def _varint(value: int) -> bytes:
+def varint(value: int) -> bytes:
+    """A whole number, negative ones in 64 bits."""
     if 0 <= value < 0x80:
         return _SHORT[value]
     value &= 0xFFFFFFFFFFFFFFFF
@@ -280,5 +276,6 @@ def _varint(value: int) -> bytes:
     return bytes(made)
 
 
-def _chunk(tag: bytes, content: bytes) -> bytes:
-    return tag + _varint(len(content)) + content
+def chunk(tag: bytes, content: bytes) -> bytes:
+    """A text or message with its tag and its length."""
+    return tag + varint(len(content)) + content

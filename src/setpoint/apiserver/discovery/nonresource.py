@@ -8,8 +8,9 @@ from typing import Final
 from setpoint.apiserver.answers.representation import respond
 from setpoint.apiserver.discovery import groups as discovery
 from setpoint.apiserver.discovery import openapi
-from setpoint.apiserver.errors import ApiStatusError, no_such_path, not_acceptable
+from setpoint.apiserver.errors import ApiStatusError, no_such_path
 from setpoint.apiserver.http_types import IncomingRequest, Response
+from setpoint.apiserver.requests.accept import accepted
 from setpoint.apiserver.state import State
 
 __all__ = ["VERSION", "answer", "knows", "nothing"]
@@ -29,6 +30,7 @@ VERSION: Final = {
     "compiler": f"{platform.python_implementation()} {platform.python_version()}",
     "platform": f"{platform.system().lower()}/{platform.machine()}",
 }
+_JSON: Final = (openapi.JSON, "*/*", "application/*")
 _DAMAGE: Final = "/debug/damage"
 _HEALTH: Final = ("/healthz", "/livez", "/readyz")
 _TEXT: Final = {"content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff"}
@@ -77,10 +79,11 @@ def knows(state: State, group: str) -> bool:
 
 
 def _openapi(state: State, request: IncomingRequest, path: str, accept: str) -> Response:
-    kinds = {part.split(";")[0].strip() for part in accept.split(",")}
-    if accept and not any(kind in ("application/json", "*/*", "application/*") for kind in kinds):
-        raise not_acceptable(("application/json",))
-    found = openapi.respond(path, state.registry)
+    kind = next((clause.kind for clause in accepted(accept) if clause.kind in _described_as(path)), None)
+    if kind is None:
+        return Response(406, {"cache-control": "no-cache, private"}, b"")
+    state.lengthy()
+    found = openapi.respond(path, state.registry, protobuf=kind in openapi.PROTOBUF_TYPES)
     if found is None:
         raise no_such_path()
     body, etag, kind = found
@@ -91,6 +94,11 @@ def _openapi(state: State, request: IncomingRequest, path: str, accept: str) -> 
     if request.headers.get("if-none-match") == etag:
         return Response(304, headers, b"")
     return Response(200, headers, body)
+
+
+def _described_as(path: str) -> tuple[str, ...]:
+    """The kinds of documents at a path of OpenAPI."""
+    return (*_JSON, *openapi.PROTOBUF_TYPES) if path == "/openapi/v2" else _JSON
 
 
 def _paths(state: State) -> list[str]:

@@ -26,22 +26,31 @@ from setpoint.apiserver.discovery.openapi_definitions import (
 )
 from setpoint.apiserver.discovery.openapi_operations import JSON_TYPES, Operation, operations
 from setpoint.meta import GroupVersionKind
+from setpoint.slices import spend
 
 JSON: Final = "application/json"
+PROTOBUF: Final = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+PROTOBUF_TYPES: Final = (PROTOBUF, "application/com.github.proto-openapi.spec.v2@v1.0+protobuf")
+"""The second is the older name, with a sign that media types must not have."""
+_OPERATION: Final = 4096
+"""An operation takes as long to describe as so many bytes of JSON to read."""
 _INFO: Final = {"title": "Kubernetes", "version": "v1.37.0"}
 
 
-def respond(path: str, registry: Iterable[DescribedResource]) -> tuple[bytes, str, str] | None:
+def respond(
+    path: str, registry: Iterable[DescribedResource], *, protobuf: bool = False
+) -> tuple[bytes, str, str] | None:
     """The answer to a GET of ``path``: body, entity tag (quoted) and content type; None when there is no such document.
 
-    Only JSON is spoken. A client that insists on protobuf (kubectl does for version 2, which it needs only where
-    version 3 is missing) is to be told 406.
+    With ``protobuf`` version 2 is written so; all else is JSON.
     """
     path = "/" + path.strip("/")
     if path == "/openapi/v3":
         return _index(registry)
     if path == "/openapi/v2":
         everything = _Contents.of("v2", registry)
+        if protobuf:
+            return _in_protobuf(everything), everything.etag, PROTOBUF
         return _document(everything), everything.etag, JSON
     root = path.removeprefix("/openapi/v3")
     if root == path:
@@ -91,11 +100,19 @@ def _document(contents: _Contents) -> bytes:
     return msgspec.json.encode(_v2(contents) if contents.form == "v2" else _v3(contents))
 
 
+@lru_cache(maxsize=16)
+def _in_protobuf(contents: _Contents) -> bytes:
+    from setpoint.apiserver.discovery.openapi_protobuf import encode
+
+    return encode(_v2(contents))
+
+
 def _paths(contents: _Contents) -> dict[str, dict[str, Any]]:
     render = _operation_v2 if contents.form == "v2" else _operation_v3
     paths: dict[str, dict[str, Any]] = {}
     for item in contents.described:
         for path, operation in operations(item.resource, custom=item.schema_document is not None):
+            spend(_OPERATION)
             paths.setdefault(path, {})[operation.method] = render(operation)
     return dict(sorted(paths.items()))
 
