@@ -9,9 +9,10 @@ import pytest
 from tests.programs import program as program_of
 
 import setpoint as sp
-from setpoint.cli.manifests import cluster_role
 from setpoint.cli.program import program
 from setpoint.cluster.embedded import EmbeddedCluster
+from setpoint.deploy.permissions import access_reviews, declared, leases
+from setpoint.deploy.roles import role_of_declarations
 from setpoint.models.coordination_v1 import Lease
 from setpoint.models.core_v1 import ConfigMap
 
@@ -27,13 +28,15 @@ def test_shards_and_an_election_exclude_each_other() -> None:
 
 
 def test_the_role_allows_what_elections_and_shards_do_to_leases() -> None:
-    role = cluster_role([sp.Controller(ConfigMap, reconcile)], "x")
+    controllers = [sp.Controller(ConfigMap, reconcile)]
+    role = role_of_declarations(declared(controllers) | leases() | access_reviews(), "x")
     (rule,) = (rule for rule in role["rules"] if "leases" in rule["resources"])
     assert rule["verbs"] == ["create", "delete", "get", "list", "patch", "update"]
 
 
 def test_the_role_allows_to_ask_who_may_read_metrics_and_debug_pages() -> None:
-    role = cluster_role([sp.Controller(ConfigMap, reconcile)], "x")
+    controllers = [sp.Controller(ConfigMap, reconcile)]
+    role = role_of_declarations(declared(controllers) | leases() | access_reviews(), "x")
     allowed = {
         (group, name): rule["verbs"]
         for rule in role["rules"]

@@ -13,9 +13,9 @@ import yaml
 from setpoint.apps.storage_migration import StorageMigration
 from setpoint.cli.declared import declared_by
 from setpoint.cli.loading import loaded
-from setpoint.cli.manifests import definitions_of
 from setpoint.client import Client, Invalid, dynamic
 from setpoint.crd import Conversion, CustomResource, crd_for
+from setpoint.deploy.definitions import definitions_of
 from setpoint.meta import Model, from_wire
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 

@@ -13,8 +13,8 @@ import msgspec
 from setpoint.apiserver.requests.yaml_body import parse_yaml_documents
 from setpoint.cli.declared import declared_by
 from setpoint.cli.loading import SourceError, loaded
-from setpoint.cli.manifests import ANYWHERE, definitions_of
 from setpoint.client import Client
+from setpoint.deploy.definitions import ANYWHERE, definitions_of
 from setpoint.meta import raw_of
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 

@@ -1,95 +1,199 @@
-"""A controller's objects in its cluster, as YAML: its CustomResourceDefinitions and the permissions it declares."""
+"""``manifests``: the objects that a program needs in a cluster, in the form that is wanted."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import Any, Final
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from setpoint.apps.failures import UsageError
+from setpoint.cli.naming import program_name, webhook_name
+from setpoint.cluster import with_conversions
 from setpoint.controller import Controller, watched_kinds
-from setpoint.crd import CustomResource, crd_for
-from setpoint.crd.family import newest_of
-from setpoint.meta import GroupKind, resource_of
-from setpoint.webhook import ServiceTarget, UrlTarget
-from setpoint.webhook.conversion import CONVERT_PATH
+from setpoint.crd import CustomResource
+from setpoint.deploy.definitions import definitions
+from setpoint.deploy.operator import Operator
+from setpoint.deploy.resources import GUESSED, ResourcesError, measured_in
+from setpoint.deploy.tree import File, TreeError, write
+from setpoint.meta.names import dns1123_label
+from setpoint.meta.yaml_text import to_yaml
+from setpoint.webhook import Admission, ServiceTarget, configurations
+from setpoint.webhook.registration import TargetError, converters_of, definition_name
 
-Document = dict[str, Any]
-Target = ServiceTarget | UrlTarget
+__all__ = ["manifests_command"]
 
-
-class _Anywhere:
-    """A placeholder for a webhook, which the comparison of definitions ignores."""
-
-    def client_config(self, path: str) -> Document:
-        return {}
+Form = Literal["plain", "kustomize", "helm", "olm"]
 
 
-ANYWHERE: Final = _Anywhere()
+def _files(form: Form, operator: Operator) -> dict[str, File]:
+    """The files of a form with a folder, whose code is loaded now: ``run`` does without it."""
+    if form == "helm":
+        from setpoint.deploy.helm import helm
 
-_READ = ("get", "list", "watch")
-_WRITE = ("create", "delete", "patch", "update")
+        return helm(operator)
+    if form == "olm":
+        from setpoint.deploy.olm import olm
 
+        return olm(operator)
+    from setpoint.deploy.kustomize import kustomize
 
-def definitions(controllers: Iterable[Controller[Any]], target: Target | None = None) -> list[Document]:
-    """The CustomResourceDefinitions of every custom resource class that the controllers name, ordered by name.
-
-    ``target`` is the address of the webhook that converts between versions, if they need one.
-
-    Raises:
-        DefinitionError: a class can't be a definition.
-    """
-    return definitions_of(watched_kinds(controllers), target)
+    return kustomize(operator)
 
 
-def definitions_of(kinds: Iterable[type[Any]], target: Target | _Anywhere | None = None) -> list[Document]:
-    """As `definitions`, for the custom resources among ``kinds``."""
-    versions: dict[GroupKind, list[type[CustomResource]]] = defaultdict(list)
-    for kind in kinds:
-        if issubclass(kind, CustomResource):
-            resource, newest = resource_of(kind), newest_of(kind)
-            # The newest class first, as it lists the conversions; a kind without conversions stays alone.
-            found = versions[GroupKind(resource.group, resource.kind)]
-            found += [each for each in (newest, kind) if each not in found]
-            found.sort(key=lambda each: -len(each.definition.conversions))
-    config = target.client_config(CONVERT_PATH) if target is not None else None
-    documents = (crd_for(*kinds, conversion_client_config=config) for kinds in versions.values())
-    return sorted(documents, key=lambda crd: str(crd["metadata"]["name"]))
+def manifests_command(
+    command: str, controllers: Sequence[Controller[Any]], admissions: Sequence[Admission[Any]], given: str | None
+) -> Callable[..., None]:
+    """The command ``manifests`` of a program with these controllers and admissions, which is called ``given``."""
+
+    def manifests(
+        *,
+        image: str | None = None,
+        form: Form = "plain",
+        output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+        force: Annotated[bool, Parameter(negative="")] = False,
+        namespace: Annotated[str, Parameter(name=["--namespace", "-n"])] = "default",
+        watch_namespace: str | None = None,
+        certificates: Literal["own", "cert-manager"] = "own",
+        replicas: Annotated[int, Parameter(validator=Number(gte=0))] = 2,
+        shards: Annotated[bool, Parameter(negative="")] = False,
+        resources: Path | None = None,
+        monitoring: Annotated[bool, Parameter(negative="")] = False,
+        release: str = "",
+        rbac: bool = True,
+        service: str | None = None,
+        name: str | None = None,
+    ) -> None:
+        """Print the objects that the program needs in a cluster, as YAML for kubectl apply, or write them to a folder.
+
+        Without --image: its CustomResourceDefinitions and permissions, for a program that runs outside of the cluster.
+        With --image: everything, for one that runs in it.
+
+        Parameters
+        ----------
+        image
+            The image whose entry point is this program.
+        form
+            plain for kubectl apply -f, kustomize for kubectl apply -k, helm for a chart, olm for a bundle.
+        output
+            The folder of the form's files.
+        force
+            Also overwrite files that were changed by hand.
+        namespace
+            The namespace that the program runs in.
+        watch_namespace
+            The only namespace that the controllers see: they get a Role there instead of a ClusterRole.
+        certificates
+            own: the program makes the certificate of its webhooks. cert-manager: that issues it.
+        replicas
+            The number of replicas; one of them leads.
+        shards
+            All replicas work, each on its share of the objects.
+        resources
+            A file of run --measure, from which requests and limits follow; default: a guess.
+        monitoring
+            Also print a ServiceMonitor, alerts and a dashboard, which need the kinds of prometheus-operator. The forms
+            with folders always have them, to be switched on.
+        release
+            The version, such as 1.2.3; default: the image's tag.
+        rbac
+            Without --image: also print the ClusterRole that the controllers' declarations need.
+        service
+            The Service of the webhooks; default with --image: the program's name with -webhook.
+        name
+            The name of the program's objects; default: the first controller with its API group, and for webhook
+            configurations the API group.
+        """
+        try:
+            if image is None:
+                if form != "plain" or output is not None:
+                    raise UsageError(f"--form {form} needs --image, the image whose entry point is this program")
+                text = _outside(command, controllers, admissions, name or given, service, namespace, rbac)
+                sys.stdout.write(text)
+                return
+            if (form == "plain") is not (output is None):
+                raise UsageError("--output DIR goes with --form kustomize, helm or olm, and they with it")
+            operator = Operator(
+                program=program_name(controllers, name or given),
+                image=_image(image),
+                controllers=controllers,
+                served=(served := with_conversions(admissions, watched_kinds(controllers))),
+                configuration=webhook_name(served, name or given) if admissions else "",
+                kinds=[each for each in _kinds(controllers, admissions) if issubclass(each, CustomResource)],
+                namespace=_namespace("--namespace", namespace),
+                watch_namespace=watch_namespace and _namespace("--watch-namespace", watch_namespace),
+                certificates=certificates,
+                replicas=replicas,
+                shards=shards,
+                resources=GUESSED if resources is None else measured_in(resources),
+                service=service or "",
+                name_given=name or "",
+                release=release,
+            )
+            if converters_of(served) and watch_namespace is not None:
+                _warn(command, "definitions have no namespace: the conversion serves all of them")
+            if output is None:
+                from setpoint.deploy.plain import plain
+
+                sys.stdout.write(plain(operator, monitoring=monitoring))
+                return
+            done = write(output, _files(form, operator), force=force, scope=f"manifests {form}")
+        except (ResourcesError, TargetError, TreeError) as problem:
+            raise UsageError(str(problem)) from None
+        for line in done.lines():
+            print(line)  # noqa: T201 - this is the user's terminal
+        if done.kept:
+            raise SystemExit(1)
+
+    return manifests
 
 
-def cluster_role(controllers: Sequence[Controller[Any]], name: str) -> dict[str, Any]:
-    """A ClusterRole with the minimal permissions for the controllers' declarations.
+def _kinds(controllers: Sequence[Controller[Any]], admissions: Sequence[Admission[Any]]) -> list[type[Any]]:
+    return list(dict.fromkeys((*watched_kinds(controllers), *(each.kind for each in admissions))))
 
-    Read access to everything that is watched or read; write access to owned kinds; the status and finalizers of the
-    controllers' own kinds; events; leases for leader election and shards; token and access reviews for metrics and
-    debug pages.
-    """
-    verbs: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for controller in controllers:
-        own = controller.resource
-        for watch in controller.watched:
-            resource = resource_of(watch.kind)
-            verbs[resource.group, resource.plural].update(_READ)
-            if watch.role == "owns":
-                verbs[resource.group, resource.plural].update(_WRITE)
-        verbs[own.group, own.plural].update(("patch", "update"))
-        # Setting blockOwnerDeletion needs permission to update the owner's finalizers.
-        verbs[own.group, f"{own.plural}/finalizers"].add("update")
-        if "status" in own.subresources:
-            verbs[own.group, f"{own.plural}/status"].update(("get", "patch", "update"))
-    verbs["events.k8s.io", "events"].update(("create", "patch"))
-    # An update is sent as a patch; shards list each other's leases, and delete those of the dead.
-    verbs["coordination.k8s.io", "leases"].update(("create", "delete", "get", "list", "patch", "update"))
-    verbs["authentication.k8s.io", "tokenreviews"].add("create")
-    verbs["authorization.k8s.io", "subjectaccessreviews"].add("create")
-    rules: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
-    for (group, plural), allowed in verbs.items():
-        rules[group, tuple(sorted(allowed))].append(plural)
-    return {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRole",
-        "metadata": {"name": name},
-        "rules": [
-            {"apiGroups": [group], "resources": sorted(plurals), "verbs": list(allowed)}
-            for (group, allowed), plurals in sorted(rules.items())
-        ],
-    }
+
+def _namespace(flag: str, name: str) -> str:
+    if problems := dns1123_label(name):
+        raise UsageError(f"{flag} {name!r}: {problems[0]}")
+    return name
+
+
+def _image(image: str) -> str:
+    if not image or any(character.isspace() for character in image) or image.startswith("-"):
+        raise UsageError(f"--image {image!r}: an image is REGISTRY/NAME:TAG, such as registry.example.com/shop:1.0.0")
+    return image
+
+
+def _warn(command: str, text: str) -> None:
+    print(f"{command}: {text}", file=sys.stderr)  # noqa: T201 - this is the user's terminal
+
+
+def _outside(
+    command: str,
+    controllers: Sequence[Controller[Any]],
+    admissions: Sequence[Admission[Any]],
+    name: str | None,
+    service: str | None,
+    namespace: str,
+    rbac: bool,
+) -> str:
+    """The objects of a program that runs outside of the cluster."""
+    from setpoint.deploy.permissions import access_reviews, declared, leases
+    from setpoint.deploy.roles import role_of_declarations
+
+    target = ServiceTarget(service, namespace) if service is not None else None
+    served = with_conversions(admissions, watched_kinds(controllers))
+    if target is None and (needing := converters_of(served)):
+        # Without it an API server only changes apiVersion and drops fields that the version does not have.
+        kinds = ", ".join(definition_name(each) for each in needing)
+        raise SystemExit(f"{command}: a webhook converts {kinds}: name its Service with --service")
+    documents = definitions(controllers, target)
+    if target is not None:
+        documents += configurations(served, webhook_name(served, name), target)
+    if rbac:
+        grants = declared(controllers, served) | leases() | access_reviews()
+        documents.append(role_of_declarations(grants, program_name(controllers, name)))
+    return to_yaml(documents)

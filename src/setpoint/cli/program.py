@@ -17,32 +17,35 @@ from cyclopts.validators import Number
 from setpoint.apps.failures import UsageError, reported
 from setpoint.apps.running import run
 from setpoint.cli.loading import SourceError, being_loaded
-from setpoint.cli.manifests import cluster_role, definitions
+from setpoint.cli.manifests import manifests_command
+from setpoint.cli.measure import Measuring
 from setpoint.cli.naming import manager_name, program_name, shard_group, webhook_name
 from setpoint.cli.options import ProgramLifespan, bound, with_options
 from setpoint.client import Client
 from setpoint.cluster import with_conversions
 from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.controller import Controller, watched_kinds
+from setpoint.deploy.definitions import definitions
 from setpoint.manager import Fleet, KubeconfigFolder, LeaderElection, Manager, ProcessMetrics, Runnable, Sharding
 from setpoint.manager.logging import configure
-from setpoint.meta.yaml_text import to_yaml
 from setpoint.webhook import (
     Admission,
     CertificateFiles,
     Converter,
-    ServiceTarget,
+    SecretCertificates,
     WebhookMetrics,
     Webhooks,
     WebhookServer,
-    configurations,
+    service_names,
+    trusting,
 )
-from setpoint.webhook.registration import converters_of, definition_name
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
 Own = TypeVar("Own")
+DRAIN_DELAY = 5.0
+"""Seconds for which webhooks are still served after a signal, until endpoints are updated."""
 BLOCKED_AFTER = 1.0
 """Seconds after which the event loop counts as blocked."""
 
@@ -158,7 +161,9 @@ def program(
         profiling: Annotated[bool, Parameter(negative="")] = False,
         health_probe_bind_address: str = "0",
         webhook_cert_dir: Path | None = None,
+        webhook_service: str | None = None,
         webhook_port: Annotated[int, Parameter(validator=Number(gte=0, lte=65535))] = 9443,
+        measure: Path | None = None,
         log_format: Literal["text", "json"] = "text",
         log_level: Literal["debug", "info", "warning", "error"] = "info",
         own: Any = None,
@@ -204,10 +209,14 @@ def program(
         health_probe_bind_address
             The address for /healthz and /readyz, such as :8081; 0 means off.
         webhook_cert_dir
-            Also serve the webhooks, over HTTPS with tls.crt and tls.key from this directory, and follow their changes;
-            without it use setpoint webhook.
+            Also serve the webhooks, over HTTPS with tls.crt and tls.key from this directory, and follow their changes.
+        webhook_service
+            Also serve the webhooks behind this Service of the client's namespace: make certificates in the Secret
+            SERVICE-tls, and have API servers trust them. Without either use setpoint webhook.
         webhook_port
-            With --webhook-cert-dir: the port to serve webhooks on.
+            The port to serve webhooks on.
+        measure
+            At the end, write the use of CPU and memory to this file, for manifests --resources.
         log_format
             text, or json for one JSON object a line.
         log_level
@@ -221,16 +230,24 @@ def program(
             )
         if clusters and embedded:
             raise SystemExit(f"{command}: --clusters and --embedded exclude each other")
-        if webhook_cert_dir and (embedded or clusters):
-            raise SystemExit(f"{command}: --webhook-cert-dir goes neither with --embedded nor with --clusters")
+        if (webhook_cert_dir or webhook_service) and (embedded or clusters):
+            raise SystemExit(
+                f"{command}: --webhook-cert-dir and --webhook-service go neither with --embedded nor with --clusters"
+            )
+        if webhook_cert_dir and webhook_service:
+            raise SystemExit(f"{command}: --webhook-cert-dir and --webhook-service exclude each other")
+        if measure and embedded:
+            raise SystemExit(
+                f"{command}: --measure and --embedded exclude each other: the server would be measured, too"
+            )
         name = name or given
         elects = leader_elect or shards
         lease = leader_election_id or (program_name(controllers, name) if elects else "")
         group = leader_election_id or shard_group(lease)
         field_manager = manager_name(controllers, name)
         served = with_conversions(admissions, watched_kinds(controllers))
-        if webhook_cert_dir and not served:
-            raise SystemExit(f"{command}: --webhook-cert-dir: there is no admission and no conversion to serve")
+        if (webhook_cert_dir or webhook_service) and not served:
+            raise SystemExit(f"{command}: there is no admission and no conversion to serve webhooks for")
         if metrics_secure is (metrics_cert_dir is None):
             raise SystemExit(f"{command}: --metrics-secure and --metrics-cert-dir go together")
         configure(log_format, log_level.upper())
@@ -269,8 +286,12 @@ def program(
                     raise UsageError(str(problem)) from None
                 if cluster is not None and served:
                     await cluster.serve(Webhooks(*served, factory=manager.factory))
-                elif webhook_cert_dir is not None:
-                    _serve_webhooks(manager, served, webhook_cert_dir, webhook_port)
+                elif webhook_cert_dir is not None or webhook_service is not None:
+                    place = webhook_cert_dir or webhook_service or ""
+                    admits = any(isinstance(each, Admission) for each in served)
+                    _serve_webhooks(manager, served, place, webhook_port, webhook_name(served, name) if admits else "")
+                if measure is not None:
+                    manager.add(Measuring(measure))
                 for runnable in runnables:
                     manager.add(runnable)
                 managers.append(manager)
@@ -281,41 +302,7 @@ def program(
     taken = set(inspect.signature(run_command).parameters)
     app.command(with_options(run_command, options, taken), name="run")
 
-    @app.command
-    def manifests(
-        *,
-        rbac: bool = True,
-        service: str | None = None,
-        namespace: Annotated[str, Parameter(name=["--namespace", "-n"])] = "default",
-        name: str | None = None,
-    ) -> None:
-        """Print the objects that the program needs in a cluster, as YAML for kubectl apply.
-
-        Parameters
-        ----------
-        rbac
-            Also print the ClusterRole that the controllers' declarations need.
-        service
-            The Service of the webhooks; their configurations are printed, too.
-        namespace
-            The Service's namespace.
-        name
-            The name of the role and the webhook configurations; default: the first controller with its API group,
-            and the API group.
-        """
-        name = name or given
-        target = ServiceTarget(service, namespace) if service is not None else None
-        served = with_conversions(admissions, watched_kinds(controllers))
-        if target is None and (needing := converters_of(served)):
-            # Without it an API server only changes apiVersion and drops fields that the version does not have.
-            kinds = ", ".join(definition_name(each) for each in needing)
-            raise SystemExit(f"{command}: a webhook converts {kinds}: name its Service with --service")
-        documents = definitions(controllers, target)
-        if target is not None:
-            documents += configurations(served, webhook_name(served, name), target)
-        if rbac:
-            documents.append(cluster_role(controllers, program_name(controllers, name)))
-        sys.stdout.write(to_yaml(documents))
+    app.command(manifests_command(command, controllers, admissions, given), name="manifests")
 
     @app.command
     def simulate(
@@ -368,10 +355,22 @@ def program(
     return app
 
 
-def _serve_webhooks(manager: Manager, served: Sequence[Admission[Any] | Converter], folder: Path, port: int) -> None:
+def _serve_webhooks(
+    manager: Manager, served: Sequence[Admission[Any] | Converter], place: Path | str, port: int, configuration: str
+) -> None:
+    """Serves webhooks with the certificates of a folder, or, behind the Service of that name, with own ones."""
     metrics = WebhookMetrics(manager.metrics.registry if manager.metrics is not None else None)
     webhooks = Webhooks(*served, factory=manager.factory, metrics=metrics)
-    server = WebhookServer(webhooks, CertificateFiles(folder, metrics=metrics), port=port)
+    certificates: CertificateFiles | SecretCertificates
+    if isinstance(place, Path):
+        certificates = CertificateFiles(place, metrics=metrics)
+    else:
+        space = manager.client.namespace
+        certificates = SecretCertificates(
+            manager.client, f"{place}-tls", space, names=service_names(place, space),
+            trusting=trusting(served, configuration), random=manager.random, metrics=metrics,
+        )  # fmt: skip
+    server = WebhookServer(webhooks, certificates, port=port, drain_delay=DRAIN_DELAY)
     manager.readyz.add("webhooks", server.problem)
     manager.add(server)
 

@@ -14,9 +14,9 @@ from cyclopts import Parameter
 from setpoint.apps.failures import reported
 from setpoint.cli.declared import served_by
 from setpoint.cli.loading import SourceError, loaded
-from setpoint.cli.manifests import definitions_of
 from setpoint.cli.naming import webhook_name
 from setpoint.client import Client
+from setpoint.deploy.definitions import definitions_of
 from setpoint.meta.yaml_text import to_yaml
 from setpoint.webhook import (
     AdmissionError,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Self, TypeAlias, TypeVar, overload
 
 from setpoint.cache.indexes import OWNER
 from setpoint.controller import handlers
@@ -41,6 +41,18 @@ SyncReconcile: TypeAlias = Callable[[K, Any], Outcome | None]
 
 Source: TypeAlias = Callable[[], AsyncIterator[ObjectKey | str]]
 """Gives keys from outside of the cluster, for as long as it likes."""
+
+
+VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+"""The verbs of RBAC for objects."""
+
+
+class Need(NamedTuple):
+    """Verbs that reconciles use on a kind, or on a subresource of it, beyond what other declarations say."""
+
+    kind: type[Object]
+    verbs: tuple[str, ...]
+    subresource: str = ""
 
 
 class Declaration(Generic[K]):
@@ -97,6 +109,7 @@ class Declaration(Generic[K]):
             )
         ]
         self.indexes: list[DeclaredIndex] = []
+        self.needed: list[Need] = []
         self.sources: list[Source] = []
         self.finalizer = ""
         self.finalizer_function: Reconcile[K] | SyncReconcile[K] | None = None
@@ -194,6 +207,21 @@ class Declaration(Generic[K]):
         """Declares a cache to read from, whose changes lead to nothing."""
         space = self._scope(kind) if namespace is None else namespace
         return self._declare(Watch(kind, "reads", namespace=space, selector=selector, metadata_only=metadata_only))
+
+    def needs(self, kind: type[Object], *verbs: str, subresource: str = "") -> Self:
+        """Declares permissions that no other declaration implies, for the program's role: ``needs(Secret, "create",
+        "patch")`` where a reconcile applies a Secret that it does not own, ``needs(Pod, "get", subresource="log")``.
+
+        It makes no cache. ``setpoint rbac`` finds what is missing.
+
+        Raises:
+            ValueError: there is no verb, or it is not one of `VERBS`.
+        """
+        if not verbs or (unknown := sorted({*verbs} - {*VERBS})):
+            what = f"not {', '.join(map(repr, unknown))}" if verbs else "and at least one is needed"
+            raise ValueError(f"controller {self.name!r}: the verbs on {kind.__name__} are {', '.join(VERBS)}, {what}")
+        self.needed.append(Need(kind, verbs, subresource))
+        return self
 
     @overload
     def index(self, name: str, function: Callable[[K], Values]) -> Self: ...

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from types import TracebackType
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Final, Literal, Self, TypeAlias
 
 from setpoint.cache import InformerFactory
 from setpoint.client import Client
@@ -30,6 +30,8 @@ from setpoint.manager.servers import Servers
 from setpoint.manager.shard_member import ShardMember
 from setpoint.manager.sharding import Sharding
 
+SHUTDOWN_TIMEOUT: Final = 30.0
+"""Seconds for the whole stop by default, before the rest is cancelled."""
 GroupName = Literal["servers", "caches", "others", "leader"]
 Lifespan: TypeAlias = "Callable[[Manager], AbstractAsyncContextManager[Any]]"
 
@@ -101,7 +103,7 @@ class Manager:
         profiling: bool = False,
         blocked_after: float | None = None,
         fleet: Fleet | None = None,
-        shutdown_timeout: float | None = 30.0,
+        shutdown_timeout: float | None = SHUTDOWN_TIMEOUT,
         namespace: str | None = None,
         lifespan: Lifespan | None = None,
         factory: InformerFactory | None = None,

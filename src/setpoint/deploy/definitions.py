@@ -1,0 +1,53 @@
+"""The CustomResourceDefinitions of a program's custom resource classes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any, Final
+
+from setpoint.controller import Controller, watched_kinds
+from setpoint.crd import CustomResource, crd_for
+from setpoint.crd.family import newest_of
+from setpoint.meta import GroupKind, resource_of
+from setpoint.webhook import ServiceTarget, UrlTarget
+from setpoint.webhook.conversion import CONVERT_PATH
+
+Document = dict[str, Any]
+Target = ServiceTarget | UrlTarget
+
+
+class _Anywhere:
+    """A placeholder for a webhook, which the comparison of definitions ignores."""
+
+    def client_config(self, path: str) -> Document:
+        return {}
+
+
+ANYWHERE: Final = _Anywhere()
+
+
+def definitions(controllers: Iterable[Controller[Any]], target: Target | None = None) -> list[Document]:
+    """The CustomResourceDefinitions of every custom resource class that the controllers name, ordered by name.
+
+    ``target`` is the address of the webhook that converts between versions, if they need one.
+
+    Raises:
+        DefinitionError: a class can't be a definition.
+    """
+    return definitions_of(watched_kinds(controllers), target)
+
+
+def definitions_of(kinds: Iterable[type[Any]], target: Target | _Anywhere | None = None) -> list[Document]:
+    """As `definitions`, for the custom resources among ``kinds``."""
+    versions: dict[GroupKind, list[type[CustomResource]]] = defaultdict(list)
+    for kind in kinds:
+        if issubclass(kind, CustomResource):
+            resource, newest = resource_of(kind), newest_of(kind)
+            # The newest class first, as it lists the conversions; a kind without conversions stays alone.
+            found = versions[GroupKind(resource.group, resource.kind)]
+            found += [each for each in (newest, kind) if each not in found]
+            found.sort(key=lambda each: -len(each.definition.conversions))
+    config = target.client_config(CONVERT_PATH) if target is not None else None
+    documents = (crd_for(*kinds, conversion_client_config=config) for kinds in versions.values())
+    return sorted(documents, key=lambda crd: str(crd["metadata"]["name"]))

@@ -1,0 +1,260 @@
+"""The Helm form: a chart, made from the same documents with references to values in them.
+
+The documents are made for an operator whose name, namespace and image are *tokens*: valid names that nothing else has.
+In the text of a template, tokens become references. Braces that were in the text before, such as those of a
+dashboard's legends, are escaped.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from importlib.resources import files
+from typing import Any, Final
+
+from setpoint.deploy.operator import Operator
+from setpoint.deploy.parts import ABOUT, parts
+from setpoint.deploy.tree import File
+from setpoint.meta.yaml_text import to_yaml
+
+__all__ = ["helm"]
+
+Document = dict[str, Any]
+_NAME: Final = "token-of-the-name"
+_SPACE: Final = "token-of-the-space"
+_INSTANCE: Final = "token-of-the-instance"
+_VERSION: Final = "token-of-the-version"
+_IMAGE: Final = "token-of-the-image"
+_ACCOUNT: Final = "token-of-the-account"
+_MANAGER: Final = "token-of-the-tool"
+_REFERENCES: Final = {
+    _NAME: '{{ include "operator.fullname" . }}',
+    _SPACE: "{{ .Release.Namespace }}",
+    _INSTANCE: "{{ .Release.Name }}",
+    _VERSION: '{{ include "operator.version" . | quote }}',
+    _IMAGE: '{{ include "operator.image" . | quote }}',
+    _ACCOUNT: '{{ include "operator.serviceAccountName" . }}',
+    _MANAGER: "{{ .Release.Service }}",
+}
+_CONDITIONS: Final = {
+    "definitions": ".Values.crds.install",
+    "roles": ".Values.rbac.create",
+    "users": ".Values.userRoles.create",
+    "disruption": ".Values.podDisruptionBudget.enabled",
+    "monitoring": ".Values.monitoring.enabled",
+}
+_API: Final = "v2"
+
+
+def helm(operator: Operator) -> dict[str, File]:
+    """The files of a chart. `Operator.version` is its version, or 0.1.0."""
+    release = operator.version or "0.1.0"
+    tokens = replace(
+        operator,
+        short=_NAME,
+        wide=_NAME,
+        namespace=_SPACE,
+        instance=_INSTANCE,
+        release=_VERSION,
+        image=_IMAGE,
+        managed_by=_MANAGER,
+        service="",
+        watch_namespace=_SPACE if operator.watch_namespace == operator.namespace else operator.watch_namespace,
+    )
+    found = parts(tokens)
+    found.pop("namespace", None)
+    templates: dict[str, str] = {}
+    for name, documents in found.items():
+        if name == "roles":
+            account, *documents = documents
+            about = "The account that the program runs as."
+            templates["account"] = _template(_account(account), about, ".Values.serviceAccount.create")
+            _with_account(documents)
+        text = _manager(documents) if name == "manager" else _text(documents)
+        if name == "definitions":
+            text = text.replace(_KEEP_LINE, _KEEP)
+        if name == "network":
+            head, policy = documents[:-1], documents[-1:]
+            templates["services"] = _template(_text(head), "How the operator is reached.", "")
+            templates["network"] = _template(
+                _text(policy), "Which callers reach the operator.", ".Values.networkPolicy.enabled"
+            )
+            continue
+        templates[name] = _template(text, ABOUT[name], _CONDITIONS.get(name, ""))
+    chart = {
+        "apiVersion": _API,
+        "name": operator.name,
+        "description": f"The operator {operator.program}.",
+        "type": "application",
+        "version": release,
+        "appVersion": release,
+        "kubeVersion": ">=1.27.0-0",
+    }
+    tree = {f"templates/{name}.yaml": File(text) for name, text in templates.items()}
+    tree["templates/_helpers.tpl"] = File(_packaged("_helpers.tpl"))
+    tree["templates/NOTES.txt"] = File(_packaged("NOTES.txt"))
+    tree["Chart.yaml"] = File(to_yaml([chart]))
+    tree["values.yaml"] = File(_values(operator))
+    tree["values.schema.json"] = File(json.dumps(_SCHEMA, indent=2) + "\n")
+    tree[".helmignore"] = File(".git/\n.setpoint.json\n*.orig\n", once=True)
+    return tree
+
+
+def _packaged(name: str) -> str:
+    return (files("setpoint.deploy") / "chart" / name).read_text("utf-8")
+
+
+def _values(operator: Operator) -> str:
+    repository, _, digest = operator.image.partition("@")
+    name, colon, tag = repository.rpartition(":")
+    if not colon or "/" in tag:
+        name, tag = repository, ""
+    words = {
+        "repository": name,
+        "tag": tag,
+        "digest": digest,
+        "replicas": str(operator.replicas),
+        "replication": "All of them work, each on its share of the objects." if operator.shards
+        else "One of them leads; the others take over when it is gone.",
+        "origin": operator.resources.origin,
+        "cpu": operator.resources.cpu,
+        "memory": operator.resources.memory,
+        "limit": operator.resources.memory_limit,
+    }  # fmt: skip
+    text = _packaged("values.yaml")
+    for word, value in words.items():
+        text = text.replace(f"@{word}@", value)
+    return text
+
+
+def _text(documents: list[Document]) -> str:
+    """The documents as YAML in which tokens have become references."""
+    for document in documents:
+        if document["kind"] == "CustomResourceDefinition":
+            document["metadata"].setdefault("annotations", {})[_KEEP_KEY] = "keep"
+    text = to_yaml(documents).replace("{{", '{{ "{{" }}')
+    for token, reference in _REFERENCES.items():
+        text = text.replace(token, reference)
+    return text
+
+
+_KEEP_KEY: Final = "helm.sh/resource-policy"
+_KEEP_LINE: Final = f"    {_KEEP_KEY}: keep\n"
+_KEEP: Final = f'    {_KEEP_KEY}: {{{{ ternary "keep" "delete" .Values.crds.keep }}}}\n'
+
+
+def _template(text: str, about: str, condition: str) -> str:
+    text = f"# {about}\n{text}"
+    return f"{{{{- if {condition} }}}}\n{text}{{{{- end }}}}\n" if condition else text
+
+
+def _account(account: Document) -> str:
+    account["metadata"]["name"] = _ACCOUNT
+    annotations = "{{- with .Values.serviceAccount.annotations }}\nannotations: {{- toYaml . | nindent 4 }}\n{{- end }}"
+    more = "".join(f"  {line}\n" for line in annotations.splitlines())
+    return _text([account]).replace("automountServiceAccountToken:", f"{more}automountServiceAccountToken:", 1)
+
+
+def _with_account(documents: list[Document]) -> None:
+    for document in documents:
+        for subject in document.get("subjects", ()):
+            subject["name"] = _ACCOUNT
+
+
+def _manager(documents: list[Document]) -> str:
+    """The Deployment, with everything in it that is a value."""
+    (deployment,) = documents
+    pod = deployment["spec"]["template"]["spec"]
+    pod["serviceAccountName"] = _ACCOUNT
+    container = pod["containers"][0]
+    container["args"].append("--log-level=token-of-the-level")
+    container["resources"] = "token-of-resources"
+    container["imagePullPolicy"] = "token-of-pulling"
+    deployment["spec"]["replicas"] = "token-of-replicas"
+    template = deployment["spec"]["template"]["metadata"]
+    template["labels"]["token-of-labels"] = "here"
+    template["annotations"]["token-of-annotations"] = "here"
+    text = _text(documents)
+    for line, value in (
+        ("replicas: token-of-replicas", "replicas: {{ .Values.replicas }}"),
+        ("imagePullPolicy: token-of-pulling", "imagePullPolicy: {{ .Values.image.pullPolicy }}"),
+        ("token-of-the-level", "{{ .Values.logLevel }}"),
+    ):
+        text = text.replace(line, value)
+    text = _lines(text, "token-of-labels: here", _block("with .Values.podLabels", "toYaml ."))
+    text = _lines(text, "token-of-annotations: here", _block("with .Values.podAnnotations", "toYaml ."))
+    text = _lines(text, "resources: token-of-resources", "resources: {{- toYaml .Values.resources | nindent %(in)s }}")
+    text = _lines(
+        text,
+        "- --log-level={{ .Values.logLevel }}",
+        "- --log-level={{ .Values.logLevel }}\n" + _block("with .Values.extraArgs", "toYaml ."),
+        '- "--log-level={{ .Values.logLevel }}"',
+    )
+    text = _lines(
+        text,
+        "imagePullPolicy: {{ .Values.image.pullPolicy }}",
+        "imagePullPolicy: {{ .Values.image.pullPolicy }}\n" + _named("env"),
+    )
+    named = ("imagePullSecrets", "nodeSelector", "tolerations", "affinity", "priorityClassName")
+    line = "automountServiceAccountToken: true"
+    return _lines(text, line, "\n".join([line, *map(_named, named)]))
+
+
+def _block(condition: str, value: str) -> str:
+    return f"{{{{- {condition} }}}}\n{{{{- {value} | nindent %(at)s }}}}\n{{{{- end }}}}"
+
+
+def _named(name: str) -> str:
+    return f"{{{{- with .Values.{name} }}}}\n{name}: {{{{- toYaml . | nindent %(in)s }}}}\n{{{{- end }}}}"
+
+
+def _lines(text: str, line: str, replacement: str, *others: str) -> str:
+    """The text with the one line of that content replaced by lines with the same indentation."""
+    found = [each for each in text.splitlines() if each.strip() in (line, *others)]
+    assert len(found) == 1, f"{line!r} is in the template {len(found)} times"
+    indent = found[0][: len(found[0]) - len(found[0].lstrip())]
+    shown = replacement % {"in": len(indent) + 2, "at": len(indent)} if "%(" in replacement else replacement
+    return text.replace(found[0], "\n".join(indent + each for each in shown.split("\n")), 1)
+
+
+def _object(**properties: Document) -> Document:
+    return {"type": "object", "additionalProperties": False, "properties": properties}
+
+
+_TEXT: Final[Document] = {"type": "string"}
+_SWITCH: Final[Document] = {"type": "boolean"}
+_ANY_OBJECT: Final[Document] = {"type": "object"}
+_WORDS: Final[Document] = {"type": "object", "additionalProperties": {"type": "string"}}
+_OBJECTS: Final[Document] = {"type": "array", "items": {"type": "object"}}
+_SCHEMA: Final[Document] = {
+    "$schema": "http://json-schema.org/draft-07/schema#",
+    **_object(
+        **{"global": _ANY_OBJECT},
+        image=_object(
+            repository={"type": "string", "minLength": 1},
+            tag=_TEXT,
+            digest={"type": "string", "pattern": "^(sha256:[0-9a-f]{64})?$"},
+            pullPolicy={"enum": ["Always", "IfNotPresent", "Never"]},
+        ),
+        imagePullSecrets=_OBJECTS,
+        replicas={"type": "integer", "minimum": 0},
+        resources=_ANY_OBJECT,
+        fullnameOverride={"type": "string", "maxLength": 40},
+        serviceAccount=_object(create=_SWITCH, name=_TEXT, annotations=_WORDS),
+        rbac=_object(create=_SWITCH),
+        userRoles=_object(create=_SWITCH),
+        crds=_object(install=_SWITCH, keep=_SWITCH),
+        logLevel={"enum": ["debug", "info", "warning", "error"]},
+        extraArgs={"type": "array", "items": {"type": "string"}},
+        env=_OBJECTS,
+        podLabels=_WORDS,
+        podAnnotations=_WORDS,
+        nodeSelector=_WORDS,
+        tolerations=_OBJECTS,
+        affinity=_ANY_OBJECT,
+        priorityClassName=_TEXT,
+        podDisruptionBudget=_object(enabled=_SWITCH),
+        networkPolicy=_object(enabled=_SWITCH),
+        monitoring=_object(enabled=_SWITCH),
+    ),
+}

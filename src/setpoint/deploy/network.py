@@ -1,0 +1,54 @@
+"""The network: Services of the metrics and the webhooks, and the callers that may reach the operator."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from setpoint.deploy.operator import METRICS_PORT, WEBHOOK_PORT, Operator
+
+__all__ = ["METRICS_LABEL", "network_policy", "services"]
+
+Document = dict[str, Any]
+METRICS_LABEL: Final = "metrics"
+"""Namespaces with ``metrics: enabled`` may scrape, as kubebuilder's projects have it."""
+
+
+def services(operator: Operator) -> list[Document]:
+    """The Services: of the metrics, for a ServiceMonitor, and of the webhooks, for API servers."""
+    found = [_service(operator, f"{operator.name}-metrics", "metrics", METRICS_PORT, METRICS_PORT)]
+    if operator.served and operator.certificates != "olm":  # OLM makes a Service of its own
+        found.append(_service(operator, operator.target.name, "webhooks", operator.target.port, WEBHOOK_PORT))
+    return found
+
+
+def network_policy(operator: Operator) -> Document:
+    """The NetworkPolicy: API servers reach the webhooks, namespaces with the label reach the metrics.
+
+    API servers have no pods that a policy could name, so the webhooks' port is open. Nothing is said of outgoing
+    connections: the address of the API server is not known, and reconcilers talk to other systems.
+    """
+    ingress: list[Document] = [
+        {
+            "from": [{"namespaceSelector": {"matchLabels": {METRICS_LABEL: "enabled"}}}],
+            "ports": [{"port": METRICS_PORT, "protocol": "TCP"}],
+        }
+    ]
+    if operator.served:
+        ingress.append({"ports": [{"port": WEBHOOK_PORT, "protocol": "TCP"}]})
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": operator.metadata("", "network"),
+        "spec": {"podSelector": {"matchLabels": operator.selector}, "policyTypes": ["Ingress"], "ingress": ingress},
+    }
+
+
+def _service(operator: Operator, name: str, port_name: str, port: int, target: int) -> Document:
+    metadata = operator.metadata("", port_name) | {"name": name}
+    ports = [{"name": port_name, "port": port, "targetPort": target, "protocol": "TCP"}]
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": metadata,
+        "spec": {"selector": operator.selector, "ports": ports},
+    }

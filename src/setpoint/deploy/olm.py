@@ -1,0 +1,181 @@
+"""The form of the Operator Lifecycle Manager: a bundle.
+
+https://olm.operatorframework.io/docs/tasks/creating-operator-bundle/
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any, Final
+
+from setpoint.crd import CustomResource, Versions
+from setpoint.crd.samples import samples_of
+from setpoint.deploy.operator import WEBHOOK_PORT, Operator
+from setpoint.deploy.parts import parts
+from setpoint.deploy.tree import File
+from setpoint.meta import resource_of
+from setpoint.meta.yaml_text import to_yaml
+from setpoint.webhook import configurations
+from setpoint.webhook.conversion import CONVERT_PATH
+from setpoint.webhook.registration import converters_of, definition_name
+
+__all__ = ["olm"]
+
+Document = dict[str, Any]
+_PACKAGED: Final = ("Service", "ConfigMap", "PodDisruptionBudget", "NetworkPolicy")
+"""The kinds that a bundle keeps beside its ClusterServiceVersion, which has account, roles and Deployment in it."""
+_HEADS: Final = {
+    "operators.operatorframework.io.bundle.mediatype.v1": "registry+v1",
+    "operators.operatorframework.io.bundle.manifests.v1": "manifests/",
+    "operators.operatorframework.io.bundle.metadata.v1": "metadata/",
+    "operators.operatorframework.io.bundle.channels.v1": "stable",
+    "operators.operatorframework.io.bundle.channel.default.v1": "stable",
+}
+
+
+def olm(operator: Operator) -> dict[str, File]:
+    """The files of a bundle. OLM makes the account, the bindings and the webhooks' certificate itself."""
+    release = operator.version or "0.1.0"
+    found = parts(replace(operator, certificates="olm", release=release))
+    annotations = _HEADS | {"operators.operatorframework.io.bundle.package.v1": operator.name}
+    tree = {
+        f"manifests/{operator.name}.clusterserviceversion.yaml": File(to_yaml([_version(operator, release, found)])),
+        "metadata/annotations.yaml": File(to_yaml([{"annotations": annotations}])),
+        "bundle.Dockerfile": File(_dockerfile(annotations)),
+    }
+    for document in found["definitions"]:
+        tree[f"manifests/{document['metadata']['name']}.yaml"] = File(to_yaml([document]))
+    beside = [each for documents in found.values() for each in documents if each["kind"] in _PACKAGED]
+    beside += found.get("users", [])
+    beside += [each for each in found["roles"] if each["metadata"]["name"].endswith("-metrics-reader")]
+    for document in beside:
+        if document["kind"] == "ConfigMap":
+            continue  # of the dashboard, which needs Grafana's sidecar
+        document["metadata"].pop("namespace", None)
+        kind, name = document["kind"].lower(), document["metadata"]["name"]
+        tree[f"manifests/{name}.{kind}.yaml"] = File(to_yaml([document]))
+    return tree
+
+
+def _version(operator: Operator, release: str, found: dict[str, list[Document]]) -> Document:
+    deployment = found["manager"][0]
+    bound = {each["metadata"]["name"]: each for each in found["roles"] if each["kind"] in ("Role", "ClusterRole")}
+    bound = {name: role for name, role in bound.items() if not name.endswith("-metrics-reader")}
+    definitions = found.get("definitions", [])
+    annotations = {
+        "alm-examples": json.dumps(_examples(operator), indent=2),
+        "capabilities": "Basic Install",
+        "containerImage": operator.image,
+    }
+    modes = ("OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces")
+    everywhere = operator.watch_namespace is None
+    supported = {"AllNamespaces"} if everywhere else {"OwnNamespace", "SingleNamespace"}
+    spec: Document = {
+        "displayName": operator.name.replace("-", " ").title(),
+        "description": f"The operator {operator.program}.",
+        "version": release,
+        "maturity": "alpha",
+        "minKubeVersion": "1.27.0",
+        "provider": {"name": operator.program},
+        "keywords": [resource.kind.lower() for resource in operator.own_resources] or [operator.name],
+        "installModes": [{"type": mode, "supported": mode in supported} for mode in modes],
+        "customresourcedefinitions": {"owned": [owned for each in definitions for owned in _owned(each)]},
+        "install": {
+            "strategy": "deployment",
+            "spec": {
+                "clusterPermissions": _permissions(operator, bound, "ClusterRole"),
+                "permissions": _permissions(operator, bound, "Role"),
+                "deployments": [
+                    {
+                        "name": operator.name,
+                        "label": deployment["metadata"]["labels"],
+                        "spec": deployment["spec"],
+                    }
+                ],
+            },
+        },
+    }
+    if operator.served:
+        spec["webhookdefinitions"] = _webhooks(operator)
+    return {
+        "apiVersion": "operators.coreos.com/v1alpha1",
+        "kind": "ClusterServiceVersion",
+        "metadata": {"name": f"{operator.name}.v{release}", "annotations": annotations},
+        "spec": spec,
+    }
+
+
+def _permissions(operator: Operator, roles: dict[str, Document], kind: str) -> list[Document]:
+    rules = [rule for role in roles.values() if role["kind"] == kind for rule in role["rules"]]
+    return [{"serviceAccountName": operator.name, "rules": rules}] if rules else []
+
+
+def _owned(definition: Document) -> list[Document]:
+    names = definition["spec"]["names"]
+    return [
+        {
+            "name": definition["metadata"]["name"],
+            "version": version["name"],
+            "kind": names["kind"],
+            "displayName": names["kind"],
+            "description": _description(version) or names["kind"],
+        }
+        for version in definition["spec"]["versions"]
+    ]
+
+
+def _description(version: Document) -> str:
+    return str(version["schema"]["openAPIV3Schema"].get("description", ""))
+
+
+def _examples(operator: Operator) -> list[Document]:
+    """The smallest object of each controller's own kind."""
+    found: dict[str, Document] = {}
+    for kind in (each.kind for each in operator.controllers if issubclass(each.kind, CustomResource)):
+        resource = resource_of(kind)
+        schema = Versions.of(kind).schemas[resource.version]
+        for sample in samples_of(schema, resource.api_version, resource.kind)[:1]:
+            head = {"name": "sample"} | ({"namespace": "default"} if resource.namespaced else {})
+            found.setdefault(str(resource), {**sample, "metadata": head})
+    return list(found.values())
+
+
+def _webhooks(operator: Operator) -> list[Document]:
+    """The webhooks, in the words of a ClusterServiceVersion."""
+    common = {"deploymentName": operator.name, "containerPort": 443, "targetPort": WEBHOOK_PORT}
+    found: list[Document] = []
+    if operator.configuration:
+        for document in configurations(operator.served, operator.configuration, operator.target):
+            for entry in document["webhooks"]:
+                path = entry.pop("clientConfig")["service"]["path"]
+                entry.pop("namespaceSelector", None)  # OLM sets it to the namespaces of the OperatorGroup
+                found.append(
+                    {
+                        "type": f"{document['kind'].removesuffix('WebhookConfiguration')}AdmissionWebhook",
+                        "generateName": entry.pop("name"),
+                        "webhookPath": path,
+                        **common,
+                        **entry,
+                    }
+                )
+    converted = [definition_name(each) for each in converters_of(operator.served)]
+    if converted:
+        found.append(
+            {
+                "type": "ConversionWebhook",
+                "generateName": f"convert.{operator.program}",
+                "webhookPath": CONVERT_PATH,
+                "admissionReviewVersions": ["v1"],
+                "sideEffects": "None",
+                "conversionCRDs": converted,
+                **common,
+            }
+        )
+    return found
+
+
+def _dockerfile(annotations: dict[str, str]) -> str:
+    labels = "\n".join(f"LABEL {name}={value}" for name, value in sorted(annotations.items()))
+    head = "# The bundle: docker build -f bundle.Dockerfile .\nFROM scratch"
+    return f"{head}\n\n{labels}\n\nCOPY manifests /manifests/\nCOPY metadata /metadata/\n"

@@ -1,0 +1,129 @@
+"""Operator: a program, as its objects in a cluster see it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, Literal, TypeAlias
+from zlib import crc32
+
+from setpoint.controller import Controller
+from setpoint.crd import CustomResource
+from setpoint.deploy.resources import GUESSED, Resources
+from setpoint.meta import Resource, resource_of
+from setpoint.webhook import Admission, Converter, ServiceTarget
+
+__all__ = ["Certificates", "Operator", "short_name"]
+
+Document = dict[str, Any]
+Certificates: TypeAlias = Literal["own", "cert-manager", "olm"]
+METRICS_PORT: Final = 8080
+HEALTH_PORT: Final = 8081
+WEBHOOK_PORT: Final = 9443
+_LONGEST: Final = 40
+"""Of the short name: what is appended to it has to fit into the 63 characters of a label."""
+_SEMANTIC: Final = re.compile(r"v?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)")
+
+
+def short_name(program: str) -> str:
+    """The first part of a program's name, as a DNS label with room for endings: ``shop`` of ``shop.example.com``."""
+    first = program.partition(".")[0]
+    if len(first) <= _LONGEST:
+        return first
+    return f"{first[: _LONGEST - 9].rstrip('-')}-{crc32(first.encode()):08x}"
+
+
+@dataclass(frozen=True)
+class Operator:
+    """The description that all documents are made from.
+
+    ``program`` is the name that no other program of the cluster has, ``short`` begins the names in its namespace, and
+    ``wide`` the names of objects without namespace.
+    """
+
+    program: str
+    image: str
+    controllers: Sequence[Controller[Any]]
+    served: Sequence[Admission[Any] | Converter] = ()
+    configuration: str = ""
+    """The name of the webhook configurations; empty without admissions."""
+    kinds: Sequence[type[Any]] = ()
+    """The kinds to define."""
+    namespace: str = "default"
+    watch_namespace: str | None = None
+    """The only namespace whose objects the controllers see; None means all."""
+    certificates: Certificates = "own"
+    replicas: int = 2
+    shards: bool = False
+    resources: Resources = GUESSED
+    service: str = ""
+    """The name of the webhooks' Service, if it is not the default one."""
+    name_given: str = ""
+    """The name to start the program with, if it is not the one that it has by itself."""
+    short: str = ""
+    wide: str = ""
+    instance: str = ""
+    release: str = ""
+    """The version, as ``1.2.3``; by default that of the image's tag."""
+    managed_by: str = "setpoint"
+
+    @cached_property
+    def name(self) -> str:
+        """The beginning of the names of objects in the operator's namespace."""
+        return self.short or short_name(self.program)
+
+    @cached_property
+    def cluster_name(self) -> str:
+        """The beginning of the names of objects without namespace, which have to be the program's own."""
+        return self.wide or self.program
+
+    @cached_property
+    def version(self) -> str:
+        """The version, for labels; empty if neither given nor in the image's tag."""
+        if self.release:
+            return self.release
+        tag = self.image.rpartition("/")[2].partition("@")[0].partition(":")[2]
+        found = _SEMANTIC.fullmatch(tag)
+        return found[1] if found else ""
+
+    @cached_property
+    def selector(self) -> dict[str, str]:
+        """The labels that select its pods. They never change: a Deployment's selector is immutable."""
+        return {"app.kubernetes.io/name": self.name, "app.kubernetes.io/instance": self.instance or self.name}
+
+    def labels(self, component: str) -> dict[str, str]:
+        """The labels that Kubernetes recommends for shared tooling."""
+        labels = {**self.selector, "app.kubernetes.io/component": component}
+        if self.version:
+            labels["app.kubernetes.io/version"] = self.version
+        return labels | {"app.kubernetes.io/part-of": self.name, "app.kubernetes.io/managed-by": self.managed_by}
+
+    def metadata(self, ending: str, component: str, *, wide: bool = False, **more: Any) -> Document:
+        """The metadata of an object: a name of its own, the namespace unless it is ``wide``, and the labels."""
+        start = self.cluster_name if wide else self.name
+        found: Document = {"name": f"{start}-{ending}" if ending else start}
+        if not wide:
+            found["namespace"] = self.namespace
+        return found | {"labels": self.labels(component)} | more
+
+    @cached_property
+    def target(self) -> ServiceTarget:
+        """The Service that API servers call."""
+        return ServiceTarget(self.service or f"{self.name}-webhook", self.namespace)
+
+    @cached_property
+    def secret(self) -> str:
+        """The Secret of the webhooks' certificates."""
+        return f"{self.target.name}-tls"
+
+    @cached_property
+    def own_resources(self) -> list[Resource]:
+        """The custom resources that users of the operator write, each once."""
+        found: dict[tuple[str, str], Resource] = {}
+        for kind in (*self.kinds, *(each.kind for each in self.controllers)):
+            if isinstance(kind, type) and issubclass(kind, CustomResource):
+                resource = resource_of(kind)
+                found.setdefault((resource.group, resource.plural), resource)
+        return [found[key] for key in sorted(found)]

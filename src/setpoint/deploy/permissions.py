@@ -1,0 +1,106 @@
+"""Permissions: what the declarations of a program's controllers have to be allowed, as RBAC rules."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from setpoint.controller import Controller
+from setpoint.meta import resource_of
+from setpoint.webhook import Admission, Converter
+
+__all__ = ["READ", "WRITE", "Grant", "access_reviews", "certificates", "declared", "injection", "leases", "rules"]
+
+Document = dict[str, Any]
+READ: Final = ("get", "list", "watch")
+WRITE: Final = ("create", "delete", "patch", "update")
+
+
+class Grant(NamedTuple):
+    """One verb on one resource. ``resource`` may have a subresource, as in ``pods/log``; no ``name`` means all."""
+
+    group: str
+    resource: str
+    verb: str
+    name: str = ""
+
+
+def declared(controllers: Iterable[Controller[Any]], served: Iterable[Admission[Any] | Converter] = ()) -> set[Grant]:
+    """The grants that the declarations need: read access to everything that is watched or read, also by admissions;
+    write access to owned kinds; the status and finalizers of the controllers' own kinds; `Controller.needs`; events.
+    """
+    grants = {Grant("events.k8s.io", "events", verb) for verb in ("create", "patch")}
+    for controller in controllers:
+        own = controller.resource
+        for watch in controller.watched:
+            resource = resource_of(watch.kind)
+            verbs = (*READ, *WRITE) if watch.role == "owns" else READ
+            grants.update(Grant(resource.group, resource.plural, verb) for verb in verbs)
+        grants.update(Grant(own.group, own.plural, verb) for verb in ("patch", "update"))
+        # Setting blockOwnerDeletion needs permission to update the owner's finalizers.
+        grants.add(Grant(own.group, f"{own.plural}/finalizers", "update"))
+        if "status" in own.subresources:
+            grants.update(Grant(own.group, f"{own.plural}/status", verb) for verb in ("get", "patch", "update"))
+        for need in controller.needed:
+            resource = resource_of(need.kind)
+            name = f"{resource.plural}/{need.subresource}".rstrip("/")
+            grants.update(Grant(resource.group, name, verb) for verb in need.verbs)
+    for each in served:
+        for kind in getattr(each, "read_kinds", ()):
+            resource = resource_of(kind)
+            grants.update(Grant(resource.group, resource.plural, verb) for verb in READ)
+    return grants
+
+
+def leases() -> set[Grant]:
+    """The grants of an election and of shards, which list each other's Leases and delete those of the dead."""
+    # An update is sent as a patch.
+    verbs = ("create", "delete", "get", "list", "patch", "update")
+    return {Grant("coordination.k8s.io", "leases", verb) for verb in verbs}
+
+
+def access_reviews() -> set[Grant]:
+    """The grants with which a program asks whether a caller may see its metrics and debug pages."""
+    reviews = (("authentication.k8s.io", "tokenreviews"), ("authorization.k8s.io", "subjectaccessreviews"))
+    return {Grant(group, resource, "create") for group, resource in reviews}
+
+
+def certificates(secret: str) -> set[Grant]:
+    """The grants for a program's own certificates in a Secret."""
+    # A name is not known to the authorizer at a create.
+    return {Grant("", "secrets", "create"), *(Grant("", "secrets", verb, secret) for verb in ("get", "patch"))}
+
+
+def injection(trusting: Sequence[tuple[str, str]]) -> set[Grant]:
+    """The grants for the injection of a CA bundle into these kinds and names; see `setpoint.webhook.injection`."""
+    places = {
+        "MutatingWebhookConfiguration": ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"),
+        "ValidatingWebhookConfiguration": ("admissionregistration.k8s.io", "validatingwebhookconfigurations"),
+        "CustomResourceDefinition": ("apiextensions.k8s.io", "customresourcedefinitions"),
+    }
+    return {Grant(*places[kind], verb, name) for kind, name in trusting for verb in ("get", "patch")}
+
+
+def rules(grants: Iterable[Grant]) -> list[Document]:
+    """The rules of a role that allows exactly the grants: resources with the same verbs share a rule, in order."""
+    verbs: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+    for grant in grants:
+        verbs[grant.group, grant.name, grant.resource].add(grant.verb)
+    # Names of one resource with the same verbs share a rule; so do resources without names.
+    named: dict[tuple[str, str, tuple[str, ...]], list[str]] = defaultdict(list)
+    plain: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
+    for (group, name, resource), allowed in verbs.items():
+        if name:
+            named[group, resource, tuple(sorted(allowed))].append(name)
+        else:
+            plain[group, tuple(sorted(allowed))].append(resource)
+    found: list[Document] = [
+        {"apiGroups": [group], "resources": sorted(resources), "verbs": list(allowed)}
+        for (group, allowed), resources in sorted(plain.items())
+    ]
+    found += [
+        {"apiGroups": [group], "resources": [resource], "resourceNames": sorted(names), "verbs": list(allowed)}
+        for (group, resource, allowed), names in sorted(named.items())
+    ]
+    return found

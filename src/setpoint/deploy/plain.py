@@ -1,0 +1,17 @@
+"""The plain form: one stream of YAML for ``kubectl apply -f -``."""
+
+from __future__ import annotations
+
+from setpoint.deploy.operator import Operator
+from setpoint.deploy.parts import parts
+from setpoint.meta.yaml_text import to_yaml
+
+__all__ = ["plain"]
+
+
+def plain(operator: Operator, *, monitoring: bool = False) -> str:
+    """All documents in the order of application. ``monitoring`` needs the kinds of prometheus-operator."""
+    found = parts(operator)
+    return to_yaml(
+        document for name, documents in found.items() if monitoring or name != "monitoring" for document in documents
+    )

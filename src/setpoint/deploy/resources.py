@@ -1,0 +1,82 @@
+"""Resources: the requests and limits of the operator's container, guessed, or measured in a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+__all__ = ["GUESSED", "Measured", "Resources", "ResourcesError", "measured_in"]
+
+_MEBIBYTE: Final = 1 << 20
+_STEP: Final = 16
+"""Memory is rounded up to a multiple of this, in MiB, so that two runs give the same figures."""
+_LEAST_CPU: Final = 10
+"""Thousandths of a core: the least that is requested."""
+
+
+class ResourcesError(Exception):
+    """A file of measurements can't be used; the message names it and the remedy."""
+
+
+class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The use of a run, as ``run --measure FILE`` writes it."""
+
+    seconds: float
+    """The length of the run."""
+    cpu_seconds: float
+    """The CPU time of the whole run."""
+    busiest_cpu: float
+    """The largest CPU time of ten seconds, divided by ten: cores."""
+    peak_memory: int
+    """The largest resident set, in bytes."""
+
+
+@dataclass(frozen=True)
+class Resources:
+    """Requests and limits. There is no limit of CPU: a throttled leader loses its lease."""
+
+    cpu: str
+    memory: str
+    memory_limit: str
+    origin: str
+    """The source of the figures, for a comment."""
+
+    def document(self) -> dict[str, Any]:
+        """The value of a container's ``resources``."""
+        return {"requests": {"cpu": self.cpu, "memory": self.memory}, "limits": {"memory": self.memory_limit}}
+
+    @classmethod
+    def of(cls, measured: Measured) -> Resources:
+        """Requests a quarter more memory than the peak and the CPU of the busiest ten seconds; the limit of memory is
+        twice the peak, because a program at its limit is killed."""
+        return cls(
+            cpu=f"{max(_LEAST_CPU, -(-round(measured.busiest_cpu * 1000) // 5) * 5)}m",
+            memory=_memory(measured.peak_memory * 1.25),
+            memory_limit=_memory(measured.peak_memory * 2),
+            origin=f"measured in a run of {measured.seconds:.0f} s",
+        )
+
+
+GUESSED: Final = Resources("20m", "96Mi", "384Mi", "guessed; run --measure FILE measures, --resources FILE uses it")
+"""A guess: an idle program takes some 60 MiB, and caches a hundred bytes for each object."""
+
+
+def measured_in(path: Path) -> Resources:
+    """The resources from a file of ``run --measure``.
+
+    Raises:
+        ResourcesError: the file can't be read, or something else is in it.
+    """
+    try:
+        return Resources.of(msgspec.json.decode(path.read_bytes(), type=Measured))
+    except OSError as problem:
+        raise ResourcesError(f"{path}: {problem.strerror}; run --measure {path} writes it") from None
+    except msgspec.DecodeError as problem:
+        raise ResourcesError(f"{path}: not a file of run --measure: {problem}") from None
+
+
+def _memory(size: float) -> str:
+    return f"{-(-int(size) // (_STEP * _MEBIBYTE)) * _STEP}Mi"

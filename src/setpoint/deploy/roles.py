@@ -1,0 +1,118 @@
+"""Roles: the operator's account, what it may do, and what users of its kinds may do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from setpoint.deploy.operator import Operator
+from setpoint.deploy.permissions import (
+    READ,
+    WRITE,
+    Grant,
+    access_reviews,
+    certificates,
+    declared,
+    injection,
+    leases,
+    rules,
+)
+from setpoint.meta import Resource
+from setpoint.webhook.registration import trusting
+
+__all__ = ["role_of_declarations", "roles", "user_roles"]
+
+Document = dict[str, Any]
+_API: Final = "rbac.authorization.k8s.io/v1"
+_GROUP: Final = "rbac.authorization.k8s.io"
+_USERS: Final = {
+    "admin": (*READ, *WRITE, "deletecollection"),
+    "edit": (*READ, *WRITE, "deletecollection"),
+    "view": READ,
+}
+
+
+def role_of_declarations(grants: Iterable[Grant], name: str) -> Document:
+    """A ClusterRole with these grants, for a program that runs outside of the cluster under some account."""
+    return _role("ClusterRole", {"name": name}, rules(grants))
+
+
+def roles(operator: Operator) -> list[Document]:
+    """The ServiceAccount, its roles and their bindings.
+
+    The controllers' rights are in a ClusterRole, or in a Role in the only namespace that they see. Leases, and the
+    Secret of own certificates, are in the operator's namespace.
+    """
+    account: Document = {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": operator.metadata("", "rbac"),
+        "automountServiceAccountToken": False,  # the Deployment asks for it
+    }
+    documents = [account, *_manager(operator)]
+    documents += _bound(operator, _role("Role", operator.metadata("leader-election", "rbac"), rules(leases())))
+    if operator.served and operator.certificates == "own":
+        grants = certificates(operator.secret)
+        documents += _bound(operator, _role("Role", operator.metadata("certificates", "rbac"), rules(grants)))
+        grants = injection(trusting(operator.served, operator.configuration))
+        documents += _bound(
+            operator, _role("ClusterRole", operator.metadata("certificates", "rbac", wide=True), rules(grants))
+        )
+    metrics = _role("ClusterRole", operator.metadata("metrics-auth", "rbac", wide=True), rules(access_reviews()))
+    documents += _bound(operator, metrics)
+    documents.append(
+        {
+            "apiVersion": _API,
+            "kind": "ClusterRole",
+            "metadata": operator.metadata("metrics-reader", "rbac", wide=True),
+            "rules": [{"nonResourceURLs": ["/metrics", "/debug/*"], "verbs": ["get"]}],
+        }
+    )
+    return documents
+
+
+def _manager(operator: Operator) -> list[Document]:
+    grants = declared(operator.controllers, operator.served)
+    if operator.watch_namespace is None:
+        metadata = operator.metadata("", "rbac", wide=True)
+        return _bound(operator, _role("ClusterRole", metadata, rules(grants)))
+    metadata = operator.metadata("manager", "rbac") | {"namespace": operator.watch_namespace}
+    return _bound(operator, _role("Role", metadata, rules(grants)))
+
+
+def user_roles(operator: Operator) -> list[Document]:
+    """ClusterRoles for the users of the operator's kinds, which Kubernetes adds to its own admin, edit and view."""
+    documents = []
+    for resource in operator.own_resources:
+        for level, verbs in _USERS.items():
+            metadata = operator.metadata(f"{resource.plural}-{level}", "rbac", wide=True)
+            metadata["labels"] |= {f"{_GROUP}/aggregate-to-{level}": "true"}
+            documents.append(_role("ClusterRole", metadata, _rules_of_users(resource, verbs)))
+    return documents
+
+
+def _rules_of_users(resource: Resource, verbs: Iterable[str]) -> list[Document]:
+    grants = {Grant(resource.group, resource.plural, verb) for verb in verbs}
+    if "status" in resource.subresources:
+        grants.add(Grant(resource.group, f"{resource.plural}/status", "get"))
+    if "scale" in resource.subresources:
+        changes = ("get", "patch", "update") if "update" in verbs else ("get",)
+        grants.update(Grant(resource.group, f"{resource.plural}/scale", verb) for verb in changes)
+    return rules(grants)
+
+
+def _role(kind: str, metadata: Document, found: list[Document]) -> Document:
+    return {"apiVersion": _API, "kind": kind, "metadata": metadata, "rules": found}
+
+
+def _bound(operator: Operator, role: Document) -> list[Document]:
+    """The role, and its binding to the operator's account under the same name."""
+    subject = {"kind": "ServiceAccount", "name": operator.name, "namespace": operator.namespace}
+    binding = {
+        "apiVersion": _API,
+        "kind": f"{role['kind']}Binding",
+        "metadata": role["metadata"],
+        "roleRef": {"apiGroup": _GROUP, "kind": role["kind"], "name": role["metadata"]["name"]},
+        "subjects": [subject],
+    }
+    return [role, binding]

@@ -1,0 +1,145 @@
+"""A tree of generated files: written to a folder again and again, without overwriting what a person has changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+__all__ = ["RECORD", "File", "TreeError", "Written", "write"]
+
+RECORD: Final = ".setpoint.json"
+"""The file with the digests of what was generated, by which a later run sees what a person has changed."""
+
+
+class TreeError(Exception):
+    """A folder can't be written; the message names the file and the remedy."""
+
+
+@dataclass(frozen=True)
+class File:
+    """A generated file. With ``once`` it belongs to the user as soon as it exists."""
+
+    text: str
+    once: bool = False
+    is_executable: bool = False
+
+
+@dataclass
+class Written:
+    """The result of `write`, as paths relative to the folder."""
+
+    created: list[str] = field(default_factory=list)
+    updated: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    replaced: list[str] = field(default_factory=list)
+    """Changed by a person, and overwritten because of ``force``."""
+    kept: list[str] = field(default_factory=list)
+    """Changed by a person, and left alone."""
+
+    def lines(self) -> list[str]:
+        """A line for each file that is not as it was before, or not as it was generated."""
+        words = (
+            ("created", self.created),
+            ("updated", self.updated),
+            ("removed", self.removed),
+            ("replaced (it had changes of yours)", self.replaced),
+            ("kept (it has changes of yours; --force replaces it)", self.kept),
+        )
+        return [f"{word}: {path}" for word, paths in words for path in sorted(paths)]
+
+
+def write(folder: Path, files: Mapping[str, File], *, force: bool = False, scope: str = "") -> Written:
+    """Writes the files into the folder, which is created if it is missing.
+
+    A file that is as an earlier run left it is updated, or removed when it is not generated any more. A file that a
+    person has made or changed is left alone, or overwritten with ``force``. Running it twice changes nothing.
+
+    ``scope`` names the command; files of other scopes are never removed.
+
+    *Under a crash* in the middle, files that are already there are either old or new, never half of one, and the next
+    run completes the work.
+
+    Raises:
+        TreeError: the folder or a file can't be read or written.
+    """
+    result = Written()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        record = _recorded(folder / RECORD)
+        known = record.get(scope, {})
+        digests = {path: digest for path, digest in known.items() if path not in files}
+        for path, file in files.items():
+            _write_one(folder, path, file, known.get(path, ""), force, result)
+            if path not in result.kept and not file.once:
+                digests[path] = _digest(file.text.encode())
+        for path in [path for path in digests if path not in files]:
+            _remove_stale(folder, path, digests.pop(path), result)
+        record[scope] = {path: digests[path] for path in sorted(digests)} | {
+            path: known[path] for path in result.kept if path in known
+        }
+        text = json.dumps({name: record[name] for name in sorted(record) if record[name]}, indent=2) + "\n"
+        if _bytes(folder / RECORD) != text.encode() and (text != "{}\n" or (folder / RECORD).exists()):
+            _replace(folder / RECORD, text)
+    except OSError as problem:
+        raise TreeError(f"{problem.filename or folder}: {problem.strerror}") from None
+    return result
+
+
+def _write_one(folder: Path, path: str, file: File, known: str, force: bool, result: Written) -> None:
+    place = folder / path
+    present = _bytes(place)
+    if present == file.text.encode():
+        return
+    if present is None:
+        result.created.append(path)
+    elif not file.once and _digest(present) == known:
+        result.updated.append(path)
+    elif force:
+        result.replaced.append(path)
+    else:
+        result.kept.append(path)
+        return
+    place.parent.mkdir(parents=True, exist_ok=True)
+    _replace(place, file.text, is_executable=file.is_executable)
+
+
+def _remove_stale(folder: Path, path: str, digest: str, result: Written) -> None:
+    present = _bytes(folder / path)
+    if present is not None and _digest(present) == digest:
+        (folder / path).unlink()
+        result.removed.append(path)
+
+
+def _replace(place: Path, text: str, *, is_executable: bool = False) -> None:
+    beside = place.with_name(f".{place.name}.new")
+    beside.write_bytes(text.encode())
+    if is_executable:
+        beside.chmod(0o755)
+    os.replace(beside, place)
+
+
+def _bytes(place: Path) -> bytes | None:
+    try:
+        return place.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _recorded(place: Path) -> dict[str, dict[str, str]]:
+    present = _bytes(place)
+    if present is None:
+        return {}
+    try:
+        found = json.loads(present)
+        return {str(scope): {str(path): str(digest) for path, digest in each.items()} for scope, each in found.items()}
+    except (ValueError, AttributeError):
+        raise TreeError(f"{place}: not a record of generated files; delete it, and use --force") from None
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,70 @@
+"""The registration of an operator's webhooks, and the certificate that cert-manager issues for them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from setpoint.deploy.definitions import definitions_of
+from setpoint.deploy.operator import Operator
+from setpoint.webhook import configurations, service_names
+from setpoint.webhook.registration import converters_of
+
+__all__ = ["certificate", "definitions", "registrations"]
+
+Document = dict[str, Any]
+_INJECT: Final = "cert-manager.io/inject-ca-from"
+_ISSUER: Final = "cert-manager.io/v1"
+
+
+def definitions(operator: Operator) -> list[Document]:
+    """The CustomResourceDefinitions, with the address of their conversion where versions differ.
+
+    OLM sets the address itself.
+    """
+    target = operator.target if operator.served and operator.certificates != "olm" else None
+    documents = definitions_of(operator.kinds, target)
+    for document in documents:
+        document["metadata"].setdefault("labels", {}).update(operator.labels("definitions"))
+        if "conversion" in document["spec"]:
+            _trust(operator, document)
+    return documents
+
+
+def registrations(operator: Operator) -> list[Document]:
+    """The webhook configurations. Without an injector, the operator writes its own CA into them."""
+    if not operator.configuration or operator.certificates == "olm":
+        return []
+    documents = configurations(
+        operator.served, operator.configuration, operator.target, labels=operator.labels("webhooks")
+    )
+    for document in documents:
+        _trust(operator, document)
+    return documents
+
+
+def certificate(operator: Operator) -> list[Document]:
+    """cert-manager's Issuer and Certificate, if that is wanted and there are webhooks."""
+    if not operator.served or operator.certificates != "cert-manager":
+        return []
+    issuer = operator.metadata("webhook", "certificates")
+    spec = {
+        "secretName": operator.secret,
+        "dnsNames": list(service_names(operator.target.name, operator.namespace)),
+        "issuerRef": {"kind": "Issuer", "name": issuer["name"]},
+        "privateKey": {"rotationPolicy": "Always"},
+    }
+    return [
+        {"apiVersion": _ISSUER, "kind": "Issuer", "metadata": issuer, "spec": {"selfSigned": {}}},
+        {"apiVersion": _ISSUER, "kind": "Certificate", "metadata": issuer, "spec": spec},
+    ]
+
+
+def is_converting(operator: Operator) -> bool:
+    """Whether versions of a kind are converted by the operator."""
+    return bool(converters_of(operator.served))
+
+
+def _trust(operator: Operator, document: Document) -> None:
+    if operator.certificates == "cert-manager":
+        annotations = document["metadata"].setdefault("annotations", {})
+        annotations[_INJECT] = f"{operator.namespace}/{operator.name}-webhook"

@@ -1,0 +1,142 @@
+"""The workload: the Deployment that runs the operator, and its PodDisruptionBudget."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Any, Final
+
+from setpoint.deploy.operator import HEALTH_PORT, METRICS_PORT, WEBHOOK_PORT, Operator
+from setpoint.manager.group import CANCEL_WITHIN
+from setpoint.manager.manager import SHUTDOWN_TIMEOUT
+
+__all__ = ["CERTIFICATE_FOLDER", "USER", "deployment", "disruption_budget", "grace_seconds", "namespace"]
+
+Document = dict[str, Any]
+USER: Final = 65532
+"""The id of the user without rights in the images of the ``nonroot`` convention, and in ours."""
+CERTIFICATE_FOLDER: Final = "/var/run/webhook-certificates"
+_OLM_FOLDER: Final = "/tmp/k8s-webhook-server/serving-certs"  # noqa: S108 - OLM mounts it there
+_MARGIN: Final = 5
+"""Seconds for the process to start stopping and to end."""
+
+
+def grace_seconds() -> int:
+    """Seconds that the kubelet waits before it kills the program: the manager's stop, with the work that is cancelled
+    at its end, and a margin."""
+    return ceil(SHUTDOWN_TIMEOUT + CANCEL_WITHIN) + _MARGIN
+
+
+def namespace(operator: Operator) -> Document:
+    """The operator's namespace, which only takes pods that run without rights."""
+    labels = operator.labels("namespace") | {
+        "pod-security.kubernetes.io/enforce": "restricted",
+        "pod-security.kubernetes.io/enforce-version": "latest",
+    }
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": operator.namespace, "labels": labels}}
+
+
+def arguments(operator: Operator) -> list[str]:
+    """The arguments of the container, behind the entry point of its image."""
+    found = [
+        "run",
+        "--shards" if operator.shards else "--leader-elect",
+        f"--metrics-bind-address=:{METRICS_PORT}",
+        f"--health-probe-bind-address=:{HEALTH_PORT}",
+        "--log-format=json",
+    ]
+    if operator.name_given:
+        found.append(f"--name={operator.name_given}")
+    if operator.watch_namespace is not None:
+        found.append(f"--namespace={operator.watch_namespace}")
+    if operator.served:
+        if operator.certificates == "own":
+            found.append(f"--webhook-service={operator.target.name}")
+        else:
+            found.append(f"--webhook-cert-dir={_folder(operator)}")
+    return found
+
+
+def deployment(operator: Operator) -> Document:
+    """The Deployment: as many replicas as wanted, one of which leads."""
+    ports = [
+        {"name": "metrics", "containerPort": METRICS_PORT, "protocol": "TCP"},
+        {"name": "health", "containerPort": HEALTH_PORT, "protocol": "TCP"},
+    ]
+    mounts: list[Document] = [{"name": "tmp", "mountPath": "/tmp"}]  # noqa: S108 - the only folder that can be written
+    volumes: list[Document] = [{"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}}]
+    if operator.served:
+        ports.append({"name": "webhooks", "containerPort": WEBHOOK_PORT, "protocol": "TCP"})
+        if operator.certificates == "cert-manager":
+            mounts.append({"name": "certificates", "mountPath": _folder(operator), "readOnly": True})
+            volumes.append({"name": "certificates", "secret": {"secretName": operator.secret}})
+    container: Document = {
+        "name": "manager",
+        "image": operator.image,
+        "imagePullPolicy": "IfNotPresent",
+        "args": arguments(operator),
+        "ports": ports,
+        "resources": operator.resources.document(),
+        "livenessProbe": _probe("/healthz", 10, 20),
+        "readinessProbe": _probe("/readyz", 2, 10),
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": mounts,
+    }
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": operator.selector},
+    }
+    pod: Document = {
+        "serviceAccountName": operator.name,
+        "automountServiceAccountToken": True,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": USER,
+            "runAsGroup": USER,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "terminationGracePeriodSeconds": grace_seconds(),
+        "topologySpreadConstraints": [spread],
+        "containers": [container],
+        "volumes": volumes,
+    }
+    template = {"metadata": {"labels": operator.labels("manager")}, "spec": pod}
+    template["metadata"]["annotations"] = {"kubectl.kubernetes.io/default-container": "manager"}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": operator.metadata("", "manager"),
+        "spec": {"replicas": operator.replicas, "selector": {"matchLabels": operator.selector}, "template": template},
+    }
+
+
+def disruption_budget(operator: Operator) -> Document:
+    """The PodDisruptionBudget: a drain takes one replica at a time, and never waits for a replica that is not ready."""
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": operator.metadata("", "manager"),
+        "spec": {
+            "maxUnavailable": 1,
+            "selector": {"matchLabels": operator.selector},
+            "unhealthyPodEvictionPolicy": "AlwaysAllow",
+        },
+    }
+
+
+def _folder(operator: Operator) -> str:
+    return _OLM_FOLDER if operator.certificates == "olm" else CERTIFICATE_FOLDER
+
+
+def _probe(path: str, delay: int, period: int) -> Document:
+    return {
+        "httpGet": {"path": path, "port": "health"},
+        "initialDelaySeconds": delay,
+        "periodSeconds": period,
+        "timeoutSeconds": 5,
+    }

