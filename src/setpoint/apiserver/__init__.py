@@ -9,21 +9,35 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from setpoint.apiserver.access.attributes import Attributes
+    from setpoint.apiserver.access.authorizer import Authorizer, Decision
+    from setpoint.apiserver.access.rbac import Rbac
+    from setpoint.apiserver.access.record import AccessRecord
     from setpoint.apiserver.http.front import HttpFront, OpenAddressError, PortTakenError
-    from setpoint.apiserver.http_types import Request, Response, UserInfo
+    from setpoint.apiserver.http_types import Peer, Request, Response, UserInfo
+    from setpoint.apiserver.identity.authentication import Authentication
+    from setpoint.apiserver.identity.tokens import AccountTokens
     from setpoint.apiserver.server import ApiServer
     from setpoint.apiserver.storage import MemoryStorage, SqliteStorage, Storage, StorageError
     from setpoint.apiserver.webhooks import CallFailed, HttpCaller, InProcessCaller, Target, WebhookCaller
 
 __all__ = [
+    "AccessRecord",
+    "AccountTokens",
     "ApiServer",
+    "Attributes",
+    "Authentication",
+    "Authorizer",
     "CallFailed",
+    "Decision",
     "HttpCaller",
     "HttpFront",
     "InProcessCaller",
     "MemoryStorage",
     "OpenAddressError",
+    "Peer",
     "PortTakenError",
+    "Rbac",
     "Request",
     "Response",
     "SqliteStorage",
@@ -35,14 +49,22 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AccessRecord": "access.record",
+    "AccountTokens": "identity.tokens",
     "ApiServer": "server",
+    "Attributes": "access.attributes",
+    "Authentication": "identity.authentication",
+    "Authorizer": "access.authorizer",
     "CallFailed": "webhooks",
+    "Decision": "access.authorizer",
     "HttpCaller": "webhooks",
     "HttpFront": "http.front",
     "InProcessCaller": "webhooks",
     "MemoryStorage": "storage",
     "OpenAddressError": "http.front",
+    "Peer": "http_types",
     "PortTakenError": "http.front",
+    "Rbac": "access.rbac",
     "Request": "http_types",
     "Response": "http_types",
     "SqliteStorage": "storage",

@@ -168,8 +168,8 @@ def unprocessable(message: str) -> ApiStatusError:
 
 
 def forbidden(resource: GroupResource, name: str, why: str, causes: Sequence[Mapping[str, str]] = ()) -> ApiStatusError:
-    what = f'{resource} "{name}"' if name else str(resource)
-    return ApiStatusError(403, "Forbidden", f"{what} is forbidden: {why}", _about(resource, name, causes=list(causes)))
+    what = f'{resource} "{name}" is ' if name else f"{resource} is " if resource.resource else ""
+    return ApiStatusError(403, "Forbidden", f"{what}forbidden: {why}", _about(resource, name, causes=list(causes)))
 
 
 def too_many_requests(message: str, retry_after: int) -> ApiStatusError:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-__all__ = ["SYSTEM_ADMIN", "HungUp", "IncomingRequest", "Request", "Response", "UserInfo"]
+__all__ = ["SYSTEM_ADMIN", "HungUp", "IncomingRequest", "Peer", "Request", "Response", "UserInfo"]
 
 
 class HungUp(ConnectionError):
@@ -25,6 +25,14 @@ class UserInfo:
 
 SYSTEM_ADMIN = UserInfo("system:admin", groups=("system:masters", "system:authenticated"))
 """Who everyone is where nothing is authenticated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """The other end of a connection: its address, and the ``user`` of its certificate if that was verified."""
+
+    address: str = ""
+    user: UserInfo | None = None
 
 
 class IncomingRequest(Protocol):
@@ -54,7 +62,8 @@ class IncomingRequest(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request; see `IncomingRequest`. ``user`` of None is the server's ``admin``."""
+    """One request; see `IncomingRequest`. ``user`` of None is the server's ``admin``, but for requests that came over
+    the network: these have a ``peer``, and are authenticated where the server does that."""
 
     method: str
     path: str
@@ -62,6 +71,7 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
     user: UserInfo | None = None
+    peer: Peer | None = None
 
 
 @dataclass(slots=True)

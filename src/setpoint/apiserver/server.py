@@ -6,12 +6,16 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from datetime import UTC, datetime
 from random import Random
 from types import TracebackType
 from typing import Final, cast
 
 from setpoint.apiserver import bootstrap
+from setpoint.apiserver.access.attributes import forbidden, requested
+from setpoint.apiserver.access.authorizer import Authorizer, Decision
+from setpoint.apiserver.access.record import AccessRecord
 from setpoint.apiserver.admission.admission import Admission
 from setpoint.apiserver.admission.configurations import Configurations
 from setpoint.apiserver.answers.representation import respond
@@ -24,8 +28,10 @@ from setpoint.apiserver.errors import (
     timeout,
 )
 from setpoint.apiserver.http_types import SYSTEM_ADMIN, IncomingRequest, Response, UserInfo
-from setpoint.apiserver.identity import tokens
-from setpoint.apiserver.identity.impersonation import impersonated
+from setpoint.apiserver.identity.authentication import Authentication, TokenUsers, bearer_token, unauthorized
+from setpoint.apiserver.identity.impersonation import act_as, wanted
+from setpoint.apiserver.identity.keys import BadTokenError, SecretKey
+from setpoint.apiserver.identity.tokens import AccountTokens
 from setpoint.apiserver.reads import Reads
 from setpoint.apiserver.replay import Lengthy, Replay, Suspended
 from setpoint.apiserver.requests.accept import of_statuses
@@ -76,9 +82,13 @@ class ApiServer:
     meanwhile, they begin anew. A request about which webhooks have to be asked waits for them, and is done on what is
     stored by then.
 
-    *Caveats*: everybody is let in and everything is allowed (the bearer of a service account's token is that account,
-    everybody else ``admin``); there is no audit log: what admission policies
-    would write there is logged.
+    ``authentication`` says how users are known; without it, everybody is let in: the bearer of a service account's
+    token is that account, everybody else ``admin``. ``authorizer`` (`Rbac`) says who may do what; without it,
+    everything is allowed. Requests in this process, that is without a `Peer`, need no credentials in either case.
+    ``account_tokens`` makes and checks tokens of service accounts; unless said otherwise with a secret that ends with
+    the process. ``access_record`` is told what is asked for.
+
+    *Caveats*: there is no audit log: what admission policies would write there is logged.
     """
 
     def __init__(
@@ -90,15 +100,27 @@ class ApiServer:
         admin: UserInfo = SYSTEM_ADMIN,
         webhook_caller: WebhookCaller | None = None,
         bookmark_period: float = BOOKMARK_PERIOD,
+        authentication: Authentication | None = None,
+        authorizer: Authorizer | None = None,
+        account_tokens: AccountTokens | None = None,
+        access_record: AccessRecord | None = None,
     ) -> None:
         kept: Storage = storage if storage is not None else MemoryStorage()
         self.hooks = Configurations(kept)
+        if account_tokens is None:
+            secret = random.randbytes(32) if random is not None else secrets.token_bytes(32)
+            account_tokens = AccountTokens(SecretKey(secret))
+        self._token_users = TokenUsers(kept, account_tokens, authentication)
+        self._closed = authentication is not None
+        self._access_record = access_record
         self.state = State(
             storage=kept,
             configurations=self.hooks,
             now=now or _utc_now,
             random=random or Random(),
-            token_secret=random.randbytes(32) if random is not None else secrets.token_bytes(32),
+            authorizer=authorizer,
+            account_tokens=account_tokens,
+            token_users=self._token_users,
             admin=admin,
             webhook_caller=webhook_caller if webhook_caller is not None else HttpCaller(),
             bookmark_period=bookmark_period,
@@ -229,6 +251,7 @@ class ApiServer:
         state = self.state
         if not state.running:
             raise ApiStatusError(503, "ServiceUnavailable", "the server is not running")
+        user = self._user(request)
         path = parse_path(request.path)
         if path is None:
             return nonresource.answer(state, request)
@@ -244,7 +267,7 @@ class ApiServer:
         resource = served.resource
         if path.namespace and not resource.namespaced:
             raise no_such_path()
-        call = Call(state, request, path, served, Query(request.query), self._user(request), replay)
+        call = Call(state, request, path, served, Query(request.query), user, replay)
         if replay is not None and self.hooks.active:
             call.admission = Admission(call, replay, self.hooks)
         if served.warning:
@@ -258,15 +281,40 @@ class ApiServer:
             raise
 
     def _user(self, request: IncomingRequest) -> UserInfo:
-        """Who makes the request. Everybody is the administrator, who may act as anybody."""
-        other = impersonated(request)
+        """Whom the request is made as.
+
+        Raises:
+            ApiStatusError: 401, or 403 if that user may not do what is asked for, or not act as another.
+        """
+        state = self.state
+        user = self._requester(request)
+        other = wanted(request)
+        if state.authorizer is None and self._access_record is None:
+            return user if other is None else act_as(other)
+        attributes = requested(request.method, request.path, request.query, user)
         if other is not None:
-            return other
-        kind, _, token = request.headers.get("authorization", "").partition(" ")
-        known = tokens.bearer(self.state, token) if kind.lower() == "bearer" and token else None
-        if known is not None:
-            return known[0]
-        return getattr(request, "user", None) or self.state.admin
+            user = act_as(other, attributes, state.authorizer)
+            attributes = replace(attributes, user=user)
+        decision = Decision(True) if state.authorizer is None else state.authorizer.authorize(attributes)
+        if self._access_record is not None:
+            self._access_record.note(attributes, decision)
+        if not decision.allowed:
+            raise forbidden(attributes, decision.reason)
+        return user
+
+    def _requester(self, request: IncomingRequest) -> UserInfo:
+        """Whom the request comes from. Raises ApiStatusError (401)."""
+        state = self.state
+        if self._closed and getattr(request, "peer", None) is not None:
+            return self._token_users.of_request(request, state.now())
+        token = bearer_token(request)
+        if token:
+            try:
+                return self._token_users.user_of(token, (), state.now())[0]
+            except BadTokenError:
+                if self._closed:
+                    raise unauthorized() from None
+        return getattr(request, "user", None) or state.admin
 
 
 def _written(request: IncomingRequest) -> tuple[str, ...] | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from random import Random
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
+from setpoint.apiserver.access.authorizer import Authorizer
 from setpoint.apiserver.http_types import UserInfo
 from setpoint.apiserver.reads import Reads
 from setpoint.apiserver.replay import Lengthy, ObjectLocks, Replay
@@ -16,7 +17,7 @@ from setpoint.apiserver.storage import Damage, Storage
 from setpoint.apiserver.webhooks.caller import WebhookCaller
 from setpoint.slices import Slicer
 
-__all__ = ["LARGE", "OpenWatch", "State"]
+__all__ = ["LARGE", "AccountTokens", "OpenWatch", "State", "TokenUsers"]
 
 LARGE: Final = 16 * 1024
 """Bytes of a body or an object that take more than a few milliseconds."""
@@ -32,11 +33,30 @@ class OpenWatch(Protocol):
         ...
 
 
+class AccountTokens(Protocol):
+    """Tokens of service accounts."""
+
+    @property
+    def audiences(self) -> Sequence[str]:
+        """The names of this server in tokens."""
+        ...
+
+    def sign(self, claims: dict[str, Any]) -> str: ...
+
+
+class TokenUsers(Protocol):
+    """Who the bearers of tokens are."""
+
+    def user_of(self, token: str, audiences: Sequence[str], now: datetime) -> tuple[UserInfo, list[str]]:
+        """The token's user, and which of ``audiences`` it is for. Raises ValueError saying why it has none."""
+        ...
+
+
 class State:
     """One server's storage, registry, clock and so on.
 
     ``definitions`` and ``configurations`` follow what is stored of their kinds. ``admin`` makes requests that come
-    without a user; ``token_secret`` signs the tokens of service accounts.
+    without a user. Without an ``authorizer``, everything is allowed.
     """
 
     definitions: Definitions
@@ -48,7 +68,9 @@ class State:
         configurations: AdmissionConfigurations,
         now: Callable[[], datetime],
         random: Random,
-        token_secret: bytes,
+        authorizer: Authorizer | None,
+        account_tokens: AccountTokens,
+        token_users: TokenUsers,
         admin: UserInfo,
         webhook_caller: WebhookCaller,
         bookmark_period: float,
@@ -57,7 +79,9 @@ class State:
         self.configurations = configurations
         self.now = now
         self.random = random
-        self.token_secret = token_secret
+        self.authorizer = authorizer
+        self.account_tokens = account_tokens
+        self.token_users = token_users
         self.admin = admin
         self.webhook_caller = webhook_caller
         self.bookmark_period = bookmark_period

@@ -11,7 +11,8 @@ from aiohttp.http_exceptions import LineTooLong
 
 from setpoint.apiserver.answers.representation import respond
 from setpoint.apiserver.errors import ApiStatusError, bad_request, internal_error
-from setpoint.apiserver.http_types import HungUp
+from setpoint.apiserver.http_types import HungUp, Peer
+from setpoint.apiserver.identity.certificates import certified
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -48,15 +49,17 @@ class Connections(web.Server):
 
 
 class _Connection(web.RequestHandler):
-    __slots__ = ("_head_timeout", "_head_timer")
+    __slots__ = ("_head_timeout", "_head_timer", "peer")
 
     def __init__(self, manager: Connections, *, head_timeout: float, **settings: Any) -> None:
         super().__init__(manager, **settings)
         self._head_timeout = head_timeout
         self._head_timer: asyncio.TimerHandle | None = None
+        self.peer = Peer()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
+        self.peer = _peer(transport)
         self._head_timer = self._loop.call_later(self._head_timeout, self._too_slow)
 
     def connection_lost(self, exc: BaseException | None) -> None:
@@ -92,6 +95,15 @@ class _Connection(web.RequestHandler):
         answer = _answer_of(error)
         answer.force_close()
         return answer
+
+
+def _peer(transport: asyncio.BaseTransport) -> Peer:
+    """The address, and the user of the certificate: one that can't be verified ends the handshake before."""
+    address = transport.get_extra_info("peername")
+    where = address[0] if isinstance(address, tuple) else ""
+    session = transport.get_extra_info("ssl_object")
+    user = None if session is None else certified(session.getpeercert(), session.getpeercert(True))
+    return Peer(where, user)
 
 
 def _answer_of(error: ApiStatusError) -> web.Response:

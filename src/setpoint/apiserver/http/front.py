@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, unquote
 from setpoint.apiserver.answers.representation import respond
 from setpoint.apiserver.errors import ApiStatusError, bad_request, request_entity_too_large, unsupported_encoding
 from setpoint.apiserver.http.hosts import is_loopback, refusal
-from setpoint.apiserver.http_types import HungUp, Request, Response
+from setpoint.apiserver.http_types import HungUp, Peer, Request, Response
 from setpoint.apiserver.requests.body import MAX_BODY
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ _GZIP_FROM: Final = 128 * 1024
 """Bytes from which on a body is compressed for clients that like it so; as upstream."""
 _GRACE: Final = 5.0
 _MAX_PARAMETERS: Final = 1000
+_NOBODY: Final = Peer()
 
 
 class PortTakenError(OSError):
@@ -209,7 +210,14 @@ class HttpFront:
         except ValueError:
             error = bad_request(f"a request may have {_MAX_PARAMETERS} query parameters")
             return respond(error.status, error.code)
-        return await self.server.handle(Request(http.method, unquote(path), parameters, _headers(http), body))
+        request = Request(http.method, unquote(path), parameters, _headers(http), body, peer=_peer(http))
+        return await self.server.handle(request)
+
+
+def _peer(http: web.BaseRequest) -> Peer:
+    """Who is at the other end; the same for all requests of a connection."""
+    known: Peer | None = getattr(http.protocol, "peer", None)
+    return _NOBODY if known is None else known
 
 
 async def _body(http: web.BaseRequest) -> bytes | None:

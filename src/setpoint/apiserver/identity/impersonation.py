@@ -1,27 +1,39 @@
-"""Impersonation: whom the ``Impersonate-`` headers of a request name. Everybody may act as anybody here."""
+"""Impersonation: whom the ``Impersonate-`` headers of a request name, and whether the requester may act so."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 from urllib.parse import unquote
 
-from setpoint.apiserver.errors import bad_request
+from setpoint.apiserver.access.attributes import Attributes, forbidden
+from setpoint.apiserver.access.authorizer import SUPERUSERS, Authorizer
+from setpoint.apiserver.errors import ApiStatusError, bad_request
 from setpoint.apiserver.http_types import IncomingRequest, UserInfo
+from setpoint.apiserver.identity.users import (
+    ANONYMOUS,
+    AUTHENTICATED,
+    UNAUTHENTICATED,
+    account_groups,
+    account_of,
+    node_of,
+)
+from setpoint.meta.names import dns1123_subdomain
+from setpoint.schema.errors import quote
 
-__all__ = ["impersonated"]
+__all__ = ["act_as", "wanted"]
 
 _EXTRA: Final = "impersonate-extra-"
-_ACCOUNT: Final = "system:serviceaccount:"
-_AUTHENTICATED: Final = "system:authenticated"
-_UNAUTHENTICATED: Final = "system:unauthenticated"
-_ANONYMOUS: Final = "system:anonymous"
+_AUTHENTICATION: Final = ("authentication.k8s.io", "v1")
+_CORE: Final = ("", "v1")
+_MANY: Final = 4
+"""From so many groups or extra values on, one question about all of them comes first; upstream's."""
+_NODE_NAME: Final = "authentication.kubernetes.io/node-name"
 
 
-def impersonated(request: IncomingRequest) -> UserInfo | None:
-    """None if the request acts as nobody else.
-
-    Who is known to the API server belongs to ``system:authenticated``; a service account without groups belongs to
-    those of its kind and namespace.
+def wanted(request: IncomingRequest) -> UserInfo | None:
+    """Whom the headers name, word by word; None if the request acts as nobody else.
 
     Raises:
         ApiStatusError: 400 for a group, uid or extra value without a user.
@@ -29,29 +41,198 @@ def impersonated(request: IncomingRequest) -> UserInfo | None:
     named = {name: value for name, value in request.headers.items() if name.startswith("impersonate-")}
     if not named:
         return None
-    user = _values(named, "impersonate-user")
-    groups = [group for group in _values(named, "impersonate-group") if group]
-    uid = _values(named, "impersonate-uid")
-    extra = {
-        unquote(name.removeprefix(_EXTRA)).lower(): tuple(value.split("\n"))
-        for name, value in named.items()
-        if name.startswith(_EXTRA) and name != _EXTRA
-    }
-    if not user or not user[0]:
-        if groups or extra or any(uid):
-            raise bad_request("impersonating a group, a uid or extra values without impersonating a user")
-        return None
-    name = user[0]
-    if not groups and name.startswith(_ACCOUNT) and name.count(":") == 3:
-        groups = ["system:serviceaccounts", f"system:serviceaccounts:{name.split(':')[2]}"]
-    if name == _ANONYMOUS:
-        if _UNAUTHENTICATED not in groups:
-            groups.append(_UNAUTHENTICATED)
-    elif _AUTHENTICATED not in groups and _UNAUTHENTICATED not in groups:
-        groups.append(_AUTHENTICATED)
-    return UserInfo(name, uid[0] if uid else "", tuple(groups), extra)
+    name = _values(named, "impersonate-user")[:1]
+    uid = _values(named, "impersonate-uid")[:1]
+    extra: dict[str, tuple[str, ...]] = {}
+    for header, value in named.items():
+        if header.startswith(_EXTRA):
+            key = unquote(header.removeprefix(_EXTRA).lower())
+            extra[key] = (*extra.get(key, ()), *value.split("\n"))
+    found = UserInfo(
+        name[0] if name else "",
+        uid[0] if uid else "",
+        tuple(_values(named, "impersonate-group")),
+        extra,
+    )
+    if found.name:
+        return found
+    if found.uid or found.groups or extra:
+        raise bad_request(f"requested {_shown(found)} without impersonating a user name")
+    return None
 
 
-def _values(headers: dict[str, str], name: str) -> list[str]:
+def act_as(user: UserInfo, attributes: Attributes | None = None, authorizer: Authorizer | None = None) -> UserInfo:
+    """The user that the request is made as, with the groups that such a user has.
+
+    ``attributes`` are the request's, with the requester as their user; without an authorizer everybody may act as
+    anybody. A requester may by one of the constrained modes (``impersonate:user-info``, ``:serviceaccount``,
+    ``:arbitrary-node``, ``:associated-node``, each with ``impersonate-on:…:VERB`` for what is asked for), else by
+    ``impersonate``. Source: KEP-5284.
+
+    Raises:
+        ApiStatusError: 403 naming the first permission that is missing.
+    """
+    if authorizer is None or attributes is None:
+        return _completed(user, _groups(user, constrained=False))
+    first: ApiStatusError | None = None
+    for mode in (*_modes(user, attributes.user), ""):
+        try:
+            return _checked(user, attributes, authorizer, mode)
+        except ApiStatusError as refused:
+            first = first or refused
+    assert first is not None
+    raise first
+
+
+def _modes(user: UserInfo, requester: UserInfo) -> list[str]:
+    """The constrained modes that are for such a user."""
+    only_name = not user.uid and not user.groups and not user.extra
+    node = node_of(user.name)
+    if node is not None:
+        if not only_name:
+            return []
+        associated = account_of(requester.name) is not None and requester.extra.get(_NODE_NAME) == (node,)
+        return ["associated-node", "arbitrary-node"] if associated else ["arbitrary-node"]
+    if account_of(user.name) is not None:
+        return ["serviceaccount"] if only_name else []
+    return ["user-info"]
+
+
+def _checked(user: UserInfo, attributes: Attributes, authorizer: Authorizer, mode: str) -> UserInfo:
+    """One mode; ``""`` is the one without constraints."""
+    questions = _Questions(attributes.user, authorizer, mode)
+    if mode:
+        questions.must(replace(attributes, user=questions.requester, verb=f"impersonate-on:{mode}:{attributes.verb}"))
+    questions.user(user)
+    if user.uid:
+        questions.ask("uids", user.uid)
+    questions.groups(user.groups)
+    questions.extras(user.extra)
+    return _completed(user, _groups(user, constrained=bool(mode)))
+
+
+class _Questions:
+    """Asks the authorizer about one mode. Methods raise ApiStatusError (403)."""
+
+    def __init__(self, requester: UserInfo, authorizer: Authorizer, mode: str) -> None:
+        self._authorizer = authorizer
+        self._mode = mode
+        self._verb = f"impersonate:{mode}" if mode else "impersonate"
+        self._named = _AUTHENTICATION if mode else _CORE
+        if mode == "associated-node":
+            keys = {"authentication.kubernetes.io/associated-node-keys": tuple(sorted(requester.extra))}
+            requester = replace(requester, extra=keys)
+        self.requester = requester
+
+    def user(self, user: UserInfo) -> None:
+        node = node_of(user.name) if self._mode else None
+        account = account_of(user.name)
+        if node is not None:
+            name = "*" if self._mode == "associated-node" else node
+            self.ask("nodes", name, of=self._named)
+        elif account is not None:
+            self.ask("serviceaccounts", account[1], namespace=account[0], of=self._named)
+        else:
+            self.ask("users", user.name, of=self._named)
+
+    def groups(self, groups: Sequence[str]) -> None:
+        if not groups:
+            return
+        if self._mode:
+            if "" in groups:
+                self.refuse("groups", "", "impersonating the empty string group is not allowed", of=self._named)
+            if SUPERUSERS in groups:
+                text = "impersonating the system:masters group is not allowed"
+                self.refuse("groups", SUPERUSERS, text, of=self._named)
+            if len(groups) >= _MANY and self._may("groups", "*", of=self._named):
+                return
+        for group in groups:
+            self.ask("groups", group, of=self._named)
+
+    def extras(self, extra: Mapping[str, Sequence[str]]) -> None:
+        if not extra:
+            return
+        if self._mode:
+            wrong = _wrong_extra(extra)
+            if wrong:
+                self.refuse("userextras", "", wrong)
+            count = max(len(extra), sum(map(len, extra.values())))
+            if count >= _MANY and self._may("userextras", "*", subresource="*"):
+                return
+        for key, values in extra.items():
+            for value in values:
+                self.ask("userextras", value, subresource=key)
+
+    def ask(
+        self,
+        resource: str,
+        name: str,
+        *,
+        namespace: str = "",
+        subresource: str = "",
+        of: tuple[str, str] = _AUTHENTICATION,
+    ) -> None:
+        self.must(self._attributes(resource, name, namespace, subresource, of))
+
+    def must(self, attributes: Attributes) -> None:
+        decision = self._authorizer.authorize(attributes)
+        if not decision.allowed:
+            raise forbidden(attributes, decision.reason)
+
+    def refuse(self, resource: str, name: str, why: str, *, of: tuple[str, str] = _AUTHENTICATION) -> None:
+        raise forbidden(self._attributes(resource, name, "", "", of), why)
+
+    def _may(self, resource: str, name: str, *, subresource: str = "", of: tuple[str, str] = _AUTHENTICATION) -> bool:
+        return self._authorizer.authorize(self._attributes(resource, name, "", subresource, of)).allowed
+
+    def _attributes(
+        self, resource: str, name: str, namespace: str, subresource: str, of: tuple[str, str]
+    ) -> Attributes:
+        return Attributes(self.requester, self._verb, *of, resource, subresource, namespace, name)
+
+
+def _groups(user: UserInfo, *, constrained: bool) -> tuple[str, ...]:
+    """Those that the headers name, else those of the user's kind."""
+    if user.groups:
+        return user.groups
+    if constrained and node_of(user.name) is not None:
+        return ("system:nodes",)
+    account = account_of(user.name)
+    return () if account is None else account_groups(account[0])
+
+
+def _completed(user: UserInfo, groups: tuple[str, ...]) -> UserInfo:
+    if user.name == ANONYMOUS:
+        if UNAUTHENTICATED not in groups:
+            groups = (*groups, UNAUTHENTICATED)
+    elif UNAUTHENTICATED not in groups and AUTHENTICATED not in groups:
+        groups = (*groups, AUTHENTICATED)
+    return replace(user, groups=groups)
+
+
+def _wrong_extra(extra: Mapping[str, Sequence[str]]) -> str:
+    for key, values in extra.items():
+        if not key:
+            return "impersonating the empty string key in extra is not allowed"
+        domain, slash, path = key.partition("/")
+        if not slash or not path or dns1123_subdomain(domain):
+            text = 'must be a domain-prefixed path (such as "acme.io/foo")'
+            return (
+                f"impersonating an invalid key in extra is not allowed: extra.key: Invalid value: {quote(key)}: {text}"
+            )
+        if "" in values:
+            return "impersonating the empty string value in extra is not allowed"
+    return ""
+
+
+def _shown(user: UserInfo) -> str:
+    """As Go's ``%#v`` shows it."""
+    groups = f"[]string{{{', '.join(map(quote, user.groups))}}}" if user.groups else "[]string(nil)"
+    pairs = (f"{quote(key)}:[]string{{{', '.join(map(quote, values))}}}" for key, values in sorted(user.extra.items()))
+    extra = f"map[string][]string{{{', '.join(pairs)}}}" if user.extra else "map[string][]string(nil)"
+    return f'&user.DefaultInfo{{Name:"", UID:{quote(user.uid)}, Groups:{groups}, Extra:{extra}}}'
+
+
+def _values(headers: Mapping[str, str], name: str) -> list[str]:
     value = headers.get(name)
     return [] if value is None else value.split("\n")

@@ -1,7 +1,4 @@
-"""Questions that are asked by creating an object: who am I, may I. Nothing is stored.
-
-Everybody is let in and everything is allowed here, and that is what these answer.
-"""
+"""Questions that are asked by creating an object: who am I, may I, may they. Nothing is stored."""
 
 from __future__ import annotations
 
@@ -10,24 +7,28 @@ from typing import Any, Final
 
 import msgspec
 
+from setpoint.apiserver.access.attributes import Attributes
+from setpoint.apiserver.access.authorizer import Decision
+from setpoint.apiserver.access.rbac import not_found
+from setpoint.apiserver.access.rules import Rule
 from setpoint.apiserver.answers.representation import Representation
 from setpoint.apiserver.errors import bad_request, invalid
 from setpoint.apiserver.http_types import Response, UserInfo
-from setpoint.apiserver.identity.tokens import bearer
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.incoming import read_object
 from setpoint.apiserver.requests.options import WriteOptions
 from setpoint.meta import GroupKind
+from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid as invalid_field
 
 __all__ = ["REVIEWS"]
 
 JsonObject = dict[str, Any]
-_EVERYTHING: Final[JsonObject] = {
-    "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
-    "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
-    "incomplete": False,
-}
+_LOCAL: Final = "LocalSubjectAccessReview"
+_OWN: Final = "SelfSubjectAccessReview"
+_UNION: Final = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+_OPEN: Final = "this server allows everything"
+_EVERYTHING: Final = (Rule(("*",), ("*",), ("*",)), Rule(("*",), non_resource_urls=("*",)))
 
 
 def _review(status: Callable[[Call, JsonObject], JsonObject]) -> Callable[[Call], Response]:
@@ -39,19 +40,100 @@ def _review(status: Callable[[Call, JsonObject], JsonObject]) -> Callable[[Call]
             resource = call.served.resource
             kind = (resource.group, resource.version, resource.kind)
             obj = call.admission.document(call.served, obj, options, subresource="", kind=kind)
-        obj["metadata"].setdefault("creationTimestamp", None)
         obj["status"] = status(call, obj)
         return shape.document(call, msgspec.json.encode(obj), status=201)
 
     return answer
 
 
-def _allowed(call: Call, obj: JsonObject) -> JsonObject:
-    return {"allowed": True, "reason": "this server allows everything"}
+def _access(call: Call, obj: JsonObject) -> JsonObject:
+    kind, spec = call.served.resource.kind, obj.get("spec") or {}
+    problems = _problems(call, kind, obj, spec)
+    if problems:
+        raise invalid(GroupKind("authorization.k8s.io", ""), "", problems)
+    if kind == _LOCAL and (obj["metadata"].get("namespace") or "") != call.path.namespace:
+        raise bad_request(f"spec.resourceAttributes.namespace must match namespace: {call.path.namespace}")
+    if kind == _OWN:
+        user = call.user
+    else:
+        extra = {key: tuple(values or ()) for key, values in (spec.get("extra") or {}).items()}
+        user = UserInfo(spec.get("user") or "", spec.get("uid") or "", tuple(spec.get("groups") or ()), extra)
+    decision = _decided(call, _attributes(user, spec))
+    return {"allowed": decision.allowed, **({"reason": decision.reason} if decision.reason else {})}
+
+
+def _problems(call: Call, kind: str, obj: JsonObject, spec: JsonObject) -> list[FieldError]:
+    resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    problems: list[FieldError] = []
+    if (resource is None) == (other is None):
+        shown = None if other is None else {"Path": other.get("path") or "", "Verb": other.get("verb") or ""}
+        problems.append(invalid_field("spec", shown, _UNION))
+    if kind != _OWN and not spec.get("user") and not spec.get("groups"):
+        problems.append(invalid_field("spec.user", "", "at least one of user or group must be specified"))
+    given = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
+    if kind == _LOCAL:
+        given.pop("namespace", None)
+    if given:
+        text = "must be empty except for namespace" if kind == _LOCAL else "must be empty"
+        problems.append(invalid_field("metadata", given, text))
+    if kind == _LOCAL:
+        namespace = obj["metadata"].get("namespace") or call.path.namespace
+        obj["metadata"]["namespace"] = namespace
+        if resource is not None and (resource.get("namespace") or "") != namespace:
+            field, wrong = "spec.resourceAttributes.namespace", resource.get("namespace") or ""
+            problems.append(invalid_field(field, wrong, "must match metadata.namespace"))
+        if other is not None:
+            problems.append(invalid_field("spec.nonResourceAttributes", other, "disallowed on this kind of request"))
+    return problems
+
+
+def _attributes(user: UserInfo, spec: JsonObject) -> Attributes:
+    resource = spec.get("resourceAttributes")
+    if resource is None:
+        other = spec["nonResourceAttributes"]
+        return Attributes(user, other.get("verb") or "", path=other.get("path") or "/")
+    fields = ("verb", "group", "version", "resource", "subresource", "namespace", "name")
+    return Attributes(user, *(resource.get(field) or "" for field in fields))
+
+
+def _decided(call: Call, attributes: Attributes) -> Decision:
+    authorizer = call.state.authorizer
+    return Decision(True, _OPEN) if authorizer is None else authorizer.authorize(attributes)
 
 
 def _rules(call: Call, obj: JsonObject) -> JsonObject:
-    return _EVERYTHING
+    namespace = (obj.get("spec") or {}).get("namespace") or ""
+    if not namespace:
+        raise bad_request("no namespace on request")
+    authorizer = call.state.authorizer
+    error = ""
+    rules: tuple[Rule, ...] = _EVERYTHING
+    if authorizer is not None:
+        found = authorizer.rules_for(call.user, namespace)
+        rules, error = found.rules, not_found(found.lost)
+    status: JsonObject = {
+        "resourceRules": [_shown_rule(rule) for rule in rules if rule.resources],
+        "nonResourceRules": [
+            {"verbs": list(rule.verbs or ()), "nonResourceURLs": list(rule.non_resource_urls)}
+            for rule in rules
+            if rule.non_resource_urls
+        ],
+        "incomplete": False,
+    }
+    obj |= {"metadata": {}, "spec": {}}  # upstream answers with an object of its own
+    return {**status, "evaluationError": error} if error else status
+
+
+def _shown_rule(rule: Rule) -> JsonObject:
+    shown: JsonObject = {"verbs": list(rule.verbs or ())}
+    for name, values in (
+        ("apiGroups", rule.api_groups),
+        ("resources", rule.resources),
+        ("resourceNames", rule.resource_names),
+    ):
+        if values:
+            shown[name] = list(values)
+    return shown
 
 
 def _shown(who: UserInfo) -> JsonObject:
@@ -64,6 +146,7 @@ def _shown(who: UserInfo) -> JsonObject:
 
 
 def _self(call: Call, obj: JsonObject) -> JsonObject:
+    obj["metadata"] = {"creationTimestamp": call.timestamp()}
     return {"userInfo": _shown(call.user)}
 
 
@@ -71,32 +154,17 @@ def _token(call: Call, obj: JsonObject) -> JsonObject:
     spec = obj.get("spec") or {}
     if not spec.get("token"):
         raise bad_request("token is required for TokenReview in authentication")
-    known = bearer(call.state, spec["token"], spec.get("audiences"))
-    if known is None:
-        return {"user": {}, "error": "invalid bearer token"}
-    user, audiences = known
+    try:
+        user, audiences = call.state.token_users.user_of(spec["token"], spec.get("audiences") or (), call.now())
+    except ValueError as problem:
+        return {"user": {}, "error": str(problem)}
     return {"authenticated": True, "user": _shown(user), "audiences": audiences}
 
 
-def _asked(call: Call, obj: JsonObject) -> JsonObject:
-    spec = obj.get("spec") or {}
-    resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
-    problems = []
-    if (resource is None) == (other is None):
-        text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-        field = "spec" if resource is None else "spec.nonResourceAttributes"
-        problems.append(invalid_field(field, None, text))
-    if call.served.resource.kind != "SelfSubjectAccessReview" and not spec.get("user") and not spec.get("groups"):
-        problems.append(invalid_field("spec.user", "", "at least one of user or group must be specified"))
-    if problems:
-        raise invalid(GroupKind("authorization.k8s.io", ""), "", problems)
-    return _allowed(call, obj)
-
-
 REVIEWS: Final[dict[str, Callable[[Call], Response]]] = {
-    "selfsubjectaccessreviews.authorization.k8s.io": _review(_asked),
-    "localsubjectaccessreviews.authorization.k8s.io": _review(_asked),
-    "subjectaccessreviews.authorization.k8s.io": _review(_asked),
+    "selfsubjectaccessreviews.authorization.k8s.io": _review(_access),
+    "localsubjectaccessreviews.authorization.k8s.io": _review(_access),
+    "subjectaccessreviews.authorization.k8s.io": _review(_access),
     "selfsubjectrulesreviews.authorization.k8s.io": _review(_rules),
     "selfsubjectreviews.authentication.k8s.io": _review(_self),
     "tokenreviews.authentication.k8s.io": _review(_token),

@@ -1,46 +1,89 @@
-"""Tokens of service accounts: JSON web tokens, given out on ``serviceaccounts/NAME/token`` and known again.
-
-They are signed with a secret that lives as long as the server's process, so nobody else can check them but by a
-TokenReview. Nothing is forbidden to anybody here; a token says only who its bearer is.
-"""
+"""Tokens of service accounts: given out on ``serviceaccounts/NAME/token``, bound to objects, and known again."""
 
 from __future__ import annotations
 
-import base64
-import binascii
-import hashlib
-import hmac
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-import msgspec
-
 from setpoint.apiserver.answers.representation import Representation, respond
-from setpoint.apiserver.errors import invalid
+from setpoint.apiserver.errors import bad_request, conflict, invalid, not_found
 from setpoint.apiserver.http_types import Response, UserInfo
-from setpoint.apiserver.objects.codec import metadata_of
+from setpoint.apiserver.identity.keys import BadTokenError, TokenKeys, claims_of
+from setpoint.apiserver.identity.users import CREDENTIAL, account_groups, account_name
+from setpoint.apiserver.objects.codec import decode, metadata_of
 from setpoint.apiserver.objects.metadata import new_uid
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.incoming import read_typed, typed
 from setpoint.apiserver.requests.options import WriteOptions
-from setpoint.apiserver.state import State
-from setpoint.meta import GroupKind, GroupVersionKind, format_time
+from setpoint.apiserver.storage import Record, Storage
+from setpoint.meta import GroupKind, GroupResource, GroupVersionKind, format_time, parse_time
+from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid as invalid_field
+from setpoint.schema.errors import quote
 
-__all__ = ["AUDIENCE", "bearer", "create_token"]
+__all__ = ["AUDIENCE", "AccountTokens", "create_token"]
 
 JsonObject = dict[str, Any]
 AUDIENCE: Final = "https://kubernetes.default.svc.cluster.local"
+"""The issuer and the audience of tokens where nothing else is said."""
 _SHORTEST: Final = 600
 _LONGEST: Final = 1 << 32
 _DEFAULT: Final = 3600
+_TRANSITIONAL: Final = 3607
+"""Asked for by pods that were written before tokens expired; such a token lives for a year, and warns before."""
+_EXTENDED: Final = 365 * 24 * 3600
+_LEEWAY: Final = 60.0
+"""Seconds that clocks may differ; upstream's."""
 _KIND: Final = GroupKind("authentication.k8s.io", "TokenRequest")
 _REQUEST: Final = GroupVersionKind("authentication.k8s.io", "v1", "TokenRequest")
-_HEADER: Final = b'{"alg":"HS256","typ":"JWT"}'
+_WEBHOOKS: Final = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
+_PREFIX: Final = "authentication.kubernetes.io"
+
+
+class AccountTokens:
+    """Makes and checks tokens of service accounts.
+
+    ``issuers``: whose tokens are accepted; the first one signs. ``audiences``: the names of this server.
+    """
+
+    def __init__(self, keys: TokenKeys, *, issuers: Sequence[str] = (AUDIENCE,), audiences: Sequence[str] = ()) -> None:
+        self.keys = keys
+        self.issuers = tuple(issuers)
+        self.audiences = tuple(audiences) or self.issuers[:1]
+
+    def sign(self, claims: JsonObject) -> str:
+        return self.keys.sign({**claims, "iss": self.issuers[0]})
+
+    def user_of(
+        self, storage: Storage, now: datetime, token: str, audiences: Sequence[str]
+    ) -> tuple[UserInfo, list[str]] | None:
+        """Whose token it is, and which of ``audiences`` it is for; None if it is from another issuer.
+
+        Raises:
+            BadTokenError: it is not valid: forged, expired, for others, or what it is bound to is gone.
+        """
+        try:
+            _, claims = claims_of(token)
+        except BadTokenError:
+            return None
+        if claims.get("iss") not in self.issuers:
+            return None
+        claims = self.keys.verify(token)
+        given = claims.get("aud") or self.audiences
+        given = [given] if isinstance(given, str) else given
+        found = [name for name in given if name in audiences]
+        if not found:
+            wanted = " ".join(map(quote, audiences))
+            said = " ".join(map(quote, given))
+            raise BadTokenError(f"token audiences [{said}] is invalid for the target audiences [{wanted}]")
+        _check_times(claims, now)
+        return _user(storage, now, claims), found
 
 
 def create_token(call: Call) -> Response:
     """POST serviceaccounts/NAME/token. Raises ApiStatusError."""
+    tokens = call.state.account_tokens
     shape = Representation.negotiate(call)
     options = WriteOptions.parse(call.query, "CreateOptions")
     request = read_typed(call, _REQUEST)
@@ -48,30 +91,40 @@ def create_token(call: Call) -> Response:
         kind = ("authentication.k8s.io", "v1", "TokenRequest")
         request = call.admission.document(call.served, request, options, subresource="token", kind=kind)
         typed(request, _REQUEST)
-    spec = request.get("spec") or {}
-    path = call.path
-    record = call.existing()
+    path, spec, metadata = call.path, request.get("spec") or {}, request.get("metadata") or {}
+    for field, value in (("name", path.name), ("namespace", path.namespace)):
+        given = metadata.get(field)
+        if given and given != value:
+            why = f"must match the service account {field} if specified"
+            raise invalid(_KIND, path.name, [invalid_field(f"metadata.{field}", given, why)])
+    account = metadata_of(call.existing().value)
+    if metadata.get("uid") and metadata["uid"] != account.uid:
+        why = f"the UID in the token request ({metadata['uid']}) does not match the UID of the service account"
+        raise conflict(GroupResource(_KIND.group, _KIND.kind), path.name, f"{why} ({account.uid})")
     seconds = spec.get("expirationSeconds")
     seconds = _DEFAULT if seconds is None else seconds
-    if seconds < _SHORTEST:
-        raise _refused(seconds, "may not specify a duration less than 10 minutes")
-    if seconds > _LONGEST:
-        raise _refused(seconds, "may not specify a duration larger than 2^32 seconds")
-    account = metadata_of(record.value)
-    audiences = spec.get("audiences") or [AUDIENCE]
-    now = call.state.now()
+    bound = spec.get("boundObjectRef")
+    audiences = spec.get("audiences") or list(tokens.audiences)
+    if errors := _errors(seconds, bound, spec.get("attestations")):
+        raise invalid(_KIND, "", errors)
+    private: JsonObject = {
+        "namespace": path.namespace,
+        "serviceaccount": {"name": path.name, "uid": account.uid},
+        **(_bound(call, bound) if bound else {}),
+    }
+    now = call.now()
+    start, lasts = int(now.timestamp()), seconds
+    if "pod" in private and seconds == _TRANSITIONAL and set(audiences) <= set(tokens.audiences):
+        private["warnafter"] = start + seconds
+        lasts = _EXTENDED
     claims = {
         "aud": audiences,
-        "exp": int(now.timestamp()) + seconds,
-        "iat": int(now.timestamp()),
-        "iss": AUDIENCE,
+        "exp": start + lasts,
+        "iat": start,
         "jti": new_uid(call.random),
-        "kubernetes.io": {
-            "namespace": path.namespace,
-            "serviceaccount": {"name": path.name, "uid": account.uid},
-        },
-        "nbf": int(now.timestamp()),
-        "sub": f"system:serviceaccount:{path.namespace}:{path.name}",
+        "kubernetes.io": private,
+        "nbf": start,
+        "sub": account_name(path.namespace, path.name),
     }
     answer = {
         "kind": "TokenRequest",
@@ -82,68 +135,116 @@ def create_token(call: Call) -> Response:
             "uid": account.uid,
             "creationTimestamp": call.timestamp(),
         },
-        "spec": {
-            "audiences": audiences,
-            "expirationSeconds": seconds,
-            "boundObjectRef": spec.get("boundObjectRef"),
-        },
+        "spec": {"audiences": audiences, "expirationSeconds": seconds, "boundObjectRef": bound},
         "status": {
-            "token": _signed(call.state, claims),
-            "expirationTimestamp": format_time(_seconds(now) + timedelta(seconds=seconds)),
+            "token": tokens.sign(claims),
+            "expirationTimestamp": format_time(now.replace(microsecond=0) + timedelta(seconds=seconds)),
         },
     }
     return respond(answer, 201, warnings=call.warnings, media=shape.media)
 
 
-def _seconds(moment: datetime) -> datetime:
-    return moment.replace(microsecond=0)
+def _errors(seconds: int, bound: JsonObject | None, attestations: Any) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if seconds < _SHORTEST:
+        why = "may not specify a duration less than 10 minutes"
+        errors.append(invalid_field("spec.expirationSeconds", seconds, why))
+    if seconds > _LONGEST:
+        why = "may not specify a duration larger than 2^32 seconds"
+        errors.append(invalid_field("spec.expirationSeconds", seconds, why))
+    if (bound or {}).get("kind") in _WEBHOOKS:
+        if len(attestations or ()) != 1:
+            why = "webhook bound requests require exactly one admissionReviewAPIGroups attestation"
+            errors.append(invalid_field("spec.attestations", attestations, why))
+    elif attestations:
+        why = "attestations may only be specified with a webhook bound object reference"
+        return [invalid_field("spec.attestations", attestations, why)]
+    return errors
 
 
-def _refused(seconds: Any, why: str) -> Exception:
-    return invalid(_KIND, "", [invalid_field("spec.expirationSeconds", seconds, why)])
+def _bound(call: Call, reference: JsonObject) -> JsonObject:
+    """What the token says of the object that it is bound to."""
+    group, _, version = (reference.get("apiVersion") or "").rpartition("/")
+    kind, name = reference.get("kind") or "", reference.get("name") or ""
+    shown = f"{group}/{version}, Kind={kind}"
+    if (group, kind) not in (("", "Pod"), ("", "Secret"), ("", "Node")):
+        if kind in _WEBHOOKS and group == "admissionregistration.k8s.io":
+            why = "(feature gate APIServerWebhookAuthenticationToken is disabled)"
+            raise bad_request(f"cannot bind token to object of type {shown} {why}")
+        raise bad_request(f"cannot bind token to object of type {shown}")
+    plural = f"{kind.lower()}s"
+    record = call.storage.get(plural, "" if kind == "Node" else call.path.namespace, name)
+    if record is None:
+        raise not_found(GroupResource("", plural), name)
+    uid = metadata_of(record.value).uid
+    claims: JsonObject = {kind.lower(): {"name": name, "uid": uid}}
+    if kind == "Pod":
+        spec = decode(record.value).get("spec") or {}
+        if spec.get("serviceAccountName", "") != call.path.name:
+            who = f"cannot bind token for serviceaccount {quote(call.path.name)}"
+            raise bad_request(f"{who} to pod running with different serviceaccount name.")
+        if spec.get("nodeName"):
+            node = call.storage.get("nodes", "", spec["nodeName"])
+            known = {"uid": metadata_of(node.value).uid} if node is not None else {}
+            claims["node"] = {"name": spec["nodeName"], **known}
+    if reference.get("uid") and reference["uid"] != uid:
+        why = f"the UID in the bound object reference ({reference['uid']}) does not match the UID in record. "
+        why += "The object might have been deleted and then recreated"
+        raise conflict(GroupResource(group, kind), name, why)
+    return claims
 
 
-def bearer(state: State, token: str, audiences: list[str] | None = None) -> tuple[UserInfo, list[str]] | None:
-    """Whose token it is, and which of ``audiences`` (default: the server's own) it is for; None if it is not valid.
-
-    It is not when it was signed elsewhere, has run out, is for others, or its account is gone.
-    """
-    claims = _checked(state, token)
-    if claims is None or not claims["nbf"] <= state.now().timestamp() < claims["exp"]:
-        return None
-    wanted = [text for text in audiences or [AUDIENCE] if text in claims["aud"]]
-    private = claims["kubernetes.io"]
-    namespace, account = private["namespace"], private["serviceaccount"]
-    record = state.storage.get("serviceaccounts", namespace, account["name"])
-    if not wanted or record is None or metadata_of(record.value).uid != account["uid"]:
-        return None
-    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
-    extra = {"authentication.kubernetes.io/credential-id": (f"JTI={claims['jti']}",)}
-    return UserInfo(claims["sub"], account["uid"], groups, extra), wanted
+def _check_times(claims: JsonObject, now: datetime) -> None:
+    moment = now.timestamp()
+    until, since, issued = claims.get("exp"), claims.get("nbf"), claims.get("iat")
+    if since is not None and moment + _LEEWAY < since:
+        raise BadTokenError("service account token is not valid yet")
+    if until is not None and moment - _LEEWAY > until:
+        raise BadTokenError("service account token has expired")
+    if issued is not None and moment + _LEEWAY < issued:
+        raise BadTokenError("service account token is issued in the future")
 
 
-def _signed(state: State, claims: JsonObject) -> str:
-    text = f"{_encoded(_HEADER)}.{_encoded(msgspec.json.encode(claims))}"
-    return f"{text}.{_encoded(_signature(state, text))}"
+def _user(storage: Storage, now: datetime, claims: JsonObject) -> UserInfo:
+    """The account that the claims name, if it and what the token is bound to are still there."""
+    private = claims.get("kubernetes.io") or {}
+    namespace, account = private.get("namespace") or "", private.get("serviceaccount") or {}
+    name, uid = account.get("name") or "", account.get("uid") or ""
+    record = storage.get("serviceaccounts", namespace, name)
+    if record is None:
+        raise BadTokenError(f"serviceaccounts {quote(name)} not found")
+    there = metadata_of(record.value)
+    if there.uid != uid:
+        raise BadTokenError(f"service account UID ({there.uid}) does not match claim ({uid})")
+    if _going(record, now):
+        raise BadTokenError(f"service account {namespace}/{name} has been deleted")
+    extra: dict[str, tuple[str, ...]] = {}
+    pod, node = private.get("pod"), private.get("node")
+    for kind, reference in (("secret", private.get("secret")), ("pod", pod), ("node", None if pod else node)):
+        if reference is not None:
+            _check_bound(storage, now, kind, "" if kind == "node" else namespace, reference)
+    if pod is not None:
+        extra[f"{_PREFIX}/pod-name"] = (pod["name"],)
+        extra[f"{_PREFIX}/pod-uid"] = (pod["uid"],)
+    if claims.get("jti"):
+        extra[CREDENTIAL] = (f"JTI={claims['jti']}",)
+    if node is not None and node.get("name"):
+        extra[f"{_PREFIX}/node-name"] = (node["name"],)
+        if node.get("uid"):
+            extra[f"{_PREFIX}/node-uid"] = (node["uid"],)
+    return UserInfo(account_name(namespace, name), uid, account_groups(namespace), extra)
 
 
-def _checked(state: State, token: str) -> Any:
-    """The claims of a token that was signed here, else None."""
-    text, _, signature = token.rpartition(".")
-    try:
-        good = hmac.compare_digest(_signature(state, text), _decoded(signature))
-        return msgspec.json.decode(_decoded(text.partition(".")[2])) if good else None
-    except (ValueError, binascii.Error):
-        return None
+def _check_bound(storage: Storage, now: datetime, kind: str, namespace: str, reference: JsonObject) -> None:
+    record = storage.get(f"{kind}s", namespace, reference.get("name") or "")
+    if record is None or _going(record, now):
+        raise BadTokenError("service account token has been invalidated")
+    found, claimed = metadata_of(record.value).uid, reference.get("uid")
+    if found != claimed:
+        raise BadTokenError(f"{kind} UID ({found}) does not match service account {kind} ref claim ({claimed})")
 
 
-def _signature(state: State, text: str) -> bytes:
-    return hmac.digest(state.token_secret, text.encode(), hashlib.sha256)
-
-
-def _encoded(raw: bytes) -> str:
-    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
-
-
-def _decoded(text: str) -> bytes:
-    return base64.urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
+def _going(record: Record, now: datetime) -> bool:
+    """Whether the object was to be gone long enough ago."""
+    moment = metadata_of(record.value).deletionTimestamp
+    return moment is not None and (now - parse_time(moment)).total_seconds() > _LEEWAY

@@ -6,6 +6,7 @@ from datetime import datetime
 from random import Random
 from typing import Final, cast
 
+from setpoint.apiserver.access.authorizer import Authorizer
 from setpoint.apiserver.errors import not_found
 from setpoint.apiserver.http_types import IncomingRequest, UserInfo
 from setpoint.apiserver.objects.versions import PLAIN, Versions
@@ -66,6 +67,14 @@ class Call:
         self.replay = replay
         self.storage: Storage = state.storage if replay is None else cast("Reads", replay.attempt)
         self.versions = PLAIN if replay is None else Versions(replay)
+
+    @property
+    def authorizer(self) -> Authorizer | None:
+        return self.state.authorizer
+
+    @property
+    def name(self) -> str:
+        return self.path.name
 
     @property
     def subresource(self) -> str:

@@ -7,6 +7,7 @@ from datetime import datetime
 from random import Random
 from typing import Any, Protocol
 
+from setpoint.apiserver.access.authorizer import Authorizer
 from setpoint.apiserver.http_types import UserInfo
 from setpoint.apiserver.storage import Damage, Record, Storage
 from setpoint.meta import Resource
@@ -65,6 +66,16 @@ class WriteContext(Protocol):
     def storage(self) -> Storage: ...
     @property
     def user(self) -> UserInfo: ...
+    @property
+    def authorizer(self) -> Authorizer | None:
+        """None where everything is allowed."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Of the object, as the request's path has it; empty if it does not."""
+        ...
+
     @property
     def subresource(self) -> str:
         """The one that the request is sent to; empty if it is the object itself."""

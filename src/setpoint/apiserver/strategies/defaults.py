@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from setpoint.apiserver.strategies.devices import (
     claim_spec_errors,
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ApiServices",
-    "Bindings",
     "ClaimTemplates",
     "DeviceClasses",
     "Drivers",
@@ -37,22 +36,6 @@ __all__ = [
     "StorageClasses",
     "TaintRules",
 ]
-
-_RBAC: Final = "rbac.authorization.k8s.io"
-
-
-class Bindings(Strategy):
-    """Role bindings and cluster role bindings."""
-
-    create_on_update = True
-
-    def default(self, obj: JsonObject) -> None:
-        reference = obj.get("roleRef")
-        if isinstance(reference, dict):
-            reference.setdefault("apiGroup", _RBAC)
-        for subject in obj.get("subjects") or ():
-            if subject.get("kind") in ("User", "Group"):
-                subject.setdefault("apiGroup", _RBAC)
 
 
 class PriorityLevels(Strategy):

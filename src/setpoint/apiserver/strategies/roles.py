@@ -1,14 +1,20 @@
-"""Roles and cluster roles: their rules must make sense. What they allow nobody asks here."""
+"""Roles, cluster roles and what binds them: rules must make sense, and give no more than their writer has."""
 
 from __future__ import annotations
 
+from typing import Final
+
+from setpoint.apiserver.access.escalation import check_binding, check_role
+from setpoint.apiserver.resources.behaviour import WriteContext
 from setpoint.apiserver.strategies.label_selectors import label_selector_errors
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta.names import path_segment
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid, required
 
-__all__ = ["Roles"]
+__all__ = ["Bindings", "Roles"]
+
+_GROUP: Final = "rbac.authorization.k8s.io"
 
 
 class Roles(Strategy):
@@ -19,6 +25,16 @@ class Roles(Strategy):
 
     def __init__(self, *, namespaced: bool) -> None:
         self._namespaced = namespaced
+
+    def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
+        self._check(call, obj, None)
+
+    def prepare_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> None:
+        self._check(call, new, old)
+
+    def _check(self, call: WriteContext, new: JsonObject, old: JsonObject | None) -> None:
+        if call.authorizer is not None:
+            check_role(call.authorizer, call.user, call.name, new, old, namespaced=self._namespaced)
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
         errors: list[FieldError] = []
@@ -46,6 +62,34 @@ class Roles(Strategy):
         if not rule.get("resources"):
             errors.append(required(f"{path}.resources", "resource rules must supply at least one resource"))
         return errors + verbs
+
+
+class Bindings(Strategy):
+    """``namespaced``: whether they are of one namespace."""
+
+    name_rule = staticmethod(path_segment)
+    create_on_update = True
+
+    def __init__(self, *, namespaced: bool) -> None:
+        self._namespaced = namespaced
+
+    def default(self, obj: JsonObject) -> None:
+        reference = obj.get("roleRef")
+        if isinstance(reference, dict):
+            reference.setdefault("apiGroup", _GROUP)
+        for subject in obj.get("subjects") or ():
+            if subject.get("kind") in ("User", "Group"):
+                subject.setdefault("apiGroup", _GROUP)
+
+    def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
+        self._check(call, obj, None)
+
+    def prepare_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> None:
+        self._check(call, new, old)
+
+    def _check(self, call: WriteContext, new: JsonObject, old: JsonObject | None) -> None:
+        if call.authorizer is not None:
+            check_binding(call.authorizer, call.user, new, old, namespaced=self._namespaced)
 
 
 def _aggregation_errors(rule: JsonObject) -> list[FieldError]:

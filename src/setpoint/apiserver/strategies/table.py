@@ -13,7 +13,7 @@ from setpoint.apiserver.strategies.disruption_budgets import DisruptionBudgets
 from setpoint.apiserver.strategies.namespaces import Namespaces
 from setpoint.apiserver.strategies.pods import Pods
 from setpoint.apiserver.strategies.policies import AdmissionPolicies, PolicyBindings
-from setpoint.apiserver.strategies.roles import Roles
+from setpoint.apiserver.strategies.roles import Bindings, Roles
 from setpoint.apiserver.strategies.services import Services
 from setpoint.apiserver.strategies.strategy import Strategy
 from setpoint.apiserver.strategies.webhooks import WebhookConfigurations
@@ -69,9 +69,9 @@ STRATEGIES: Final[dict[str, Strategy]] = {
     "validatingadmissionpolicies.admissionregistration.k8s.io": AdmissionPolicies(mutating=False),
     "validatingadmissionpolicybindings.admissionregistration.k8s.io": PolicyBindings(mutating=False),
     "clusterroles.rbac.authorization.k8s.io": Roles(namespaced=False),
-    "clusterrolebindings.rbac.authorization.k8s.io": defaults.Bindings(),
+    "clusterrolebindings.rbac.authorization.k8s.io": Bindings(namespaced=False),
     "roles.rbac.authorization.k8s.io": Roles(namespaced=True),
-    "rolebindings.rbac.authorization.k8s.io": defaults.Bindings(),
+    "rolebindings.rbac.authorization.k8s.io": Bindings(namespaced=True),
     "ipaddresses.networking.k8s.io": _with(create_on_update=True),
     "resourceclaims.resource.k8s.io": defaults.ResourceClaims(),
     "resourceclaimtemplates.resource.k8s.io": defaults.ClaimTemplates(),

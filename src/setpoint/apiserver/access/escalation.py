@@ -1,0 +1,110 @@
+"""No one gives what they do not have: checks of what is written into roles and bindings."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from setpoint.apiserver.access.attributes import Attributes
+from setpoint.apiserver.access.authorizer import SUPERUSERS, Authorizer
+from setpoint.apiserver.access.rbac import not_found as lost
+from setpoint.apiserver.access.rules import Rule, compact, covers, described, missing, quoted
+from setpoint.apiserver.errors import forbidden, not_found
+from setpoint.apiserver.http_types import UserInfo
+from setpoint.meta import GroupResource
+from setpoint.schema import json_equal
+from setpoint.schema.errors import quote
+
+__all__ = ["check_binding", "check_role"]
+
+JsonObject = dict[str, Any]
+_GROUP: Final = "rbac.authorization.k8s.io"
+_EVERYTHING: Final = (Rule(("*",), ("*",), ("*",)), Rule(("*",), non_resource_urls=("*",)))
+_COLLECTED: Final = ("ownerReferences", "finalizers", "selfLink", "managedFields")
+"""Metadata that the garbage collector writes, who need not have what the role gives."""
+
+
+def check_role(
+    authorizer: Authorizer, user: UserInfo, name: str, new: JsonObject, old: JsonObject | None, *, namespaced: bool
+) -> None:
+    """A role may give what ``user`` has, or anything if the user may ``escalate`` it.
+
+    ``name`` is that of the request's path, empty for a POST.
+
+    Raises:
+        ApiStatusError: 403 naming what the user does not have.
+    """
+    plural = "roles" if namespaced else "clusterroles"
+    namespace = new["metadata"].get("namespace", "") if namespaced else ""
+    attributes = Attributes(user, "escalate", _GROUP, "*", plural, "", namespace, name)
+    if SUPERUSERS in user.groups or authorizer.authorize(attributes).allowed or _only_collected(new, old):
+        return
+    resource = GroupResource(_GROUP, plural)
+    _check(authorizer, user, resource, new, _rules_of(new), namespace)
+    aggregates = not namespaced and (_aggregates(new) or (old is not None and _aggregates(old)))
+    if aggregates and not covers(authorizer.rules_for(user, "").rules, _EVERYTHING):
+        text = "must have cluster-admin privileges to use the aggregationRule"
+        raise forbidden(resource, new["metadata"].get("name", ""), text)
+
+
+def check_binding(
+    authorizer: Authorizer, user: UserInfo, new: JsonObject, old: JsonObject | None, *, namespaced: bool
+) -> None:
+    """A binding may give a role whose rules ``user`` has, or that the user may ``bind``.
+
+    Raises:
+        ApiStatusError: 403 naming what the user does not have, 404 if the role does not exist.
+    """
+    if SUPERUSERS in user.groups or _only_collected(new, old):
+        return
+    namespace = new["metadata"].get("namespace", "") if namespaced else ""
+    reference = new.get("roleRef") or {}
+    kind, name = reference.get("kind", ""), reference.get("name", "")
+    if kind in ("Role", "ClusterRole"):
+        group = reference.get("apiGroup", "") or _GROUP
+        attributes = Attributes(user, "bind", group, "*", f"{kind.lower()}s", "", namespace, name)
+        if authorizer.authorize(attributes).allowed:
+            return
+    resource = GroupResource(_GROUP, "rolebindings" if namespaced else "clusterrolebindings")
+    rules = authorizer.role(kind, name, namespace)
+    if rules is None:
+        raise not_found(resource, name)  # upstream names the binding's resource and the role
+    _check(authorizer, user, resource, new, rules, namespace)
+
+
+def _check(
+    authorizer: Authorizer,
+    user: UserInfo,
+    resource: GroupResource,
+    obj: JsonObject,
+    wanted: tuple[Rule, ...],
+    namespace: str,
+) -> None:
+    owned = authorizer.rules_for(user, namespace)
+    lacking = missing(owned.rules, wanted)
+    if not lacking:
+        return
+    who = f"user {quote(user.name)} (groups={quoted(user.groups)})"
+    lines = sorted({described(rule) for rule in compact(lacking)})
+    text = "\n".join((f"{who} is attempting to grant RBAC permissions not currently held:", *lines))
+    if owned.lost:  # named after the resource that is written, as upstream does
+        text += f"; resolution errors: [{lost(owned.lost, resource.resource)}]"
+    raise forbidden(resource, obj["metadata"].get("name", ""), text)
+
+
+def _rules_of(role: JsonObject) -> tuple[Rule, ...]:
+    return msgspec.convert(role.get("rules") or (), tuple[Rule, ...])
+
+
+def _aggregates(role: JsonObject) -> bool:
+    return bool((role.get("aggregationRule") or {}).get("clusterRoleSelectors"))
+
+
+def _only_collected(new: JsonObject, old: JsonObject | None) -> bool:
+    return old is not None and json_equal(_without(new), _without(old))
+
+
+def _without(obj: JsonObject) -> JsonObject:
+    metadata = {key: value for key, value in obj["metadata"].items() if key not in (*_COLLECTED, "resourceVersion")}
+    return {**obj, "metadata": metadata}

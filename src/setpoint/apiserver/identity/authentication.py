@@ -1,0 +1,109 @@
+"""Authentication: which user a request comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final
+
+from setpoint.apiserver.errors import ApiStatusError
+from setpoint.apiserver.http_types import IncomingRequest, UserInfo
+from setpoint.apiserver.identity.bootstrap_tokens import bootstrapper
+from setpoint.apiserver.identity.keys import BadTokenError
+from setpoint.apiserver.identity.oidc import OidcProvider
+from setpoint.apiserver.identity.tokens import AccountTokens
+from setpoint.apiserver.identity.users import ANONYMOUS, ANONYMOUS_USER, AUTHENTICATED
+from setpoint.apiserver.storage import Storage
+
+__all__ = ["Authentication", "TokenUsers", "bearer_token", "unauthorized"]
+
+
+_INVALID: Final = "invalid bearer token"
+
+
+@dataclass(frozen=True, slots=True)
+class Authentication:
+    """How a server knows its users, for `ApiServer`.
+
+    ``static``: users by token (`read_tokens`). ``bootstrap``: whether bootstrap tokens count. ``oidc``: providers of
+    identity tokens. ``anonymous``: whether requests without credentials are those of ``system:anonymous``, else they
+    get 401. Certificates of clients are checked by the TLS context of the front, and tokens of service accounts by
+    `AccountTokens`; both always count.
+    """
+
+    static: Mapping[str, UserInfo] = field(default_factory=dict)
+    bootstrap: bool = True
+    oidc: Sequence[OidcProvider] = ()
+    anonymous: bool = True
+
+
+class TokenUsers:
+    """Who the bearers of tokens are: one server's `Authentication`, tokens of service accounts, and storage."""
+
+    def __init__(self, storage: Storage, accounts: AccountTokens, authentication: Authentication | None) -> None:
+        self._storage = storage
+        self._accounts = accounts
+        self._authentication = authentication or Authentication(bootstrap=False)
+
+    def user_of(self, token: str, audiences: Sequence[str], now: datetime) -> tuple[UserInfo, list[str]]:
+        """The token's user, and which of ``audiences`` (default: the server's own) it is for.
+
+        Raises:
+            BadTokenError: no user has it.
+        """
+        own = self._accounts.audiences
+        wanted = audiences or own
+        known = self._authentication
+        user = known.static.get(token)
+        if user is None and known.bootstrap:
+            user = bootstrapper(self._storage, now, token)
+        if user is None:
+            try:
+                found = self._accounts.user_of(self._storage, now, token, wanted)
+                if found is not None:
+                    return _authenticated(found[0]), found[1]
+                for provider in known.oidc:
+                    user = user or provider.user_of(now, token)
+            except BadTokenError as problem:
+                raise BadTokenError(f"[{_INVALID}, {problem}]") from None
+        shared = [name for name in wanted if name in own]
+        if user is None or not shared:
+            raise BadTokenError(_INVALID)
+        return _authenticated(user), shared
+
+    def of_request(self, request: IncomingRequest, now: datetime) -> UserInfo:
+        """Whom a request from the network comes from.
+
+        Raises:
+            ApiStatusError: 401.
+        """
+        peer = getattr(request, "peer", None)
+        if peer is not None and peer.user is not None:
+            return _authenticated(peer.user)
+        token = bearer_token(request)
+        if token:
+            try:
+                return self.user_of(token, (), now)[0]
+            except BadTokenError:
+                raise unauthorized() from None
+        if not self._authentication.anonymous:
+            raise unauthorized()
+        return ANONYMOUS_USER
+
+
+def bearer_token(request: IncomingRequest) -> str:
+    """The token that a request brings; empty if there is none."""
+    kind, _, token = request.headers.get("authorization", "").strip().partition(" ")
+    return token.strip() if kind.lower() == "bearer" else ""
+
+
+def unauthorized() -> ApiStatusError:
+    return ApiStatusError(401, "Unauthorized", "Unauthorized")
+
+
+def _authenticated(user: UserInfo) -> UserInfo:
+    """With the group of all who are known."""
+    if user.name == ANONYMOUS or AUTHENTICATED in user.groups:
+        return user
+    return replace(user, groups=(*user.groups, AUTHENTICATED))

@@ -1,0 +1,92 @@
+"""Identity tokens of an OpenID Connect provider: who their bearer is, as ``--oidc-…`` flags say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from setpoint.apiserver.http_types import UserInfo
+from setpoint.apiserver.identity.keys import BadTokenError, PublicKey, check_signature, claims_of
+from setpoint.apiserver.identity.users import CREDENTIAL
+from setpoint.schema.errors import quote
+
+__all__ = ["OidcProvider"]
+
+
+@dataclass(frozen=True, slots=True)
+class OidcProvider:
+    """One provider: tokens of ``issuer`` for ``client_id``, signed by one of ``keys``.
+
+    ``username_claim`` and ``groups_claim`` say where user and groups are; ``username_prefix`` (None: the issuer and
+    ``#``, unless the claim is ``email``; ``-``: none) and ``groups_prefix`` come before them. ``required_claims`` must
+    be there with these values. ``algorithms``: those that signatures may have.
+    """
+
+    issuer: str
+    client_id: str
+    keys: Sequence[PublicKey]
+    username_claim: str = "sub"
+    username_prefix: str | None = None
+    groups_claim: str = ""
+    groups_prefix: str = ""
+    required_claims: Mapping[str, str] | None = None
+    algorithms: Sequence[str] = ("RS256",)
+
+    def user_of(self, now: datetime, token: str) -> UserInfo | None:
+        """Whose token it is; None if it is from another issuer.
+
+        Raises:
+            BadTokenError: it is not valid.
+        """
+        try:
+            header, claims = claims_of(token)
+        except BadTokenError:
+            return None
+        if claims.get("iss") != self.issuer:
+            return None
+        if header.get("alg") not in self.algorithms:
+            raise BadTokenError(f"oidc: the token is signed with {header.get('alg')}, which is not accepted")
+        check_signature(token, header, self.keys)
+        audience = claims.get("aud")
+        if self.client_id not in (audience if isinstance(audience, list) else [audience]):
+            raise BadTokenError(f"oidc: verify token: oidc: expected audience {quote(self.client_id)} got {audience!r}")
+        self._check_times(claims, now)
+        name = self._name(claims)
+        groups = self._groups(claims)
+        for claim, value in (self.required_claims or {}).items():
+            if claims.get(claim) != value:
+                raise BadTokenError(f"oidc: required claim {claim} not present in ID token, or not {quote(value)}")
+        identity = claims.get("jti")
+        extra = {CREDENTIAL: (f"JTI={identity}",)} if isinstance(identity, str) and identity else {}
+        return UserInfo(name, groups=groups, extra=extra)
+
+    def _check_times(self, claims: Mapping[str, Any], now: datetime) -> None:
+        moment = now.timestamp()
+        until, since = claims.get("exp"), claims.get("nbf")
+        if not isinstance(until, (int, float)) or moment > until:
+            raise BadTokenError("oidc: verify token: oidc: token is expired")
+        if isinstance(since, (int, float)) and moment + 300 < since:
+            raise BadTokenError("oidc: verify token: oidc: the token is not valid yet")
+
+    def _name(self, claims: Mapping[str, Any]) -> str:
+        claim = self.username_claim
+        name = claims.get(claim)
+        if not isinstance(name, str) or not name:
+            raise BadTokenError(f"oidc: parse username claims {quote(claim)}: claim not present")
+        if claim == "email" and claims.get("email_verified", True) is not True:
+            raise BadTokenError("oidc: email not verified")
+        prefix = self.username_prefix
+        if prefix is None:
+            prefix = "" if claim == "email" else f"{self.issuer}#"
+        return name if prefix == "-" else f"{prefix}{name}"
+
+    def _groups(self, claims: Mapping[str, Any]) -> tuple[str, ...]:
+        found = claims.get(self.groups_claim) if self.groups_claim else None
+        if found is None:
+            return ()
+        listed = [found] if isinstance(found, str) else found
+        if not isinstance(listed, list) or not all(isinstance(group, str) for group in listed):
+            raise BadTokenError(f"oidc: parse groups claim {quote(self.groups_claim)}: not a string or list of strings")
+        return tuple(f"{self.groups_prefix}{group}" for group in listed)

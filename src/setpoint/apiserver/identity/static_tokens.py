@@ -1,0 +1,36 @@
+"""Tokens in a file of comma-separated values: ``token,user,uid,"group1,group2"``; as ``--token-auth-file``."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from setpoint.apiserver.http_types import UserInfo
+
+__all__ = ["read_tokens"]
+
+
+def read_tokens(path: Path) -> dict[str, UserInfo]:
+    """The users of the file, by token; of two lines with the same token the last one holds.
+
+    Raises:
+        OSError: the file can't be read.
+        ValueError: a line lacks something; the message names the file and the line.
+    """
+    made: dict[str, UserInfo] = {}
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            reader = csv.reader(file, strict=True)
+            for row in reader:
+                if not row:
+                    continue
+                if len(row) < 3:
+                    where = f"{path}, line {reader.line_num}"
+                    raise ValueError(f"{where}: {len(row)} columns, but these 3 are needed: token, user name, uid")
+                token, name, uid, *more = row
+                if token:
+                    groups = tuple(more[0].split(",")) if more and more[0] else ()
+                    made[token] = UserInfo(name, uid, groups)
+    except (csv.Error, UnicodeDecodeError) as problem:
+        raise ValueError(f"{path} is not a file of comma-separated values: {problem}") from None
+    return made

@@ -1,0 +1,55 @@
+"""Names and groups that users have by what they are: service accounts, nodes, nobody in particular."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from setpoint.apiserver.http_types import UserInfo
+from setpoint.meta.names import dns1123_label, dns1123_subdomain
+
+__all__ = [
+    "ANONYMOUS",
+    "ANONYMOUS_USER",
+    "AUTHENTICATED",
+    "CREDENTIAL",
+    "UNAUTHENTICATED",
+    "account_groups",
+    "account_name",
+    "account_of",
+    "node_of",
+]
+
+ANONYMOUS: Final = "system:anonymous"
+AUTHENTICATED: Final = "system:authenticated"
+UNAUTHENTICATED: Final = "system:unauthenticated"
+CREDENTIAL: Final = "authentication.kubernetes.io/credential-id"
+"""The key among a user's extra values under which the credential is named that the request came with."""
+ANONYMOUS_USER: Final = UserInfo(ANONYMOUS, groups=(UNAUTHENTICATED,))
+_ACCOUNT: Final = "system:serviceaccount:"
+_NODE: Final = "system:node:"
+
+
+def account_name(namespace: str, name: str) -> str:
+    """The user name of a service account."""
+    return f"{_ACCOUNT}{namespace}:{name}"
+
+
+def account_groups(namespace: str) -> tuple[str, ...]:
+    """The groups of all service accounts of a namespace."""
+    return ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
+
+
+def account_of(user: str) -> tuple[str, str] | None:
+    """The namespace and name of the service account that this user is; None for others."""
+    if not user.startswith(_ACCOUNT):
+        return None
+    parts = user.removeprefix(_ACCOUNT).split(":")
+    if len(parts) != 2 or dns1123_label(parts[0]) or dns1123_subdomain(parts[1]):
+        return None
+    return parts[0], parts[1]
+
+
+def node_of(user: str) -> str | None:
+    """The node that this user is; None for others."""
+    name = user.removeprefix(_NODE)
+    return None if name == user or dns1123_subdomain(name) else name

@@ -1,0 +1,362 @@
+"""Who a request comes from: certificates, tokens of files, of service accounts, of bootstrapping and of providers."""
+
+from __future__ import annotations
+
+import base64
+import json
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from tests.apiserver.harness import NOW, PODS, Answer, Api, pod, serving
+
+from setpoint.apiserver import AccountTokens, Authentication, Peer, Request
+from setpoint.apiserver.identity.certificates import certified
+from setpoint.apiserver.identity.keys import BadKeyError, PemKeys, SecretKey, keys_of_jwks, make_key
+from setpoint.apiserver.identity.oidc import OidcProvider
+from setpoint.apiserver.identity.static_tokens import read_tokens
+
+ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
+REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"
+SECRETS = "/api/v1/namespaces/default/secrets"
+WHO_AM_I = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+ISSUER = "https://login.example.com"
+CREDENTIAL = "authentication.kubernetes.io/credential-id"
+
+
+class Clock:
+    """The server's time, which tests move."""
+
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self) -> Any:
+        return self.now
+
+
+@cache
+def rsa_key() -> bytes:
+    return make_key()
+
+
+@cache
+def curve_key(curve: type[ec.EllipticCurve]) -> bytes:
+    key = ec.generate_private_key(curve())
+    encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    return key.private_bytes(encoding, form, serialization.NoEncryption())
+
+
+async def from_network(api: Api, token: str = "", *, peer: Peer | None = None, path: str = WHO_AM_I) -> Answer:
+    """A request that did not begin in this process."""
+    headers = {"authorization": f"Bearer {token}"} if token else {}
+    method, body = ("POST", b"{}") if path == WHO_AM_I else ("GET", None)
+    response = await api.server.handle(Request(method, path, (), headers, body, peer=peer or Peer("192.0.2.1")))
+    return Answer(response.status, response.headers, response.body)
+
+
+async def who(api: Api, token: str) -> Any:
+    return (await from_network(api, token)).ok()["status"]["userInfo"]
+
+
+async def token_for(api: Api, name: str = "robot", **spec: Any) -> str:
+    answer = await api.post(f"{ACCOUNTS}/{name}/token", {"spec": spec})
+    return str(answer.ok()["status"]["token"])
+
+
+async def reviewed(api: Api, token: str, **spec: Any) -> Any:
+    return (await api.post(REVIEWS, {"spec": {"token": token, **spec}})).ok()["status"]
+
+
+def account(name: str = "robot") -> dict[str, Any]:
+    return {"metadata": {"name": name}}
+
+
+# -- requests ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_request_from_the_network_without_credentials_is_anonymous_or_refused() -> None:
+    async with serving(authentication=Authentication()) as api:
+        found = await who(api, "")
+        assert found == {"username": "system:anonymous", "groups": ["system:unauthenticated"]}
+    async with serving(authentication=Authentication(anonymous=False)) as api:
+        status = (await from_network(api)).failed(401, "Unauthorized")
+        assert status["message"] == "Unauthorized"
+
+
+async def test_a_wrong_token_is_refused_and_never_anonymous() -> None:
+    async with serving(authentication=Authentication()) as api:
+        for token in ("nonsense", "a.b.c", "x" * 5000, "é"):
+            (await from_network(api, token)).failed(401, "Unauthorized")
+
+
+async def test_requests_in_this_process_need_no_credentials() -> None:
+    async with serving(authentication=Authentication(anonymous=False)) as api:
+        (await api.get(PODS)).ok()
+
+
+async def test_a_certificate_says_who_the_client_is() -> None:
+    subject = ((("organizationName", "dev"),), (("organizationName", "ops"),), (("commonName", "jane"),))
+    user = certified({"subject": subject}, b"der")
+    assert user is not None
+    assert (user.name, user.groups) == ("jane", ("dev", "ops"))
+    assert user.extra[CREDENTIAL][0].startswith("X509SHA256=")
+    assert certified({"subject": ((("organizationName", "dev"),),)}, b"der") is None
+    assert certified({}, None) is None
+    async with serving(authentication=Authentication()) as api:
+        answer = await from_network(api, peer=Peer("192.0.2.1", user))
+        assert answer.ok()["status"]["userInfo"]["groups"] == ["dev", "ops", "system:authenticated"]
+
+
+# -- files of tokens ---------------------------------------------------------------------------------------------------
+
+
+async def test_tokens_of_a_file_have_the_users_and_groups_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "tokens.csv"
+    path.write_text('abc,jane,7,"dev,ops"\n\ndef,joe,8\n')
+    async with serving(authentication=Authentication(static=read_tokens(path))) as api:
+        assert await who(api, "abc") == {
+            "username": "jane",
+            "uid": "7",
+            "groups": ["dev", "ops", "system:authenticated"],
+        }
+        assert (await who(api, "def"))["groups"] == ["system:authenticated"]
+
+
+@pytest.mark.parametrize(("text", "words"), [("a,b\n", "line 1: 2 columns"), ('x,y,z\n"a,b,c', "not a file of comma")])
+def test_a_bad_file_of_tokens_is_named_with_its_line(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "tokens.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=words) as refused:
+        read_tokens(path)
+    assert str(path) in str(refused.value)
+
+
+# -- service accounts --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ["secret", "rsa", "secp256r1", "secp384r1", "secp521r1"])
+async def test_a_token_of_a_service_account_is_known_again_whatever_signs_it(key: str) -> None:
+    keys: Any
+    if key == "secret":
+        keys = SecretKey(b"s")
+    elif key == "rsa":
+        keys = PemKeys(rsa_key())
+    else:
+        curve = {"secp256r1": ec.SECP256R1, "secp384r1": ec.SECP384R1, "secp521r1": ec.SECP521R1}[key]
+        keys = PemKeys(curve_key(curve))
+    async with serving(authentication=Authentication(), account_tokens=AccountTokens(keys)) as api:
+        (await api.post(ACCOUNTS, account())).ok()
+        token = await token_for(api)
+        found = await who(api, token)
+        assert found["username"] == "system:serviceaccount:default:robot"
+        assert found["groups"] == [
+            *("system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated")
+        ]
+        head, body, signature = token.split(".")
+        other = signature[:-8] + ("AAAAAAAA" if signature[-8:] != "AAAAAAAA" else "BBBBBBBB")
+        assert "error in cryptographic primitive" in (await reviewed(api, f"{head}.{body}.{other}"))["error"]
+        if keys.jwks:
+            (public,) = keys_of_jwks(json.dumps({"keys": keys.jwks}).encode())
+            raw = base64.urlsafe_b64decode(signature + "=" * (-len(signature) % 4))
+            assert public.check(keys.algorithms[0], f"{head}.{body}".encode(), raw)
+
+
+async def test_keys_that_only_check_are_accepted_and_others_are_not() -> None:
+    old, new, other = curve_key(ec.SECP256R1), rsa_key(), curve_key(ec.SECP384R1)
+    async with serving(authentication=Authentication(), account_tokens=AccountTokens(PemKeys(new, [old]))) as api:
+        uid = (await api.post(ACCOUNTS, account())).ok()["metadata"]["uid"]
+        claims = {
+            "aud": ["https://kubernetes.default.svc.cluster.local"],
+            "kubernetes.io": {"namespace": "default", "serviceaccount": {"name": "robot", "uid": uid}},
+        }
+        assert (await who(api, AccountTokens(PemKeys(old)).sign(claims)))["uid"] == uid
+        (await from_network(api, AccountTokens(PemKeys(other)).sign(claims))).failed(401, "Unauthorized")
+
+
+async def test_a_token_ends_a_minute_after_its_time() -> None:
+    clock = Clock()
+    async with serving(authentication=Authentication(), now=clock) as api:
+        (await api.post(ACCOUNTS, account())).ok()
+        token = await token_for(api, expirationSeconds=600)
+        clock.now = NOW + timedelta(seconds=659)
+        await who(api, token)
+        clock.now = NOW + timedelta(seconds=661)
+        error = (await reviewed(api, token))["error"]
+        assert error == "[invalid bearer token, service account token has expired]"
+
+
+async def test_a_token_is_good_for_its_audiences_only() -> None:
+    async with serving(authentication=Authentication()) as api:
+        (await api.post(ACCOUNTS, account())).ok()
+        token = await token_for(api, audiences=["vault"])
+        (await from_network(api, token)).failed(401, "Unauthorized")
+        assert (await reviewed(api, token, audiences=["vault", "x"]))["audiences"] == ["vault"]
+        assert (await reviewed(api, token))["error"] == (
+            '[invalid bearer token, token audiences ["vault"] is invalid for the target audiences '
+            '["https://kubernetes.default.svc.cluster.local"]]'
+        )
+
+
+async def test_a_token_ends_with_what_it_is_bound_to() -> None:
+    async with serving(authentication=Authentication()) as api:
+        (await api.post(ACCOUNTS, account())).ok()
+        (await api.post(SECRETS, {"metadata": {"name": "s"}})).ok()
+        made = (await api.post(PODS, pod(spec={"serviceAccountName": "robot", "nodeName": "n1"}))).ok()
+        by_pod = await token_for(api, boundObjectRef={"kind": "Pod", "apiVersion": "v1", "name": "web"})
+        by_secret = await token_for(api, boundObjectRef={"kind": "Secret", "apiVersion": "v1", "name": "s"})
+        extra = (await who(api, by_pod))["extra"]
+        assert extra["authentication.kubernetes.io/pod-name"] == ["web"]
+        assert extra["authentication.kubernetes.io/pod-uid"] == [made["metadata"]["uid"]]
+        assert extra["authentication.kubernetes.io/node-name"] == ["n1"]
+        (await api.delete(f"{SECRETS}/s")).ok()
+        (await api.delete(f"{PODS}/web", gracePeriodSeconds=0)).ok()
+        for token in (by_pod, by_secret):
+            assert (await reviewed(api, token))["error"] == (
+                "[invalid bearer token, service account token has been invalidated]"
+            )
+        free = await token_for(api)
+        (await api.delete(f"{ACCOUNTS}/robot")).ok()
+        assert (await reviewed(api, free))["error"] == '[invalid bearer token, serviceaccounts "robot" not found]'
+
+
+async def test_a_token_is_not_bound_to_what_it_can_not_be() -> None:
+    async with serving() as api:
+        (await api.post(ACCOUNTS, account())).ok()
+        (await api.post(PODS, pod())).ok()
+        path = f"{ACCOUNTS}/robot/token"
+
+        async def bind(**reference: str) -> Answer:
+            return await api.post(path, {"spec": {"boundObjectRef": {"apiVersion": "v1", **reference}}})
+
+        (await bind(kind="Pod", name="none")).failed(404, "NotFound", 'pods "none" not found')
+        (await bind(kind="Pod", name="web")).failed(400, "BadRequest", "pod running with different serviceaccount name")
+        (await bind(kind="ConfigMap", name="x")).failed(400, "BadRequest", "/v1, Kind=ConfigMap")
+        (await api.post(SECRETS, {"metadata": {"name": "s"}})).ok()
+        (await bind(kind="Secret", name="s", uid="other")).failed(409, "Conflict", "the UID in the bound object")
+        (await api.post(path, {"metadata": {"name": "y"}, "spec": {}})).failed(422, "Invalid", "must match the service")
+
+
+# -- bootstrap tokens --------------------------------------------------------------------------------------------------
+
+
+def bootstrap_secret(**changed: str) -> dict[str, Any]:
+    data = {
+        "token-id": "abcdef",
+        "token-secret": "0123456789abcdef",
+        "usage-bootstrap-authentication": "true",
+        "auth-extra-groups": "system:bootstrappers:workers",
+        **changed,
+    }
+    return {
+        "metadata": {"name": "bootstrap-token-abcdef"},
+        "type": "bootstrap.kubernetes.io/token",
+        "stringData": data,
+    }
+
+
+async def test_a_bootstrap_token_is_of_its_groups_until_it_expires() -> None:
+    clock = Clock()
+    path = "/api/v1/namespaces/kube-system/secrets"
+    async with serving(authentication=Authentication(), now=clock) as api:
+        (await api.post(path, bootstrap_secret(expiration="2026-01-31T13:00:00Z"))).ok()
+        assert await who(api, "abcdef.0123456789abcdef") == {
+            "username": "system:bootstrap:abcdef",
+            "groups": ["system:bootstrappers", "system:bootstrappers:workers", "system:authenticated"],
+        }
+        (await from_network(api, "abcdef.0123456789abcdee")).failed(401, "Unauthorized")
+        clock.now = NOW + timedelta(hours=1)
+        (await from_network(api, "abcdef.0123456789abcdef")).failed(401, "Unauthorized")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"usage-bootstrap-authentication": "false"},
+        {"auth-extra-groups": "system:masters"},
+        {"token-id": "fedcba"},
+    ],
+)
+async def test_a_bootstrap_token_that_is_not_for_authentication_is_refused(changed: dict[str, str]) -> None:
+    async with serving(authentication=Authentication()) as api:
+        (await api.post("/api/v1/namespaces/kube-system/secrets", bootstrap_secret(**changed))).ok()
+        (await from_network(api, "abcdef.0123456789abcdef")).failed(401, "Unauthorized")
+
+
+# -- providers ---------------------------------------------------------------------------------------------------------
+
+
+def provider(**options: Any) -> OidcProvider:
+    keys = keys_of_jwks(json.dumps({"keys": PemKeys(rsa_key()).jwks}).encode())
+    return OidcProvider(ISSUER, "kube", keys, **options)
+
+
+def identity(**claims: Any) -> str:
+    given = {"iss": ISSUER, "aud": "kube", "sub": "7", "exp": NOW.timestamp() + 60, **claims}
+    return PemKeys(rsa_key()).sign(given)
+
+
+@pytest.mark.parametrize(
+    ("options", "claims", "name", "groups"),
+    [
+        ({}, {}, f"{ISSUER}#7", []),
+        ({"username_claim": "email"}, {"email": "j@x.com", "email_verified": True}, "j@x.com", []),
+        ({"username_prefix": "-"}, {}, "7", []),
+        ({"username_prefix": "oidc:", "groups_claim": "g", "groups_prefix": "o:"}, {"g": ["a", "b"]}, "oidc:7",
+         ["o:a", "o:b"]),
+        ({"groups_claim": "g", "required_claims": {"hd": "x"}}, {"g": "one", "hd": "x"}, f"{ISSUER}#7", ["one"]),
+        ({}, {"aud": ["other", "kube"]}, f"{ISSUER}#7", []),
+    ],
+)  # fmt: skip
+async def test_claims_of_an_identity_token_say_who_it_is(
+    options: dict[str, Any], claims: dict[str, Any], name: str, groups: list[str]
+) -> None:
+    async with serving(authentication=Authentication(oidc=[provider(**options)])) as api:
+        found = await who(api, identity(**claims))
+    assert (found["username"], found["groups"]) == (name, [*groups, "system:authenticated"])
+
+
+@pytest.mark.parametrize(
+    ("options", "claims", "words"),
+    [
+        ({}, {"aud": "other"}, "expected audience"),
+        ({}, {"exp": NOW.timestamp() - 1}, "expired"),
+        ({}, {"exp": None}, "expired"),
+        ({"username_claim": "email"}, {"email": "j@x.com", "email_verified": False}, "email not verified"),
+        ({"username_claim": "name"}, {}, "claim not present"),
+        ({"groups_claim": "g"}, {"g": [1]}, "not a string or list of strings"),
+        ({"required_claims": {"hd": "x"}}, {}, "required claim hd"),
+        ({"algorithms": ("ES256",)}, {}, "not accepted"),
+        ({}, {"iss": "https://elsewhere"}, "invalid bearer token"),
+    ],
+)
+async def test_an_identity_token_that_does_not_fit_is_refused(
+    options: dict[str, Any], claims: dict[str, Any], words: str
+) -> None:
+    async with serving(authentication=Authentication(oidc=[provider(**options)])) as api:
+        token = identity(**claims)
+        (await from_network(api, token)).failed(401, "Unauthorized")
+        assert words in (await reviewed(api, token))["error"]
+
+
+async def test_a_token_without_a_signature_is_refused() -> None:
+    _, body, _ = identity().split(".")
+    head = base64.urlsafe_b64encode(b'{"alg":"none"}').rstrip(b"=").decode()
+    options: dict[str, Any] = {"algorithms": ("none", "RS256")}
+    async with serving(authentication=Authentication(oidc=[provider(**options)])) as api:
+        (await from_network(api, f"{head}.{body}.")).failed(401, "Unauthorized")
+
+
+@pytest.mark.parametrize("text", [b"", b"[]", b'{"keys": 1}', b'{"keys": [{"kty": "RSA"}]}'])
+def test_a_bad_key_set_is_refused_in_one_line(text: bytes) -> None:
+    with pytest.raises(BadKeyError, match="not a JSON web key set"):
+        keys_of_jwks(text)
+
+
+@pytest.mark.parametrize("text", [b"", b"nonsense", b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"])
+def test_a_bad_signing_key_is_refused_in_one_line(text: bytes) -> None:
+    with pytest.raises(BadKeyError, match="not an unencrypted private key"):
+        PemKeys(text)
