@@ -2,6 +2,7 @@
 
 python examples/mykind.py run --embedded      # no cluster needed
 python examples/mykind.py run                 # against the cluster of your kubeconfig
+python examples/mykind.py run --processes 4   # on four cores
 python examples/mykind.py manifests | kubectl apply -f -
 """
 

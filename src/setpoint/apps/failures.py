@@ -45,6 +45,7 @@ def explain(problem: BaseException) -> str | None:
     from setpoint.client import ApiError, ConfigError, CredentialsError, TransportError
     from setpoint.crd import ConversionError, DefinitionError
     from setpoint.manager import LeadershipLost
+    from setpoint.manager.processes import ChildFailed, SupervisorLost
 
     parts = _parts(problem)
     if len(parts) > 1:
@@ -52,7 +53,8 @@ def explain(problem: BaseException) -> str | None:
         return None if None in sentences else sentences[0]
     (problem,) = parts
     from_client = (CacheSyncError, ApiError, ConfigError, CredentialsError, LeadershipLost, TransportError)
-    from_here = (UsageError, OpenAddressError, PortTakenError, StorageError)
+    from_processes = (ChildFailed, SupervisorLost)
+    from_here = (*from_processes, UsageError, OpenAddressError, PortTakenError, StorageError)
     from_user = (*from_here, ConversionError, DefinitionError, DecodeError, SelectorError)
     if isinstance(problem, (*from_client, *from_user)):
         return str(problem)

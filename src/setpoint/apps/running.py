@@ -20,22 +20,33 @@ LEFT: Final = 5.0
 """Seconds for abandoned tasks and threads to end."""
 
 
-def run(program: str, work: Coroutine[Any, Any, None], *, waits_for: Callable[[], Sequence[str]] | None = None) -> None:
+def run(
+    program: str,
+    work: Coroutine[Any, Any, None],
+    *,
+    waits_for: Callable[[], Sequence[str]] | None = None,
+    at_once: Callable[[], None] | None = None,
+) -> None:
     """Runs ``work`` to its end; failures that a user can fix become one line (`setpoint.apps.failures`).
 
     The first SIGINT or SIGTERM cancels ``work``, which then cleans up and ends the process with status 0; if that
-    may take a while, a message names what it ``waits_for``. The second ends it at once with status 1. Tasks and threads
-    that ``work`` has left behind and that don't end are named, and end with the process, whose status is 1 then.
+    may take a while, a message names what it ``waits_for``. The second calls ``at_once`` and ends the process with
+    status 1. Tasks and threads that ``work`` has left behind and that don't end are named, and end with the process,
+    whose status is 1 then.
     """
     with asyncio.Runner() as runner:
         try:
             with reported(program):
-                runner.run(_until_signalled(work, waits_for))
+                runner.run(_until_signalled(work, waits_for, at_once))
         finally:
             _leave(program, runner)
 
 
-async def _until_signalled(work: Coroutine[Any, Any, None], waits_for: Callable[[], Sequence[str]] | None) -> None:
+async def _until_signalled(
+    work: Coroutine[Any, Any, None],
+    waits_for: Callable[[], Sequence[str]] | None,
+    at_once: Callable[[], None] | None,
+) -> None:
     task = asyncio.ensure_future(work)
     asked = False
 
@@ -44,7 +55,12 @@ async def _until_signalled(work: Coroutine[Any, Any, None], waits_for: Callable[
         asked = True
         task.cancel()
 
-    with stopping_on_signals(stop, waits_for=waits_for):
+    def kill(status: int) -> None:
+        if at_once is not None:
+            at_once()
+        os._exit(status)
+
+    with stopping_on_signals(stop, waits_for=waits_for, kill=kill):
         try:
             await task
         except asyncio.CancelledError:

@@ -21,6 +21,7 @@ from setpoint.cli.manifests import manifests_command
 from setpoint.cli.measure import Measuring
 from setpoint.cli.naming import manager_name, program_name, shard_group, webhook_name
 from setpoint.cli.options import ProgramLifespan, bound, with_options
+from setpoint.cli.processes import connect, kubeconfig_of, launcher, shared_with
 from setpoint.client import Client
 from setpoint.cluster import with_conversions
 from setpoint.cluster.embedded import EmbeddedCluster
@@ -28,6 +29,8 @@ from setpoint.controller import Controller, watched_kinds
 from setpoint.deploy.definitions import definitions
 from setpoint.manager import Fleet, KubeconfigFolder, LeaderElection, Manager, ProcessMetrics, Runnable, Sharding
 from setpoint.manager.logging import configure
+from setpoint.manager.processes import ParentLease, Supervisor
+from setpoint.manager.processes.parent import Seat
 from setpoint.webhook import (
     Admission,
     CertificateFiles,
@@ -154,6 +157,7 @@ def program(
         leader_election_id: str | None = None,
         leader_election_namespace: str | None = None,
         shards: Annotated[bool, Parameter(negative="")] = False,
+        processes: Annotated[int, Parameter(validator=Number(gte=1, lte=256))] = 1,
         clusters: Path | None = None,
         metrics_bind_address: str = "0",
         metrics_secure: Annotated[bool, Parameter(negative="")] = False,
@@ -195,6 +199,9 @@ def program(
         shards
             Share the objects with all other processes of this program with --shards, instead of electing a leader;
             their Leases have the name and namespace of an election's.
+        processes
+            Split the objects over this many processes, to use as many cores; this one starts them, leads for them,
+            replaces them and serves their metrics and health.
         clusters
             Run in every cluster with a kubeconfig in this folder, which may change, instead of the one cluster
             of --kubeconfig; Leases stay in that one.
@@ -240,6 +247,8 @@ def program(
             raise SystemExit(
                 f"{command}: --measure and --embedded exclude each other: the server would be measured, too"
             )
+        if measure and processes > 1:
+            raise SystemExit(f"{command}: --measure and --processes exclude each other: it measures one process")
         name = name or given
         elects = leader_elect or shards
         lease = leader_election_id or (program_name(controllers, name) if elects else "")
@@ -250,8 +259,17 @@ def program(
             raise SystemExit(f"{command}: there is no admission and no conversion to serve webhooks for")
         if metrics_secure is (metrics_cert_dir is None):
             raise SystemExit(f"{command}: --metrics-secure and --metrics-cert-dir go together")
-        configure(log_format, log_level.upper())
-
+        seat = Seat.taken() if processes > 1 else None
+        launch = launcher() if processes > 1 and seat is None else None
+        supervisor = Supervisor(processes, launch) if launch is not None else None
+        parent = ParentLease(seat.partition) if seat is not None else None
+        configure(log_format, log_level.upper(), fields={} if seat is None else {"process": seat.index})
+        serves = metrics_bind_address not in ("", "0")
+        if seat is not None:  # everything that several processes have in common is their supervisor's
+            kubeconfig, context, embedded = kubeconfig_of(seat) or kubeconfig, None if embedded else context, False
+            metrics_bind_address = health_probe_bind_address = "0"
+            metrics_secure, metrics_cert_dir, profiling = False, None, False
+            webhook_cert_dir, webhook_service = None, None
         managers: list[Manager] = []
 
         async def work() -> None:
@@ -259,21 +277,25 @@ def program(
             async with started as (client, cluster):
                 space = leader_election_namespace or client.namespace
                 me = f"{socket.gethostname()}_{uuid4()}"
+                election = LeaderElection(name=lease, identity=me, namespace=space) if leader_elect else None
                 try:
                     metrics = None
-                    if registry is not None or metrics_bind_address not in ("", "0"):
+                    if registry is not None or serves:
                         metrics = ProcessMetrics(registry)
                         metrics.add_process()
                     manager = Manager(
                         client,
                         metrics=metrics,
-                        lifespan=bound(lifespan, options, own),
-                        controllers=() if clusters else controllers,
-                        fleet=Fleet(*controllers, provider=KubeconfigFolder(clusters)) if clusters else None,
-                        leader_election=LeaderElection(name=lease, identity=me, namespace=space)
-                        if leader_elect
+                        lifespan=bound(lifespan, options, own) if supervisor is None else None,
+                        controllers=controllers if supervisor is None and not clusters else (),
+                        fleet=Fleet(*controllers, provider=KubeconfigFolder(clusters))
+                        if supervisor is None and clusters
                         else None,
-                        sharding=Sharding(name=group, identity=me, namespace=space) if shards else None,
+                        processes=supervisor,
+                        leader_election=parent if parent is not None and not shards else election,
+                        sharding=Sharding(name=group, identity=me, namespace=space)
+                        if shards and supervisor is None
+                        else None,
                         metrics_bind_address=metrics_bind_address,
                         metrics_secure=metrics_secure,
                         metrics_cert_dir=metrics_cert_dir,
@@ -292,12 +314,21 @@ def program(
                     _serve_webhooks(manager, served, place, webhook_port, webhook_name(served, name) if admits else "")
                 if measure is not None:
                     manager.add(Measuring(measure))
-                for runnable in runnables:
-                    manager.add(runnable)
+                if seat is not None and parent is not None:
+                    connect(manager, seat, parent)
+                if supervisor is None and (seat is None or seat.index == 0):
+                    for runnable in runnables:
+                        manager.add(runnable)
                 managers.append(manager)
-                await manager.run()
+                with shared_with(launch, cluster):
+                    await manager.run()
 
-        run(command, work(), waits_for=lambda: [each for manager in managers for each in manager.under_way()])
+        run(
+            command,
+            work(),
+            waits_for=lambda: [each for manager in managers for each in manager.under_way()],
+            at_once=supervisor.kill if supervisor is not None else None,
+        )
 
     taken = set(inspect.signature(run_command).parameters)
     app.command(with_options(run_command, options, taken), name="run")

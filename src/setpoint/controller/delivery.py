@@ -31,10 +31,11 @@ def subscribe(
     told: Told,
     queue: RateLimitingQueue[ObjectKey],
     unless_stopped: UnlessStopped,
+    wants: Callable[[ObjectKey], bool] | None = None,
 ) -> HandlerRegistration | None:
     """Puts the handlers of one declared watch on its informer; None for one whose changes lead to nothing.
 
-    ``unless_stopped`` runs a mapping function that has to be awaited.
+    ``unless_stopped`` runs a mapping function that has to be awaited. ``wants`` is False for keys of other processes.
     """
     if watch.role == "reads":
         return None
@@ -54,6 +55,8 @@ def subscribe(
         head = new if new is not None else old
         assert head is not None
         changed = head.key
+        if primary and wants is not None and not wants(changed):
+            return None
         cause = Cause(change, kind, changed, version, clock())  # type: ignore[arg-type]
         for test in predicates:
             if not test(old, new):
@@ -73,15 +76,17 @@ def subscribe(
                 return deliver_later(found, cause, priority)
             keys = cast("Iterable[ObjectKey]", found)
         for key in keys:
-            causes.add(key, cause)
-            queue.add(key, priority=priority)
+            if wants is None or wants(key):
+                causes.add(key, cause)
+                queue.add(key, priority=priority)
         return None
 
     async def deliver_later(found: Coroutine[Any, Any, Iterable[ObjectKey]], cause: Cause, priority: int) -> None:
         async def deliver_keys() -> None:
             for key in await found:
-                causes.add(key, cause)
-                queue.add(key, priority=priority)
+                if wants is None or wants(key):
+                    causes.add(key, cause)
+                    queue.add(key, priority=priority)
 
         await unless_stopped(deliver_keys())
 

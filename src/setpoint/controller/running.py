@@ -161,8 +161,11 @@ class RunningController(Generic[K]):
         self.prepare()
         try:
             with self._hearing_writes():
+                wants = self.guard.wants if self.guard is not None else None
                 for watch in self.controller.watched:
-                    registration = subscribe(watch, self.env, self.memory, self.told, self.queue, self._unless_stopped)
+                    registration = subscribe(
+                        watch, self.env, self.memory, self.told, self.queue, self._unless_stopped, wants
+                    )
                     if registration is not None:
                         self._registrations.append(registration)
                 await self._unless_stopped(self._synced())
@@ -231,7 +234,9 @@ class RunningController(Generic[K]):
     # -- events --------------------------------------------------------------------------------------------------------
 
     def enqueue(self, key: ObjectKey, cause: Cause, *, priority: int = 0) -> None:
-        """Asks for a reconcile of the key, now."""
+        """Asks for a reconcile of the key, now; does nothing if it is in another process's share."""
+        if self.guard is not None and not self.guard.wants(key):
+            return
         self.told.causes.add(key, cause)
         self.queue.add(key, priority=priority)
 

@@ -86,7 +86,7 @@ class ShardGuard:
         self._forget = forget
         self._shard = shard
         self._handle = handle
-        self._shares: list[Share] = []
+        self._shares: list[Share] = [] if shard.share.empty else [shard.share]
         """The share that the caches have caught up with, and those that came since; a key must be in all of them."""
         self.caught_up = asyncio.Event()
         """Set when the caches have caught up with the first share; no key is begun before."""
@@ -110,6 +110,14 @@ class ShardGuard:
             raise
         finally:
             self._shard.end(name, key)
+
+    def wants(self, key: ObjectKey) -> bool:
+        """Whether a reconcile of the key may be asked for. If it is in none of the shares it would not begin, and when
+        it comes to this process, that asks for it."""
+        if not self._shares:
+            return True
+        name = self._env.name
+        return any(share.owns(name, key) for share in self._shares)
 
     def elsewhere(self, key: ObjectKey) -> str:
         """Why the key is not begun here, ``""`` if it may be."""
@@ -136,10 +144,8 @@ class ShardGuard:
                 if not shares[-1].empty:
                     await self._catch_up()
                 self._shares = [shares[-1], *self._shares[len(shares) :]]
-                if self.caught_up.is_set():
-                    await self._take_over(shares[-1], shares[:-1])
-                else:  # no worker has started: all that was there at the start is in the queue
-                    self.caught_up.set()
+                self.caught_up.set()
+                await self._take_over(shares[-1], [each for each in shares[:-1] if each != shares[-1]])
         finally:
             remove()
 
@@ -152,7 +158,12 @@ class ShardGuard:
         return self.caught_up.is_set() and all(share.owns(name, key) for share in self._shares)
 
     async def _take_over(self, share: Share, before: list[Share]) -> None:
-        """Asks for a reconcile of every object that is this process's, and was not by all the shares ``before``."""
+        """Asks for a reconcile of every object that is this process's, and was not by all the shares ``before``.
+
+        If there were none before, all of them are in the queue.
+        """
+        if not before:
+            return
         name = self._env.name
         store = self._env.informers[self._env.resource.gvr].store
         now = asyncio.get_running_loop().time()

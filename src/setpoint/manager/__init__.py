@@ -6,8 +6,9 @@ from setpoint.manager.fleet import Fleet, Provider
 from setpoint.manager.group import Runnable, RunnableEnded
 from setpoint.manager.health import HealthChecks
 from setpoint.manager.kubeconfigs import KubeconfigFolder, KubeconfigSecrets
-from setpoint.manager.leader_election import LeaderElection, LeaderElector, LeadershipLost
+from setpoint.manager.leader_election import LeaderElection, LeaderElector
 from setpoint.manager.leader_shard import LeaderShard
+from setpoint.manager.leadership import Leadership, LeadershipLost
 from setpoint.manager.manager import Lifespan, Manager
 from setpoint.manager.metrics import ProcessMetrics
 from setpoint.manager.shard_member import ShardMember
@@ -24,6 +25,7 @@ __all__ = [
     "LeaderElection",
     "LeaderElector",
     "LeaderShard",
+    "Leadership",
     "LeadershipLost",
     "Lifespan",
     "Manager",

@@ -24,16 +24,13 @@ from setpoint.client import (
     TransportError,
 )
 from setpoint.concurrency import TaskScope
+from setpoint.manager.leadership import LeadershipLost
 from setpoint.meta import MicroTime
 from setpoint.meta.names import dns1123_subdomain
 from setpoint.models.coordination_v1 import Lease, LeaseSpec
 
 JITTER_FACTOR: Final = 1.2
 logger = logging.getLogger("setpoint.leader")
-
-
-class LeadershipLost(Exception):
-    """The lease could not be renewed in time, so another process may lead by now. All work was cancelled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +79,7 @@ class LeaderElection:
 
 
 class LeaderElector:
-    """One candidate.
+    """One candidate: a `setpoint.manager.leadership.Leadership`.
 
     *Guarantees*
 
@@ -132,10 +129,28 @@ class LeaderElector:
         """Whether the last known record names this candidate."""
         return self.leader == self.election.identity
 
+    @property
+    def identity(self) -> str:
+        """The identity of this candidate."""
+        return self.election.identity
+
+    @property
+    def release_on_cancel(self) -> bool:
+        return self.election.release_on_cancel
+
+    @property
+    def grace(self) -> float:
+        """Seconds from the renew deadline to the end of the lease."""
+        return self.election.lease_duration - self.election.renew_deadline
+
+    @property
+    def until(self) -> float:
+        """The loop's time at which other candidates may take the lease."""
+        return self._renewed_at + self.election.lease_duration if self.is_leader else float("-inf")
+
     def may_act(self) -> bool:
         """Whether no other candidate can have taken the lease yet, by this process's clock."""
-        age = asyncio.get_running_loop().time() - self._renewed_at
-        return self.is_leader and age < self.election.lease_duration
+        return asyncio.get_running_loop().time() < self.until
 
     def check(self, tolerance: float) -> str:
         """The reason for a failing health check: this candidate is the recorded leader and ``tolerance`` seconds past

@@ -7,6 +7,7 @@ import logging
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any, Literal, TextIO
 
 import msgspec
@@ -15,8 +16,16 @@ Format = Literal["text", "json"]
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
-def configure(format: Format = "text", level: int | str = "INFO", *, stream: TextIO | None = None) -> logging.Handler:
+def configure(
+    format: Format = "text",
+    level: int | str = "INFO",
+    *,
+    stream: TextIO | None = None,
+    fields: Mapping[str, Any] = MappingProxyType({}),
+) -> logging.Handler:
     """Sends the records of ``setpoint`` and everything else to ``stream`` (standard error by default).
+
+    Each record also has the given fields.
 
     Returns the handler, so that programs can remove it. The package never calls this itself.
 
@@ -26,25 +35,33 @@ def configure(format: Format = "text", level: int | str = "INFO", *, stream: Tex
     if format not in ("text", "json"):
         raise ValueError(f"log format {format!r} is neither text nor json")
     handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(JsonFormatter() if format == "json" else TextFormatter())
+    handler.setFormatter(JsonFormatter(fields) if format == "json" else TextFormatter(fields))
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(level)
     return handler
 
 
-def _fields(record: logging.LogRecord) -> Mapping[str, Any]:
-    fields = getattr(record, "fields", None)
-    return fields if isinstance(fields, Mapping) else {}
+class _WithFields(logging.Formatter):
+    """A formatter that knows the fields of a record; ``fields`` are those of every record."""
+
+    def __init__(self, fields: Mapping[str, Any] = MappingProxyType({})) -> None:
+        super().__init__()
+        self._all = fields
+
+    def _fields(self, record: logging.LogRecord) -> Mapping[str, Any]:
+        fields = getattr(record, "fields", None)
+        own = fields if isinstance(fields, Mapping) else {}
+        return {**own, **self._all} if self._all else own
 
 
-class TextFormatter(logging.Formatter):
+class TextFormatter(_WithFields):
     """Lines for people: ``2026-01-31T12:00:00.000Z INFO  setpoint.controller: scaled controller=mykind``."""
 
     def format(self, record: logging.LogRecord) -> str:
         moment = datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
         line = f"{moment}Z {record.levelname:<7} {record.name}: {record.getMessage()}"
-        for name, value in _fields(record).items():
+        for name, value in self._fields(record).items():
             if value is None or value == "":
                 continue
             text = value if isinstance(value, str) else _json(value)
@@ -54,7 +71,7 @@ class TextFormatter(logging.Formatter):
         return line
 
 
-class JsonFormatter(logging.Formatter):
+class JsonFormatter(_WithFields):
     """One JSON object a line: ``ts`` (RFC 3339), ``level``, ``logger``, ``msg`` and the record's fields."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -64,7 +81,7 @@ class JsonFormatter(logging.Formatter):
             "logger": record.name,
             "msg": record.getMessage(),
         }
-        for name, value in _fields(record).items():
+        for name, value in self._fields(record).items():
             if value is not None and value != "":
                 document[name if name not in document else f"{name}_"] = value
         if record.exc_info:

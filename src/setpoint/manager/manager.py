@@ -18,15 +18,20 @@ from setpoint.concurrency import TaskScope, end, until
 from setpoint.controller import BoundLogger, Controller, ProgramState, RunningController
 from setpoint.controller.events import EventRecorder
 from setpoint.manager.cluster import Host
+from setpoint.manager.debugging import ControllersPage
 from setpoint.manager.fence import FencedTransport
 from setpoint.manager.fleet import ClusterHealth, Fleet
 from setpoint.manager.group import Group, Runnable
 from setpoint.manager.health import HealthChecks
-from setpoint.manager.leader_election import LeaderElection, LeaderElector, LeadershipLost
+from setpoint.manager.leader_election import LeaderElection, LeaderElector
 from setpoint.manager.leader_shard import LeaderShard
+from setpoint.manager.leadership import Leadership, LeadershipLost
 from setpoint.manager.loop_watch import LoopWatch
 from setpoint.manager.metrics import ProcessMetrics
-from setpoint.manager.servers import Servers
+from setpoint.manager.processes import ParentLease, Supervisor
+from setpoint.manager.processes.merged import MergedMetrics, MergedPages
+from setpoint.manager.profiling import Profiler
+from setpoint.manager.servers import Pages, Servers
 from setpoint.manager.shard_member import ShardMember
 from setpoint.manager.sharding import Sharding
 
@@ -61,7 +66,7 @@ class Manager:
     Args:
         client: for everything. The manager doesn't close it.
         controllers: declarations; one that is not ``leader_only`` also runs without being elected.
-        leader_election: None to run without.
+        leader_election: None to run without. `setpoint.manager.processes.ParentLease` in a child process.
         sharding: share the keys of the controllers that are ``leader_only`` with other processes, instead of having
             one leader. Everything else runs in every process.
         metrics_bind_address: ``:8080`` for ``/metrics`` and ``/debug/controllers``; ``"0"`` is off.
@@ -75,6 +80,8 @@ class Manager:
             thread reports which key blocks it, and where (`setpoint.manager.loop_watch`). None switches this off, as in
             virtual time; programs have 1.
         fleet: other clusters, and the controllers that run in each of them.
+        processes: child processes that run the controllers instead of this one: they work while this one leads, and
+            its servers show their metrics, health and debug pages.
         shutdown_timeout: seconds for the whole stop, before the rest is cancelled; None means for ever.
         namespace: limits all caches to one namespace, those of the fleet too.
         lifespan: what the program opens before anything is started and closes when everything has ended, such as an
@@ -94,7 +101,7 @@ class Manager:
         client: Client,
         *,
         controllers: Iterable[Controller[Any]] = (),
-        leader_election: LeaderElection | None = None,
+        leader_election: LeaderElection | ParentLease | None = None,
         sharding: Sharding | None = None,
         metrics_bind_address: str = "0",
         metrics_secure: bool = False,
@@ -103,6 +110,7 @@ class Manager:
         profiling: bool = False,
         blocked_after: float | None = None,
         fleet: Fleet | None = None,
+        processes: Supervisor | None = None,
         shutdown_timeout: float | None = SHUTDOWN_TIMEOUT,
         namespace: str | None = None,
         lifespan: Lifespan | None = None,
@@ -125,16 +133,20 @@ class Manager:
             self.metrics.add_process()
         if self.metrics is not None:
             self.metrics.add_client(client)
-        self.elector: LeaderElector | None = None
+        self.elector: Leadership | None = None
         self.shards: ShardMember | None = None
         self._shard: ShardMember | LeaderShard | None = None
         if leader_election is not None:
             if sharding is not None:
                 raise ValueError("a manager has leader_election or sharding, not both: with shards every process works")
-            self.elector = LeaderElector(client, leader_election, now=now, random=self.random)
-            if self.metrics is not None:
-                self.metrics.add_elector(self.elector)
-            self._shard = LeaderShard(self.elector)
+            if isinstance(leader_election, ParentLease):
+                self.elector = leader_election
+                self._shard = LeaderShard(leader_election, leader_election.partition)
+            else:
+                self.elector = elector = LeaderElector(client, leader_election, now=now, random=self.random)
+                if self.metrics is not None:
+                    self.metrics.add_elector(elector)
+                self._shard = LeaderShard(elector)
         elif sharding is not None:
             self._shard = self.shards = ShardMember(
                 client, sharding, now=now, random=self.random, ready=self._caches_synced
@@ -168,20 +180,23 @@ class Manager:
         self._groups: dict[GroupName, Group] = {
             name: Group(name, self._on_end) for name in ("servers", "caches", "others", "leader")
         }
+        self.fleet = fleet
+        self._processes = processes
         self._groups["caches"].add(_Caches(self.factory))
         if self.shards is not None:
             self._groups["caches"].add(self.shards)  # it ends when the controllers have
             self.readyz.add("sharding", self.shards.problem)
         self._groups["others"].add(self.recorder)
+        self.pages = self._pages(processes)
+        """This manager's pages; those of its processes, if it has any."""
         servers = Servers(
             client,
-            metrics=self.metrics,
+            pages=self.pages,
             metrics_bind_address=metrics_bind_address,
             metrics_secure=metrics_secure,
             metrics_cert_dir=metrics_cert_dir,
             health_probe_bind_address=health_probe_bind_address,
             health=(self.healthz, self.readyz),
-            runs=self._runs,
             profiles=profiling,
         )
         self.metrics_server, self.health_server = servers.metrics, servers.health
@@ -193,11 +208,12 @@ class Manager:
             self.readyz.add("event-loop", watch.problem)
             self._groups["servers"].add(watch)
         if self.elector is not None:
-            elector = self.elector
-            self.healthz.add("leader-election", lambda: elector.check(20.0))
+            leadership = self.elector
+            self.healthz.add("leader-election", lambda: leadership.check(20.0))
+        if processes is not None:
+            self._supervise(processes)
         for controller in controllers:
             self.add(controller)
-        self.fleet = fleet
         if fleet is not None:
             host = Host(now, self.random, instance, namespace, self.metrics, self._shard, self.state)
             caches, others, leaders = fleet.attach(host, client)
@@ -207,6 +223,24 @@ class Manager:
             fleet.listen(ClusterHealth(self.readyz))
             if self.metrics is not None:
                 self.metrics.add_fleet(fleet)
+
+    def _pages(self, processes: Supervisor | None) -> Pages:
+        if processes is None:
+            own = self.metrics.answer if self.metrics is not None else None
+            return Pages(own, ControllersPage(self._runs).answer, Profiler().answer)
+        merged = MergedPages(processes)
+        metrics = MergedMetrics(self.metrics.registry, processes).answer if self.metrics is not None else None
+        return Pages(metrics, merged.controllers, merged.profile)
+
+    def _supervise(self, processes: Supervisor) -> None:
+        if self.elector is not None:
+            processes.follow(self.elector)
+        for name, check in processes.checks(ready=True).items():
+            self.readyz.add(name, check)
+        for name, check in processes.checks(ready=False).items():
+            self.healthz.add(name, check)
+        self._groups["others"].add(processes)
+        self._groups["leader"].add(processes.leading)
 
     def _runs(self) -> dict[str, RunningController[Any]]:
         return self.controllers if self.fleet is None else {**self.controllers, **self.fleet.runs()}
@@ -374,7 +408,7 @@ class Manager:
                     leading.result()
             await asyncio.wait(beside, return_when=asyncio.FIRST_COMPLETED)
 
-    async def _renew(self, elector: LeaderElector) -> None:
+    async def _renew(self, elector: Leadership) -> None:
         """Waits until the lease is lost."""
         try:
             await elector.renew()
@@ -428,7 +462,7 @@ class Manager:
     async def _leave(self) -> None:
         """Releases the lease or the shard, after everything that relies on it has ended."""
         lost, hanging = self._lost is not None, self._hanging()
-        if self.elector is not None and not lost and not hanging and self.elector.election.release_on_cancel:
+        if self.elector is not None and not lost and not hanging and self.elector.release_on_cancel:
             if self.elector.is_leader:
                 self._tell_of_lease("stopped leading")
             await self.elector.release()
@@ -442,7 +476,7 @@ class Manager:
     def _lost_within(self) -> float:
         """Seconds between the loss of the lease and the moment from which others may take over."""
         assert self.elector is not None
-        return self.elector.election.lease_duration - self.elector.election.renew_deadline
+        return self.elector.grace
 
     def _hanging(self) -> list[str]:
         """The names of tasks that do not end although they were cancelled."""
@@ -457,7 +491,8 @@ class Manager:
 
     def under_way(self) -> list[str]:
         """The running reconciles: controller, key, and for how long."""
-        return [f"{run.name} {each}" for run in self._runs().values() for each in run.under_way()]
+        own = [f"{run.name} {each}" for run in self._runs().values() for each in run.under_way()]
+        return own if self._processes is None else own + self._processes.under_way()
 
     def _noted(self, problem: Exception) -> Exception:
         """``problem``, with notes of the other errors."""
@@ -468,7 +503,7 @@ class Manager:
     def _tell_of_lease(self, what: str) -> None:
         """Reports an event about the Lease, as client-go's elections do."""
         assert self.elector is not None
-        lease, identity = self.elector.lease, self.elector.election.identity
+        lease, identity = self.elector.lease, self.elector.identity
         if lease is not None:
             self.recorder.event(lease, "Normal", "LeaderElection", f"{identity} {what}")
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from setpoint.client import Client
-from setpoint.controller import RunningController
 from setpoint.manager import debugging, profiling
 from setpoint.manager.access import TokenAccess
 from setpoint.manager.health import HealthChecks
-from setpoint.manager.http_server import Access, Answer, HttpServer
-from setpoint.manager.metrics import ProcessMetrics
+from setpoint.manager.http_server import Access, Answer, Handler, HttpServer
+
+
+class Pages(NamedTuple):
+    """The handlers of a manager's pages: of this process, or of several."""
+
+    metrics: Handler | None
+    controllers: Handler
+    profile: Handler
 
 
 class Servers:
@@ -25,13 +31,12 @@ class Servers:
         self,
         client: Client,
         *,
-        metrics: ProcessMetrics | None,
+        pages: Pages,
         metrics_bind_address: str,
         metrics_secure: bool,
         metrics_cert_dir: Path | None,
         health_probe_bind_address: str,
         health: Sequence[HealthChecks],
-        runs: Callable[[], Mapping[str, RunningController[Any]]],
         profiles: bool,
     ) -> None:
         if metrics_secure is (metrics_cert_dir is None):
@@ -40,17 +45,17 @@ class Servers:
         self.metrics = _server(
             metrics_bind_address, "metrics", cert_dir=metrics_cert_dir, access=guard if metrics_secure else None
         )
-        if self.metrics is not None and metrics is not None:
-            self.metrics.add("/metrics", metrics.answer)
+        if self.metrics is not None and pages.metrics is not None:
+            self.metrics.add("/metrics", pages.metrics)
         self.health = _server(health_probe_bind_address, "health")
         if self.health is not None:
             for checks in health:
                 self.health.add(f"/{checks.name}", _handler(checks))
         debug = self.metrics or self.health
         if debug is not None:
-            debug.add(debugging.PATH, debugging.ControllersPage(runs).answer, guard=guard)
+            debug.add(debugging.PATH, pages.controllers, guard=guard)
             if profiles:
-                debug.add(profiling.PATH, profiling.Profiler().answer, guard=guard)
+                debug.add(profiling.PATH, pages.profile, guard=guard)
         elif profiles:
             raise ValueError("profiling is served beside the metrics: give metrics_bind_address too")
 

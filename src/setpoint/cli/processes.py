@@ -1,0 +1,59 @@
+"""``run --processes``: how a program becomes a supervisor and its child processes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from setpoint.cluster.embedded import EmbeddedCluster
+from setpoint.manager import Manager
+from setpoint.manager.debugging import PATH as CONTROLLERS
+from setpoint.manager.processes import Launcher, Parent, ParentLease
+from setpoint.manager.processes.merged import METRICS, exported
+from setpoint.manager.processes.messages import State
+from setpoint.manager.processes.parent import Seat
+from setpoint.manager.profiling import PATH as PROFILE
+
+
+def launcher() -> Launcher:
+    """Starts child processes with the command that started this process: they run the same program."""
+    return Launcher([sys.executable, *sys.orig_argv[1:]])
+
+
+def connect(manager: Manager, seat: Seat, lease: ParentLease) -> None:
+    """Adds the link to its supervisor to the manager of a child process."""
+
+    def state() -> State:
+        return State(
+            started=manager.started.is_set(),
+            healthz=manager.healthz.problems(),
+            readyz=manager.readyz.problems(),
+            under_way=manager.under_way(),
+        )
+
+    pages = {CONTROLLERS: manager.pages.controllers, PROFILE: manager.pages.profile}
+    if manager.metrics is not None:
+        registry = manager.metrics.registry
+        pages[METRICS] = lambda _path, _query, _headers: exported(registry)
+    manager.add(Parent(seat, lease, state=state, stop=manager.stop, pages=pages))
+
+
+@contextmanager
+def shared_with(launch: Launcher | None, cluster: EmbeddedCluster | None) -> Iterator[None]:
+    """Within the block, the child processes that are started use the embedded server of this one, if it has one."""
+    if launch is None or cluster is None:
+        yield
+        return
+    with TemporaryDirectory(prefix="setpoint-") as folder:
+        file = Path(folder) / "kubeconfig"
+        cluster.write_kubeconfig(file)
+        launch.kubeconfig = str(file)
+        yield
+
+
+def kubeconfig_of(seat: Seat) -> Path | None:
+    """The file with the server that the supervisor has started."""
+    return Path(seat.kubeconfig) if seat.kubeconfig else None

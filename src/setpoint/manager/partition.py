@@ -1,0 +1,35 @@
+"""Partition: the keys of one of several processes that divide all keys by a hash."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from setpoint.manager.rendezvous import point
+from setpoint.meta import ObjectKey
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """Number ``index`` of ``count`` partitions: a `setpoint.controller.shard.Share` that never changes.
+
+    Every key of every controller is in exactly one of the partitions ``0`` to ``count - 1``, the same in every process.
+    """
+
+    index: int = 0
+    count: int = 1
+
+    @property
+    def empty(self) -> bool:
+        return False
+
+    def owns(self, controller: str, key: ObjectKey) -> bool:
+        return self.of(controller, key) == self.index
+
+    def of(self, controller: str, key: str) -> int:
+        """The index of the partition that has the key."""
+        return point(f"{controller}/{key}") % self.count if self.count > 1 else 0
+
+
+WHOLE: Final = Partition()
+"""The only partition: all keys."""

@@ -1,0 +1,170 @@
+"""The pages of several processes as one: metrics with a label ``process``, and the state of controllers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import msgspec
+
+from setpoint.manager import debugging, profiling
+from setpoint.manager.http_server import Answer
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+    from prometheus_client.core import Metric
+
+METRICS: Final = "/metrics"
+LABEL: Final = "process"
+SUPERVISOR: Final = "supervisor"
+"""The label's value for the metrics of the supervisor itself."""
+WITHIN: Final = 3.0
+"""Seconds for which a page waits for the processes."""
+PROFILED_WITHIN: Final = profiling.MAX_SECONDS + 30.0
+_ELSEWHERE: Final = "not in this shard"
+_UP: Final = "setpoint_process_up"
+
+
+class Asked(Protocol):
+    """Processes that answer requests for their pages; see `setpoint.manager.processes.Supervisor`."""
+
+    async def ask(
+        self, path: str, query: Mapping[str, list[str]], *, within: float, index: int | None = None
+    ) -> Mapping[int, Answer | None]: ...
+
+
+class Family(msgspec.Struct, array_like=True):
+    """The samples of a metric: name, labels, value, timestamp."""
+
+    name: str
+    documentation: str
+    type: str
+    unit: str
+    samples: list[tuple[str, dict[str, str], float, float | None]]
+
+
+_families = msgspec.msgpack.Decoder(list[Family]).decode
+
+
+def exported(registry: CollectorRegistry) -> Answer:
+    """All metrics of a registry, as a child process sends them to its supervisor."""
+    return Answer(200, msgspec.msgpack.encode(_of(registry)), "application/msgpack")
+
+
+def _of(registry: CollectorRegistry) -> list[Family]:
+    return [
+        Family(
+            metric.name,
+            metric.documentation,
+            metric.type,
+            metric.unit,
+            [
+                (
+                    each.name,
+                    dict(each.labels),
+                    float(each.value),
+                    None if each.timestamp is None else float(each.timestamp),
+                )
+                for each in metric.samples
+            ],
+        )
+        for metric in registry.collect()
+    ]
+
+
+class MergedMetrics:
+    """The metrics of all processes; each sample has the label ``process``.
+
+    They are not added up: after the replacement of a process only its own counters start at 0, which ``rate()`` knows
+    how to treat, and ``sum without (process)`` adds them up. ``setpoint_process_up`` is 0 for a process that does not
+    answer.
+    """
+
+    def __init__(self, own: CollectorRegistry, processes: Asked) -> None:
+        self._own = own
+        self._processes = processes
+
+    async def answer(self, _path: str, _query: Mapping[str, list[str]], headers: Mapping[str, str]) -> Answer:
+        """The body of ``/metrics``, in the format that the scraper requests."""
+        from prometheus_client import CollectorRegistry
+        from prometheus_client.exposition import choose_encoder
+
+        answers = await self._processes.ask(METRICS, {}, within=WITHIN)
+        found = {SUPERVISOR: _of(self._own)}
+        for index, answer in answers.items():
+            if answer is not None and answer.status == 200:
+                found[str(index)] = _families(answer.body)
+        up = Family(_UP, "1 if the process answers, 0 if it does not.", "gauge", "", [])
+        up.samples.extend((_UP, {LABEL: str(index)}, float(str(index) in found), None) for index in answers)
+        merged = CollectorRegistry()
+        merged.register(_Collected(found, up))
+        encode, content_type = choose_encoder(headers.get("accept", ""))
+        return Answer(200, encode(merged), content_type)
+
+
+class _Collected:
+    """A collector of what was gathered before."""
+
+    def __init__(self, found: Mapping[str, list[Family]], up: Family) -> None:
+        self._found = found
+        self._up = up
+
+    def describe(self) -> Iterable[Metric]:
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        from prometheus_client.core import Metric
+
+        metrics: dict[str, Metric] = {}
+        for process, families in [*self._found.items(), ("", [self._up])]:
+            for family in families:
+                metric = metrics.get(family.name)
+                if metric is None:
+                    metric = metrics[family.name] = Metric(family.name, family.documentation, family.type, family.unit)
+                for name, labels, value, timestamp in family.samples:
+                    metric.add_sample(name, {LABEL: process, **labels}, value, timestamp)
+        yield from metrics.values()
+
+
+class MergedPages:
+    """The debug pages of all processes.
+
+    A page about controllers is a list with an entry of every process, which says its number; a page about one key is
+    that of the process that has the key. Profiles are those of ``?process=NUMBER``, by default of number 0.
+    """
+
+    def __init__(self, processes: Asked) -> None:
+        self._processes = processes
+
+    async def controllers(self, path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
+        """The page of `setpoint.manager.debugging`."""
+        answers = await self._processes.ask(_below(debugging.PATH, path), query, within=WITHIN)
+        entries: list[Any] = []
+        refused: Answer | None = None
+        for index, answer in answers.items():
+            if answer is None:
+                continue
+            if answer.status != 200:
+                refused = answer
+                continue
+            found = msgspec.json.decode(answer.body)
+            entries += [{**each, "process": index} for each in (found if isinstance(found, list) else [found])]
+        if not entries:
+            return refused or Answer(503, b'{"error":"no process has answered in time"}', "application/json")
+        one = "/" in path
+        if one or "key" in query:
+            entries = [each for each in entries if each["state"] != _ELSEWHERE] or entries
+        return Answer(200, msgspec.json.encode(entries[0] if one else entries), "application/json")
+
+    async def profile(self, path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
+        """The page of `setpoint.manager.profiling`."""
+        chosen = query.get("process", ["0"])[-1]
+        index = int(chosen) if chosen.isascii() and chosen.isdecimal() else -1
+        answers = await self._processes.ask(_below(profiling.PATH, path), query, within=PROFILED_WITHIN, index=index)
+        if index not in answers:
+            return Answer(404, f"there is no process {chosen!r}\n".encode())
+        return answers[index] or Answer(503, f"process {index} did not answer\n".encode())
+
+
+def _below(prefix: str, path: str) -> str:
+    return f"{prefix}/{path}" if path else prefix

@@ -1,0 +1,97 @@
+"""The messages between a supervisor and its child processes, and the channel that carries them.
+
+A channel is a stream socket. Each message is a MessagePack value after its length (four bytes, big-endian).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+MOST_WAITING: Final = 1_000_000
+"""Bytes that may wait for a process that does not read, before further messages to it are left out."""
+
+
+class Lead(msgspec.Struct, tag=True):
+    """The supervisor may act until this moment of the machine's monotonic clock, and so may the child process."""
+
+    until: float
+
+
+class Lost(msgspec.Struct, tag=True):
+    """The supervisor lost its lease: all work must end at once."""
+
+    reason: str
+
+
+class Stop(msgspec.Struct, tag=True):
+    """The child process must end in order."""
+
+
+class Ask(msgspec.Struct, tag=True):
+    """A request for one of the child's own pages."""
+
+    id: int
+    path: str
+    query: dict[str, list[str]]
+
+
+class Answered(msgspec.Struct, tag=True):
+    """The answer to an `Ask`."""
+
+    id: int
+    status: int
+    body: bytes
+    content_type: str
+
+
+class State(msgspec.Struct, tag=True):
+    """A child's health and work. It is sent every second, and so shows that the child's event loop runs."""
+
+    started: bool
+    healthz: dict[str, str]
+    readyz: dict[str, str]
+    under_way: list[str]
+
+
+Message: TypeAlias = Lead | Lost | Stop | Ask | Answered | State
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode: Callable[[bytes], Message] = msgspec.msgpack.Decoder(Message).decode
+
+
+class Channel:
+    """One end of the connection between a supervisor and a child process."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    @classmethod
+    async def over(cls, end: socket.socket) -> Channel:
+        """A channel over a connected socket, which it closes."""
+        return cls(*await asyncio.open_connection(sock=end))
+
+    def send(self, message: Message) -> bool:
+        """Sends a message soon; returns whether the other end may get it."""
+        transport: Any = self._writer.transport
+        if self._writer.is_closing() or transport.get_write_buffer_size() > MOST_WAITING:
+            return False
+        data = _encode(message)
+        self._writer.write(len(data).to_bytes(4, "big") + data)
+        return True
+
+    async def receive(self) -> Message | None:
+        """Waits for the next message; None when the other end has closed the channel, or its process has ended."""
+        try:
+            length = int.from_bytes(await self._reader.readexactly(4), "big")
+            return _decode(await self._reader.readexactly(length))
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return None
+
+    def close(self) -> None:
+        self._writer.close()

@@ -1,0 +1,189 @@
+"""A child process's side: the lease of its supervisor, and the link over which it is led, watched and asked."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+
+from setpoint.manager.http_server import Answer, Handler
+from setpoint.manager.leadership import LeadershipLost
+from setpoint.manager.partition import Partition
+from setpoint.manager.processes.messages import Answered, Ask, Channel, Lead, Lost, State, Stop
+from setpoint.models.coordination_v1 import Lease
+
+VARIABLE: Final = "SETPOINT_CHILD_PROCESS"
+"""The environment variable by which a supervisor tells a process that it is its child."""
+BEAT: Final = 1.0
+"""Seconds between two messages about a child's state."""
+GRACE: Final = 4.0
+"""Seconds for the clean-up of cancelled work after the supervisor lost its lease or ended."""
+
+
+class SupervisorLost(Exception):
+    """The supervisor has ended without stopping this process."""
+
+
+class Seat(msgspec.Struct):
+    """The place of a child process: its partition, its end of the channel, the server to use."""
+
+    index: int
+    count: int
+    channel: int
+    kubeconfig: str = ""
+
+    @classmethod
+    def taken(cls) -> Seat | None:
+        """The seat of this process, None if it is not the child of a supervisor. Processes that it starts have none."""
+        given = os.environ.pop(VARIABLE, None)
+        return None if given is None else msgspec.json.decode(given, type=cls)
+
+    @property
+    def partition(self) -> Partition:
+        return Partition(self.index, self.count)
+
+
+class ParentLease:
+    """A `setpoint.manager.leadership.Leadership`: this process leads its partition while its supervisor leads.
+
+    Both processes read the same monotonic clock, so the supervisor's lease ends at the same moment here, even if this
+    process was stopped and doesn't know yet.
+    """
+
+    identity = ""
+    release_on_cancel = False
+    grace = GRACE
+
+    def __init__(self, partition: Partition) -> None:
+        self.partition = partition
+        self._until = float("-inf")
+        self._led = asyncio.Event()
+        self._reason = ""
+        self._lost = asyncio.Event()
+
+    @property
+    def lease(self) -> Lease | None:
+        """None: events about the Lease are the supervisor's."""
+        return None
+
+    @property
+    def is_leader(self) -> bool:
+        return self._led.is_set() and not self._reason
+
+    @property
+    def until(self) -> float:
+        """The time at which another process may follow the supervisor, by this machine's clock."""
+        return self._until if self.is_leader else float("-inf")
+
+    def may_act(self) -> bool:
+        """Whether no process can have followed the supervisor yet, by this machine's clock."""
+        return asyncio.get_running_loop().time() < self.until
+
+    def check(self, tolerance: float) -> str:
+        """``""``: the supervisor checks its lease."""
+        return ""
+
+    def lead(self, until: float) -> None:
+        """The supervisor leads, or has renewed its lease."""
+        self._until = until
+        self._led.set()
+
+    def lose(self, reason: str) -> None:
+        """The supervisor does not lead any more, or has ended."""
+        self._reason = self._reason or reason
+        self._lost.set()
+
+    async def acquire(self) -> None:
+        """Waits until the supervisor leads."""
+        await self._led.wait()
+
+    async def renew(self) -> None:
+        """Waits until the supervisor does not lead any more.
+
+        Raises:
+            LeadershipLost: always, then.
+        """
+        await self._lost.wait()
+        raise LeadershipLost(self._reason)
+
+    async def release(self) -> None:
+        """Does nothing: the supervisor releases its lease when its last child process has ended."""
+
+
+class Parent:
+    """The link to the supervisor; a `Runnable` that starts first and ends last.
+
+    It obeys the supervisor, sends it `State` every second, and answers its requests for ``pages``. When the
+    supervisor has ended, all work is cancelled.
+    """
+
+    name = "link to the supervisor"
+    leader_only = False
+    group = "servers"
+
+    def __init__(
+        self,
+        seat: Seat,
+        lease: ParentLease,
+        *,
+        state: Callable[[], State],
+        stop: Callable[[], None],
+        pages: Mapping[str, Handler],
+    ) -> None:
+        self._seat = seat
+        self._lease = lease
+        self._state = state
+        self._stop = stop
+        self._pages = dict(pages)
+
+    async def run(self) -> None:
+        """Serves the supervisor until it is cancelled.
+
+        Raises:
+            SupervisorLost: the supervisor has ended.
+        """
+        channel = await Channel.over(socket.socket(fileno=self._seat.channel))
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                beating = tasks.create_task(self._beat(channel))
+                try:
+                    await self._obey(channel, tasks)
+                finally:
+                    beating.cancel()
+        finally:
+            channel.close()
+
+    async def _obey(self, channel: Channel, tasks: asyncio.TaskGroup) -> None:
+        while (message := await channel.receive()) is not None:
+            if isinstance(message, Lead):
+                self._lease.lead(message.until)
+            elif isinstance(message, Lost):
+                self._lease.lose(message.reason)
+            elif isinstance(message, Stop):
+                self._stop()
+            elif isinstance(message, Ask):
+                tasks.create_task(self._answer(channel, message))
+        self._lease.lose("the supervising process has ended")
+        raise SupervisorLost("the supervising process has ended")
+
+    async def _beat(self, channel: Channel) -> None:
+        while True:
+            channel.send(self._state())
+            await asyncio.sleep(BEAT)
+
+    async def _answer(self, channel: Channel, ask: Ask) -> None:
+        handler, rest = self._pages.get(ask.path), ""
+        for prefix in self._pages:
+            if ask.path.startswith(f"{prefix}/"):
+                handler, rest = self._pages[prefix], ask.path[len(prefix) :].strip("/")
+        answer = Answer(404, b"not found\n")
+        if handler is not None:
+            found: Answer | Awaitable[Answer] = handler(rest, ask.query, {})
+            answer = found if isinstance(found, Answer) else await found
+        with suppress(ConnectionError):
+            channel.send(Answered(ask.id, answer.status, answer.body, answer.content_type))

@@ -1,0 +1,201 @@
+"""Supervisor: starts the processes of one program, replaces those that die, and ends them in order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+from setpoint.concurrency import TaskScope
+from setpoint.manager.http_server import Answer
+from setpoint.manager.leadership import Leadership
+from setpoint.manager.processes.child import ChildProcess
+from setpoint.manager.processes.messages import Lead, Lost, Stop
+
+logger = logging.getLogger("setpoint.processes")
+FIRST_PAUSE: Final = 1.0
+LONGEST_PAUSE: Final = 60.0
+"""Seconds before a process that died soon after its start is replaced; doubled each time."""
+LIVED: Final = 60.0
+"""Seconds after which a process counts as having worked: the next one starts at once when it dies."""
+RENEWED_EVERY: Final = 0.5
+"""Seconds between two messages about the lease."""
+
+
+class ChildFailed(Exception):
+    """A child process ended with an error before it had started, so the next one would, too."""
+
+
+class Supervisor:
+    """``count`` processes that share the keys of a program's controllers; a `Runnable` for the supervisor's manager.
+
+    *Guarantees*
+
+    - No key is worked on by two of the processes at once: each has the keys of one `Partition`, and the next process
+      for a partition is started only when the one before has ended.
+    - The processes act only while this process leads, and write nothing from the moment on at which another may lead.
+    - A process that dies is replaced: at once, or after a pause that grows if those before it died soon, too.
+    - `run` returns, fails or is cancelled only when no process is left. If this process dies, the others end.
+
+    Args:
+        count: the number of processes.
+        launch: starts the process with this index, of so many; see `setpoint.manager.processes.Launcher`.
+    """
+
+    name = "processes"
+    leader_only = False
+
+    def __init__(self, count: int, launch: Callable[[int, int], Awaitable[ChildProcess]]) -> None:
+        self.count = count
+        self.children: dict[int, ChildProcess] = {}
+        """The running processes, by the index of their partition."""
+        self.leading = Leading(self)
+        """The runnable that lets the processes work; it belongs into the group that needs the election."""
+        self._launch = launch
+        self._leadership: Leadership | None = None
+        self._stopping = asyncio.Event()
+        self._worked: set[int] = set()
+        self._leads = False
+
+    # -- life ----------------------------------------------------------------------------------------------------------
+
+    def follow(self, leadership: Leadership) -> None:
+        """Makes the processes act only while this election is won; without it, they act as long as this runs."""
+        self._leadership = leadership
+
+    async def run(self) -> None:
+        """Keeps all processes running until `stop`, and returns when they have ended.
+
+        Raises:
+            ChildFailed: one ended with an error before it had started.
+        """
+        async with TaskScope() as scope:
+            for index in range(self.count):
+                scope.start(self._keep(index), name=f"process {index}")
+            await scope.all()
+
+    def stop(self) -> None:
+        """Asks every process to end in order."""
+        self._stopping.set()
+        for child in self.children.values():
+            child.send(Stop())
+
+    def kill(self) -> None:
+        """Ends all processes at once."""
+        self._stopping.set()
+        for child in self.children.values():
+            child.kill()
+
+    def under_way(self) -> list[str]:
+        """The reconciles that are running, as the processes said last."""
+        return [each for child in self.children.values() if child.state is not None for each in child.state.under_way]
+
+    def until(self) -> float:
+        """The loop's time until which no other process can have taken over."""
+        return float("inf") if self._leadership is None else self._leadership.until
+
+    def lead(self) -> None:
+        """Tells the processes that they may act, and until when."""
+        self._leads = True
+        for child in self.children.values():
+            child.send(Lead(self.until()))
+
+    def lose(self, reason: str) -> None:
+        """Makes all work end: processes that still run when another may have taken over are killed before."""
+        self._leads = False
+        self._stopping.set()
+        for child in self.children.values():
+            child.send(Lost(reason))
+        if self._leadership is not None:
+            asyncio.get_running_loop().call_later(0.9 * self._leadership.grace, self.kill)
+
+    async def _keep(self, index: int) -> None:
+        loop = asyncio.get_running_loop()
+        pause = 0.0
+        while not self._stopping.is_set():
+            started_at = loop.time()
+            child = await self._launch(index, self.count)
+            self.children[index] = child
+            fields = {"process": index, "pid": child.pid}
+            logger.info("started a process", extra={"fields": fields})
+            if self._stopping.is_set():  # between the start and here
+                child.send(Stop())
+            if self._leads:
+                child.send(Lead(self.until()))
+            try:
+                status = await child.run()
+            finally:
+                self.children.pop(index, None)
+            if child.has_started:
+                self._worked.add(index)
+            if self._stopping.is_set():
+                return
+            if status > 0 and index not in self._worked:
+                raise ChildFailed(
+                    f"process {index} ended with status {status} before it had started; "
+                    "what it printed above is the reason"
+                )
+            if loop.time() - started_at >= LIVED:
+                pause = 0.0
+            logger.warning(
+                "a process has ended and is replaced",
+                extra={"fields": {**fields, "ended": _described(status), "in": pause}},
+            )
+            try:
+                async with asyncio.timeout(pause):
+                    await self._stopping.wait()
+            except TimeoutError:
+                pass
+            pause = min(max(2 * pause, FIRST_PAUSE), LONGEST_PAUSE)
+
+    # -- what the processes say ----------------------------------------------------------------------------------------
+
+    async def ask(
+        self, path: str, query: Mapping[str, list[str]], *, within: float, index: int | None = None
+    ) -> dict[int, Answer | None]:
+        """The processes' own pages, by index; None for a process that does not answer in time, or is missing.
+
+        With ``index``, only that of this process.
+        """
+        numbers = [number for number in range(self.count) if index is None or number == index]
+
+        async def asked(child: ChildProcess | None) -> Answer | None:
+            return None if child is None else await child.ask(path, query, within=within)
+
+        async with asyncio.TaskGroup() as tasks:
+            asking = {number: tasks.create_task(asked(self.children.get(number))) for number in numbers}
+        return {number: task.result() for number, task in asking.items()}
+
+    def checks(self, *, ready: bool) -> dict[str, Callable[[], str]]:
+        """A check for each process, by its name, for readiness or for health."""
+
+        def check(index: int) -> str:
+            child = self.children.get(index)
+            if child is None:
+                return "" if not ready or self._stopping.is_set() else f"process {index} is about to be replaced"
+            return child.unready() if ready else child.unhealthy()
+
+        return {f"process-{index}": lambda index=index: check(index) for index in range(self.count)}  # type: ignore[misc]
+
+
+class Leading:
+    """Runs while the supervisor leads, and tells the processes until when."""
+
+    name = "lease of the processes"
+    leader_only = True
+
+    def __init__(self, supervisor: Supervisor) -> None:
+        self._supervisor = supervisor
+
+    async def run(self) -> None:
+        try:
+            while True:
+                self._supervisor.lead()
+                await asyncio.sleep(RENEWED_EVERY)
+        finally:
+            self._supervisor.lose("the supervising process does not lead any more")
+
+
+def _described(status: int) -> str:
+    return f"status {status}" if status >= 0 else f"signal {-status}"

@@ -1,0 +1,131 @@
+"""``run --processes 2`` with real processes: shared keys, a killed process, one place for metrics, the end of all."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.programs import Program
+from tests.programs import program as program_of
+
+from setpoint.cluster.embedded import EmbeddedCluster
+from setpoint.models.coordination_v1 import Lease
+from setpoint.models.core_v1 import ConfigMap, Namespace
+
+PROGRAM = """
+import asyncio, os, time
+import setpoint as sp
+from setpoint.models.core_v1 import ConfigMap
+
+class Ticker:
+    async def run(self):
+        print("ticks in", os.getpid(), flush=True)
+        await asyncio.Event().wait()
+
+async def reconcile(obj: ConfigMap, ctx: sp.Context) -> sp.Outcome:
+    print("begin", time.monotonic(), os.getpid(), ctx.key, flush=True)
+    await asyncio.sleep(0.05)
+    print("end", time.monotonic(), os.getpid(), ctx.key, flush=True)
+    return sp.after(0.05)
+
+sp.main(sp.Controller(ConfigMap, reconcile, name="beat"), Ticker(), name="beat.example.com")
+"""
+KEYS = {f"work/k{number}" for number in range(12)}
+
+
+class Turn(NamedTuple):
+    """One reconcile."""
+
+    key: str
+    begun: float
+    ended: float
+    pid: str
+
+
+def keys_by_process(running: Program, skip: int = 0) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for line in running.out[skip:]:
+        if line.startswith("begin "):
+            _, _, pid, key = line.split()
+            found.setdefault(pid, set()).add(key)
+    return found
+
+
+def turns(running: Program, killed: dict[str, float]) -> list[Turn]:
+    begun: dict[tuple[str, str], float] = {}
+    found = []
+    for line in running.out:
+        match line.split():
+            case ["begin", at, pid, key]:
+                begun[pid, key] = float(at)
+            case ["end", at, pid, key]:
+                found.append(Turn(key, begun.pop((pid, key)), float(at), pid))
+    return found + [Turn(key, at, killed.get(pid, float("inf")), pid) for (pid, key), at in begun.items()]
+
+
+def gone(pid: str) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+async def test_processes_share_the_keys_a_killed_one_is_replaced_and_all_end_together(tmp_path: Path) -> None:
+    (tmp_path / "beat.py").write_text(PROGRAM)
+    async with EmbeddedCluster(control_plane=False) as cluster:
+        cluster.write_kubeconfig(tmp_path / "config")
+        await cluster.client.create(Namespace.named("work"))
+        for key in sorted(KEYS):
+            await cluster.client.create(ConfigMap.named(key.partition("/")[2], "work"))
+        words = (
+            *(tmp_path / "beat.py", "run", "--kubeconfig", tmp_path / "config", "--namespace", "work"),
+            *("--processes", "2", "--leader-elect", "--metrics-bind-address", "127.0.0.1:0"),
+        )
+        async with program_of(*words, home=tmp_path) as running:
+
+            def shared(skip: int = 0) -> bool:
+                each = keys_by_process(running, skip)
+                return len(each) == 2 and set().union(*each.values()) >= KEYS
+
+            await running.until(lambda p: shared(), "work of two processes")
+            first = keys_by_process(running)
+            one, other = first
+            assert not first[one] & first[other]
+            await running.until(lambda p: any(line.startswith("ticks in") for line in p.out), "the runnable")
+            held = await cluster.client.list(Lease, namespace="default")
+            assert len(held.items) == 1, "one lease for all"
+
+            # The one that ends is replaced, has the same keys, and the other goes on.
+            seen = len(running.out)
+            killed = {one: time.monotonic()}
+            os.kill(int(one), signal.SIGKILL)
+            await running.until(
+                lambda p: any(pid not in first for pid in keys_by_process(running, seen)), "a replacement"
+            )
+            (new,) = set(keys_by_process(running, seen)) - set(first)
+            seen = len(running.out)
+            await running.until(
+                lambda p: (
+                    keys_by_process(running, seen).get(new) == first[one]
+                    and keys_by_process(running, seen).get(other) == first[other]
+                ),
+                "the same keys",
+            )
+            assert await running.signalled(signal.SIGTERM) == 0, running.printed()
+            assert gone(new)
+            assert gone(other)
+            assert len({line for line in running.out if line.startswith("ticks in")}) == 1 + (
+                f"ticks in {one}" in running.out
+            )
+            for key in KEYS:
+                those = sorted(turn for turn in turns(running, killed) if turn.key == key)
+                for before, after in itertools.pairwise(those):
+                    assert before.ended <= after.begun, "two processes worked on one key"
+            assert any("process=1" in line for line in running.err), "log records name their process"
+            left = await cluster.client.get(Lease, "beat.example.com", namespace="default")
+            assert not left.spec.holder_identity, "the lease is released at the end"
