@@ -12,13 +12,14 @@ from random import Random
 from types import TracebackType
 from typing import Final, cast
 
-from setpoint.apiserver import bootstrap
 from setpoint.apiserver.access.attributes import forbidden, requested
 from setpoint.apiserver.access.authorizer import Authorizer, Decision
 from setpoint.apiserver.access.record import AccessRecord
 from setpoint.apiserver.admission.admission import Admission
 from setpoint.apiserver.admission.configurations import Configurations
 from setpoint.apiserver.answers.representation import respond
+from setpoint.apiserver.bootstrap.defaults import create_defaults, publish
+from setpoint.apiserver.bootstrap.namespaces import create_namespaces
 from setpoint.apiserver.custom.definitions import CustomResources
 from setpoint.apiserver.discovery import nonresource
 from setpoint.apiserver.errors import (
@@ -86,7 +87,8 @@ class ApiServer:
     token is that account, everybody else ``admin``. ``authorizer`` (`Rbac`) says who may do what; without it,
     everything is allowed. Requests in this process, that is without a `Peer`, need no credentials in either case.
     ``account_tokens`` makes and checks tokens of service accounts; unless said otherwise with a secret that ends with
-    the process. ``access_record`` is told what is asked for.
+    the process. ``access_record`` is told what is asked for. ``default_objects``: whether the roles,
+    bindings, priorities and so on are made that a kube-apiserver makes; the system's namespaces are there in any case.
 
     *Caveats*: there is no audit log: what admission policies would write there is logged.
     """
@@ -104,6 +106,7 @@ class ApiServer:
         authorizer: Authorizer | None = None,
         account_tokens: AccountTokens | None = None,
         access_record: AccessRecord | None = None,
+        default_objects: bool = False,
     ) -> None:
         kept: Storage = storage if storage is not None else MemoryStorage()
         self.hooks = Configurations(kept)
@@ -113,6 +116,7 @@ class ApiServer:
         self._token_users = TokenUsers(kept, account_tokens, authentication)
         self._closed = authentication is not None
         self._access_record = access_record
+        self._default_objects = default_objects
         self.state = State(
             storage=kept,
             configurations=self.hooks,
@@ -159,7 +163,14 @@ class ApiServer:
         self.custom_resources.load()
         self.hooks.refresh()
         state.running = True
-        await bootstrap.create_objects(state.storage, self.handle)
+        await create_namespaces(state.storage, self.handle)
+        if self._default_objects:
+            create_defaults(state)
+
+    def listens_at(self, host: str, port: int) -> None:
+        """Says where clients reach it, for the Service ``kubernetes``; nothing happens without default objects."""
+        if self._default_objects:
+            publish(self.state, host, port)
 
     @property
     def damage(self) -> list[Damage]:

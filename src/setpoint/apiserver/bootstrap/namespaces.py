@@ -1,4 +1,4 @@
-"""What every cluster has from the start."""
+"""The namespaces that every cluster has from the start."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import msgspec
 from setpoint.apiserver.http_types import Request, Response
 from setpoint.apiserver.storage import Storage
 
-__all__ = ["SYSTEM_NAMESPACES", "create_objects"]
+__all__ = ["SYSTEM_NAMESPACES", "create_namespaces"]
 
 SYSTEM_NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 
-async def create_objects(storage: Storage, handle: Callable[[Request], Awaitable[Response]]) -> None:
+async def create_namespaces(storage: Storage, handle: Callable[[Request], Awaitable[Response]]) -> None:
     """Creates the system's namespaces where they are missing, by requests to ``handle``."""
     for name in SYSTEM_NAMESPACES:
         if storage.get("namespaces", "", name) is not None:

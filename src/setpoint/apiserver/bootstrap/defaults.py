@@ -1,0 +1,205 @@
+"""The default objects of a kube-apiserver: roles and bindings, priorities, flow control, and how it is found itself.
+
+Most of them are in ``objects.jsonl``, written by ``tools/bootstrap_objects.py`` from a real server of 1.37. Its first
+line has sets of managed fields, each other line an object and the number of its set. What clients of these objects can
+tell apart from another cluster's (identities, times, versions) is filled in when they are stored.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.resources import files
+from ipaddress import ip_address
+from typing import Any, Final
+
+import msgspec
+
+from setpoint.apiserver.objects.metadata import new_uid
+from setpoint.apiserver.state import State
+from setpoint.meta import format_time
+
+__all__ = ["ADDRESS", "NETWORK", "create_defaults", "publish"]
+
+JsonObject = dict[str, Any]
+NETWORK: Final = "10.96.0.0/12"
+"""The addresses of Services."""
+ADDRESS: Final = "10.96.0.1"
+"""That of the Service ``kubernetes``, under which pods find the API server."""
+_ORDER: Final = ("name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp")
+_PORT: Final = "https"
+_LINES: Final = msgspec.json.Decoder()
+
+
+class _Default:
+    """One object, as bytes around what is filled in."""
+
+    __slots__ = ("head", "kind", "managed", "metadata", "name", "namespace", "rest", "version")
+
+    def __init__(self, obj: JsonObject, managed: list[JsonObject]) -> None:
+        metadata = obj["metadata"]
+        self.version: str = obj["apiVersion"]
+        self.kind: str = obj["kind"]
+        self.name: str = metadata["name"]
+        self.namespace: str = metadata.get("namespace", "")
+        self.head = msgspec.json.encode({"apiVersion": self.version, "kind": self.kind})[:-1] + b',"metadata":'
+        self.metadata: JsonObject = metadata
+        rest = {key: value for key, value in obj.items() if key not in ("apiVersion", "kind", "metadata")}
+        self.rest = b"," + msgspec.json.encode(rest)[1:]
+        self.managed = msgspec.json.encode(managed) if managed else b""
+
+    def value(self, uid: str, moment: bytes, revision: int) -> bytes:
+        """What is stored: ``moment`` is the time of everything in it."""
+        given = {**self.metadata, "uid": uid, "resourceVersion": str(revision), "creationTimestamp": moment.decode()}
+        ordered = {key: given[key] for key in _ORDER if key in given}
+        metadata = msgspec.json.encode(ordered | given)
+        if self.managed:
+            managed = self.managed.replace(b'"time":""', b'"time":"%s"' % moment)
+            metadata = metadata[:-1] + b',"managedFields":' + managed + b"}"
+        rest = self.rest.replace(b'"lastTransitionTime":""', b'"lastTransitionTime":"%s"' % moment)
+        return self.head + metadata + rest
+
+
+@lru_cache(maxsize=1)
+def _defaults() -> list[_Default]:
+    text = files("setpoint.apiserver.bootstrap").joinpath("objects.jsonl").read_bytes()
+    managed, *objects = _LINES.decode_lines(text)
+    made = [_Default(obj, managed[number]) for number, obj in objects]
+    return [*made, _Default(*_service_range())]
+
+
+def create_defaults(state: State) -> None:
+    """Stores the default objects that are missing."""
+    moment = format_time(state.now())
+    with state.storage.transaction():
+        for default in _defaults():
+            _store(state, default, moment)
+        since = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"since": moment[:10]}}
+        name = "kube-apiserver-legacy-service-account-token-tracking"
+        managed = _managed("v1", {"f:data": {".": {}, "f:since": {}}})
+        _store(state, _Default({**since, "metadata": {"name": name, "namespace": "kube-system"}}, managed), moment)
+
+
+def publish(state: State, host: str, port: int) -> None:
+    """Stores how pods find the server, which listens at ``host``:``port``: the Service ``kubernetes`` and what belongs
+    to it. What another address left there is replaced."""
+    moment = format_time(state.now())
+    with state.storage.transaction():
+        for obj, managed in _found_at(_address(host), port):
+            _store(state, _Default(obj, managed), moment, replace=True)
+
+
+def _store(state: State, default: _Default, moment: str, *, replace: bool = False) -> None:
+    group, _, version = default.version.rpartition("/")
+    served = state.registry.find_kind(group, version, default.kind)
+    assert served is not None, default.kind
+    key = (served.collection, default.namespace, default.name)
+    there = state.storage.get(*key)
+    if there is not None and not replace:
+        return
+    uid, at = new_uid(state.random), moment.encode()
+    if there is not None:
+        old = msgspec.json.decode(there.value)
+        uid, at = old["metadata"]["uid"], old["metadata"]["creationTimestamp"].encode()
+        if default.value(uid, at, there.revision) == there.value:
+            return
+    expected = there.revision if there is not None else 0
+    state.storage.put(*key, lambda revision: default.value(uid, at, revision), expected=expected)
+
+
+def _address(host: str) -> str:
+    """An address of version 4, as Services have them here."""
+    try:
+        found = ip_address(host)
+    except ValueError:
+        return "127.0.0.1"
+    return str(found) if found.version == 4 and not found.is_unspecified else "127.0.0.1"
+
+
+def _managed(version: str, fields: JsonObject, manager: str = "kube-apiserver") -> list[JsonObject]:
+    entry = {"manager": manager, "operation": "Update", "apiVersion": version, "time": "", "fieldsType": "FieldsV1"}
+    return [{**entry, "fieldsV1": fields}]
+
+
+def _service_range() -> tuple[JsonObject, list[JsonObject]]:
+    version = "networking.k8s.io/v1"
+    condition = {
+        "type": "Ready",
+        "status": "True",
+        "lastTransitionTime": "",
+        "reason": "",
+        "message": "Kubernetes default Service CIDR is ready",
+    }
+    obj = {
+        "apiVersion": version,
+        "kind": "ServiceCIDR",
+        "metadata": {"name": "kubernetes"},
+        "spec": {"cidrs": [NETWORK]},
+        "status": {"conditions": [condition]},
+    }
+    fields: JsonObject = {".": {}, **{f"f:{name}": {} for name in ("lastTransitionTime", "message", "status", "type")}}
+    status = {"f:status": {"f:conditions": {'k:{"type":"Ready"}': fields}}}
+    applied = {"operation": "Apply", "subresource": "status"}
+    (entry,) = _managed(version, status, "kubernetes-service-cidr-controller")
+    return obj, [entry | applied, *_managed(version, {"f:spec": {"f:cidrs": {}}})]
+
+
+def _found_at(address: str, port: int) -> list[tuple[JsonObject, list[JsonObject]]]:
+    """The Service, its address, and its endpoints in both forms, with their managed fields."""
+    own = {"name": "kubernetes", "namespace": "default"}
+    service: JsonObject = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {**own, "labels": {"component": "apiserver", "provider": "kubernetes"}},
+        "spec": {
+            "ports": [{"name": _PORT, "protocol": "TCP", "port": 443, "targetPort": port}],
+            "clusterIP": ADDRESS,
+            "clusterIPs": [ADDRESS],
+            "type": "ClusterIP",
+            "sessionAffinity": "None",
+            "ipFamilies": ["IPv4"],
+            "ipFamilyPolicy": "SingleStack",
+            "internalTrafficPolicy": "Cluster",
+        },
+        "status": {"loadBalancer": {}},
+    }
+    names = ("clusterIP", "internalTrafficPolicy", "ipFamilyPolicy", "sessionAffinity", "type")
+    ports: JsonObject = {".": {}, **{f"f:{name}": {} for name in ("name", "port", "protocol", "targetPort")}}
+    spec = {**{f"f:{name}": {} for name in names}, "f:ports": {".": {}, 'k:{"port":443,"protocol":"TCP"}': ports}}
+    of_service = {"f:metadata": _labelled("component", "provider"), "f:spec": spec}
+    label, manager = "ipaddress.kubernetes.io/ip-family", "ipaddress.kubernetes.io/managed-by"
+    place: JsonObject = {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "IPAddress",
+        "metadata": {"name": ADDRESS, "labels": {label: "IPv4", manager: "ipallocator.k8s.io"}},
+        "spec": {"parentRef": {"resource": "services", **own}},
+    }
+    parent: JsonObject = {".": {}, "f:name": {}, "f:namespace": {}, "f:resource": {}}
+    of_place = {"f:metadata": _labelled(label, manager), "f:spec": {"f:parentRef": parent}}
+    listening = [{"name": _PORT, "port": port, "protocol": "TCP"}]
+    skip = "endpointslice.kubernetes.io/skip-mirror"
+    endpoints: JsonObject = {
+        "apiVersion": "v1",
+        "kind": "Endpoints",
+        "metadata": {**own, "labels": {skip: "true"}},
+        "subsets": [{"addresses": [{"ip": address}], "ports": listening}],
+    }
+    of_service_name = "kubernetes.io/service-name"
+    part: JsonObject = {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {**own, "generation": 1, "labels": {of_service_name: "kubernetes"}},
+        "addressType": "IPv4",
+        "endpoints": [{"addresses": [address], "conditions": {"ready": True}}],
+        "ports": listening,
+    }
+    of_part = {"f:addressType": {}, "f:endpoints": {}, "f:metadata": _labelled(of_service_name), "f:ports": {}}
+    return [
+        (service, _managed("v1", of_service)),
+        (place, _managed("networking.k8s.io/v1", of_place)),
+        (endpoints, _managed("v1", {"f:metadata": _labelled(skip), "f:subsets": {}})),
+        (part, _managed("discovery.k8s.io/v1", of_part)),
+    ]
+
+
+def _labelled(*names: str) -> JsonObject:
+    return {"f:labels": {".": {}, **{f"f:{name}": {} for name in names}}}
