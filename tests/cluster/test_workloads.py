@@ -441,7 +441,7 @@ async def test_what_is_done_with_pods_is_told_in_events() -> None:
         made.spec.replicas = 0
         await world.update(made)
         await world.settle()
-        events = await world.list(Event)
+        events = [each for each in await world.list(Event) if each.regarding.kind == "ReplicaSet"]
         assert [(event.reason, event.note) for event in sorted(events, key=lambda each: str(each.reason))] == [
             ("SuccessfulCreate", f"Created pod: {pod.name}"),
             ("SuccessfulDelete", f"Deleted pod: {pod.name}"),

@@ -28,6 +28,7 @@ def server(
     data_dir: Path | None = None,
     control_plane: Annotated[bool, Parameter(negative="--no-control-plane")] = True,
     controllers: str = "*",
+    nodes: Annotated[int, Parameter(validator=Number(gte=0, lte=10000))] = 1,
 ) -> None:
     """Run the embedded Kubernetes API server in the foreground until Ctrl-C or SIGTERM.
 
@@ -42,10 +43,12 @@ def server(
     data_dir
         Keep the objects in this directory (SQLite). Without it they are in memory and end with the process.
     control_plane
-        Also run Kubernetes' own controllers and a hollow node on which pods become Running.
+        Also run Kubernetes' own controllers, a scheduler and hollow nodes.
     controllers
         The controllers to run, with commas between, as for kube-controller-manager: * is all of them, NAME one of them,
         -NAME all but that one (--controllers='*,-cronjob').
+    nodes
+        How many hollow nodes there are, on which pods become Running without anything being executed.
     """
     from setpoint.cli.server import serve
 
@@ -55,6 +58,7 @@ def server(
         kubeconfig=kubeconfig,
         data_dir=data_dir,
         controllers=[name.strip() for name in controllers.split(",")] if control_plane else None,
+        nodes=nodes,
     )
 
 

@@ -13,7 +13,7 @@ from setpoint.manager.logging import configure
 
 
 def serve(
-    *, host: str, port: int, kubeconfig: Path | None, data_dir: Path | None, controllers: list[str] | None
+    *, host: str, port: int, kubeconfig: Path | None, data_dir: Path | None, controllers: list[str] | None, nodes: int
 ) -> None:
     """Serves until a signal arrives; prints one line with the URL when it is ready. Without ``controllers`` no control
     plane runs.
@@ -25,7 +25,11 @@ def serve(
 
     try:
         cluster = EmbeddedCluster(
-            host=host, port=port, data_dir=data_dir, control_plane=False if controllers is None else controllers
+            host=host,
+            port=port,
+            data_dir=data_dir,
+            control_plane=False if controllers is None else controllers,
+            nodes=nodes,
         )
     except UnknownControllerError as problem:
         raise UsageError(f"--controllers: {problem}") from None

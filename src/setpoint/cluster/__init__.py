@@ -13,10 +13,10 @@ from setpoint.cluster.job_pods import JobOrphans
 from setpoint.cluster.jobs import Jobs
 from setpoint.cluster.local_webhooks import LocalWebhooks, with_conversions
 from setpoint.cluster.namespaces import DefaultServiceAccounts, NamespaceLifecycle, RootCertificates
-from setpoint.cluster.nodes import HollowNodes
-from setpoint.cluster.pods import HollowKubelet
+from setpoint.cluster.nodes import HollowKubelet, HollowNode, HollowNodes
 from setpoint.cluster.replicasets import ReplicaSets, ReplicationControllers
 from setpoint.cluster.resources import ServedResources
+from setpoint.cluster.scheduling import Scheduler
 from setpoint.cluster.statefulsets import StatefulSets
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "FinishedJobs",
     "GarbageCollector",
     "HollowKubelet",
+    "HollowNode",
     "HollowNodes",
     "JobOrphans",
     "Jobs",
@@ -37,6 +38,7 @@ __all__ = [
     "ReplicaSets",
     "ReplicationControllers",
     "RootCertificates",
+    "Scheduler",
     "ServedResources",
     "ServiceEndpoints",
     "StaleEndpoints",

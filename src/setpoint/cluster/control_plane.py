@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from random import Random
 from types import TracebackType
@@ -12,10 +12,10 @@ from setpoint.cache import InformerFactory
 from setpoint.client import Client
 from setpoint.cluster.catalog import EVERYTHING, GARBAGE_COLLECTOR, Parts, chosen
 from setpoint.cluster.garbage_collector import GarbageCollector
-from setpoint.cluster.nodes import HollowNodes
+from setpoint.cluster.nodes import HollowKubelet, HollowNode, HollowNodes
 from setpoint.cluster.on_demand import OnDemand
-from setpoint.cluster.pods import HollowKubelet
 from setpoint.cluster.resources import ServedResources
+from setpoint.cluster.scheduling import Scheduler
 from setpoint.controller import Controller
 from setpoint.manager import Manager
 from setpoint.meta import Object
@@ -39,7 +39,7 @@ class ControlPlane:
 
     Args:
         client: of a server in this process; may do everything (``system:admin``).
-        nodes: how many hollow nodes there are; 0 for none, so that pods stay pending.
+        nodes: how many hollow nodes there are, or what each is like; 0 for none, so that pods stay pending.
         pod_start_seconds, pod_stop_seconds: how long hollow pods take to become ready and to end, by the loop's clock.
         controllers: their names, as of kube-controller-manager's ``--controllers`` (`catalog`): ``*`` is all of them,
             ``-NAME`` none of that name.
@@ -53,7 +53,7 @@ class ControlPlane:
         self,
         client: Client,
         *,
-        nodes: int = 1,
+        nodes: int | Sequence[HollowNode] = 1,
         pod_start_seconds: float = 0.0,
         pod_stop_seconds: float = 0.0,
         controllers: Iterable[str] = EVERYTHING,
@@ -76,7 +76,7 @@ class ControlPlane:
         if nodes:
             self.nodes = HollowNodes(client, nodes, now=now)
             kubelet = HollowKubelet(self.nodes.names, start_seconds=pod_start_seconds, stop_seconds=pod_stop_seconds)
-            awake.append(kubelet.controller)
+            awake += [Scheduler().controller, kubelet.controller]
         factory = InformerFactory(
             client,
             random=random,

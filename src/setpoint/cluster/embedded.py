@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +15,7 @@ from setpoint.client import Client, ClientConfig, InProcessTransport, PatchType
 from setpoint.cluster.catalog import names_of
 from setpoint.cluster.control_plane import ControlPlane
 from setpoint.cluster.local_webhooks import LocalWebhooks
+from setpoint.cluster.nodes import HollowNode
 from setpoint.meta.yaml_text import to_yaml
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.webhook import Webhooks
@@ -35,8 +36,9 @@ class EmbeddedCluster:
     Args:
         host, port: where HTTP listens; port 0 picks a free one.
         data_dir: keeps the objects there (SQLite); None keeps them in memory.
-        control_plane: whether the controllers of `ControlPlane` and the hollow node run, or the names of those
+        control_plane: whether the controllers of `ControlPlane` and the hollow nodes run, or the names of those
             controllers that do.
+        nodes: how many hollow nodes there are, or what each is like; with 0 every pod stays pending.
 
     ``client`` talks to the server's core without a socket, as an administrator; ``url`` is for everybody else.
     A control plane that fails ends the ``async with`` block with its reason.
@@ -51,11 +53,13 @@ class EmbeddedCluster:
         port: int = 0,
         data_dir: Path | None = None,
         control_plane: bool | Iterable[str] = True,
+        nodes: int | Sequence[HollowNode] = 1,
     ) -> None:
         self._host = host
         self._port = port
         self._data_dir = data_dir
         self._controllers = names_of(control_plane)
+        self._nodes = nodes
         self._stack = AsyncExitStack()
         self._front: HttpFront | None = None
         self._webhooks = LocalWebhooks()
@@ -67,7 +71,9 @@ class EmbeddedCluster:
             self._front = await stack.enter_async_context(HttpFront(server, host=self._host, port=self._port))
             self.client = await stack.enter_async_context(Client(InProcessTransport(server.handle)))
             if self._controllers is not None:
-                await stack.enter_async_context(ControlPlane(self.client, controllers=self._controllers))
+                await stack.enter_async_context(
+                    ControlPlane(self.client, controllers=self._controllers, nodes=self._nodes)
+                )
             self._stack = stack.pop_all()
         return self
 

@@ -24,7 +24,7 @@ def fits(spec: PodSpec, node: Node) -> bool:
     if any(node.labels.get(name) != value for name, value in spec.node_selector.items()):
         return False
     terms = _terms(spec)
-    return terms is None or any(_holds(term, node) for term in terms)
+    return terms is None or any(holds(term, node) for term in terms)
 
 
 def tolerates(tolerations: Iterable[Toleration], taints: Iterable[Taint], effects: Iterable[str]) -> bool:
@@ -58,7 +58,7 @@ def _terms(spec: PodSpec) -> list[NodeSelectorTerm] | None:
     return None if required is None else required.node_selector_terms
 
 
-def _holds(term: NodeSelectorTerm, node: Node) -> bool:
+def holds(term: NodeSelectorTerm, node: Node) -> bool:
     """A term without requirements has no node."""
     if not term.match_expressions and not term.match_fields:
         return False

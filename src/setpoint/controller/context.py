@@ -313,12 +313,22 @@ class Context(ContextReads):
         """
         return await patch_exactly(self._env, obj, patch, type, subresource)
 
-    def event(self, type: str, reason: str, message: str, *, action: str = "", related: Object | None = None) -> None:
+    def event(
+        self,
+        type: str,
+        reason: str,
+        message: str,
+        *,
+        action: str = "",
+        related: Object | None = None,
+        about: Object | None = None,
+    ) -> None:
         """Reports an event about the object: ``type`` is ``Normal`` or ``Warning``, ``reason`` one CamelCase word.
 
-        Never waits and never fails: events are sent in the background, similar ones together, too many not at all.
+        ``about`` is another object that the event is about, such as one that this reconcile deletes. Never waits and
+        never fails: events are sent in the background, similar ones together, too many not at all.
         """
-        self._env.event(self.object, type, reason, message, action=action, related=related)
+        self._env.event(about or self.object, type, reason, message, action=action, related=related)
 
     # -- inside --------------------------------------------------------------------------------------------------------
 

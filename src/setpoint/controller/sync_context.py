@@ -137,10 +137,19 @@ class SyncContext:
         """See `Context.patch`."""
         return self._portal.run(self._context.patch(obj, patch, type=type, subresource=subresource))
 
-    def event(self, type: str, reason: str, message: str, *, action: str = "", related: Object | None = None) -> None:
+    def event(
+        self,
+        type: str,
+        reason: str,
+        message: str,
+        *,
+        action: str = "",
+        related: Object | None = None,
+        about: Object | None = None,
+    ) -> None:
         """See `Context.event`."""
         self._loop.call_soon_threadsafe(
-            lambda: self._context.event(type, reason, message, action=action, related=related)
+            lambda: self._context.event(type, reason, message, action=action, related=related, about=about)
         )
 
 

@@ -26,7 +26,7 @@ import msgspec
 
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport, NotFound, Transport
-from setpoint.cluster import ControlPlane, LocalWebhooks, with_conversions
+from setpoint.cluster import ControlPlane, HollowNode, LocalWebhooks, with_conversions
 from setpoint.cluster.catalog import names_of
 from setpoint.controller import Controller, RunningController, watched_kinds
 from setpoint.crd import CustomResource, crd_for
@@ -62,7 +62,7 @@ class Cluster:
         *,
         objects: Iterable[Object] = (),
         crds: Iterable[type[CustomResource] | Mapping[str, Any]] | None = None,
-        nodes: int = 1,
+        nodes: int | Sequence[HollowNode] = 1,
         webhooks: Iterable[Admission[Any] | Converter] = (),
         control_plane: bool | Iterable[str] = True,
         namespace: str = "default",
@@ -290,7 +290,7 @@ def cluster(
     *controllers: Controller[Any],
     objects: Iterable[Object] = (),
     crds: Iterable[type[CustomResource] | Mapping[str, Any]] | None = None,
-    nodes: int = 1,
+    nodes: int | Sequence[HollowNode] = 1,
     webhooks: Iterable[Admission[Any] | Converter] = (),
     control_plane: bool | Iterable[str] = True,
     namespace: str = "default",
@@ -307,7 +307,7 @@ def cluster(
         objects: objects to create before the controllers start.
         crds: CustomResource classes or CustomResourceDefinitions to install; by default those of the custom kinds
             that the controllers watch.
-        nodes: hollow nodes; with 0 every pod stays pending.
+        nodes: how many hollow nodes there are, or what each is like; with 0 every pod stays pending.
         webhooks: admissions and conversions that the server calls, in this process. Conversions that the installed
             classes list are called automatically.
         control_plane: whether the cluster's own controllers and hollow nodes run, or the names of those controllers

@@ -46,6 +46,10 @@ class Pods(Strategy):
         if (obj["spec"].get("terminationGracePeriodSeconds") or 0) < 0:
             obj["spec"]["terminationGracePeriodSeconds"] = 1
         obj["status"] = {"phase": "Pending", "qosClass": qos_class(obj.get("spec") or {})}
+        if obj["spec"].get("schedulingGates"):
+            text = "Scheduling is blocked due to non-empty scheduling gates"
+            gated = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "message": text}
+            obj["status"]["conditions"] = [gated]
 
     def admit(self, obj: JsonObject, old: JsonObject | None) -> None:
         """ServiceAccount (but for its token) and DefaultTolerationSeconds.

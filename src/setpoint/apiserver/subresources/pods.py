@@ -72,6 +72,7 @@ def _bind(call: Call, name: str) -> Response:
         if metadata.get(key):
             new["metadata"].setdefault(key, {}).update(metadata[key])
     status = new.setdefault("status", {})
+    status.pop("nominatedNodeName", None)
     conditions = [item for item in status.get("conditions") or [] if item.get("type") != "PodScheduled"]
     conditions.append({"type": "PodScheduled", "status": "True", "lastTransitionTime": call.timestamp()})
     status["conditions"] = conditions

@@ -1,4 +1,4 @@
-"""Hollow pods: binds pods to hollow nodes, makes them run without running anything, and ends them when asked to."""
+"""Hollow pods: makes those on hollow nodes run without running anything, and ends them when asked to."""
 
 from __future__ import annotations
 
@@ -8,13 +8,9 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Final
 
-import msgspec
-
-from setpoint.cluster.behaviour import PodBehaviour, container_status, crashed
-from setpoint.cluster.node_matching import pinned
-from setpoint.cluster.nodes import host_ip
+from setpoint.cluster.nodes.behaviour import PodBehaviour, container_status, crashed
+from setpoint.cluster.nodes.registration import host_ip
 from setpoint.controller import Context, Controller, Outcome, after, done
-from setpoint.meta import resource_of
 from setpoint.models.core_v1 import HostIP, Pod, PodCondition, PodIP
 
 RESTART: Final = 10.0
@@ -24,21 +20,18 @@ KILLED: Final = 143
 
 
 class HollowKubelet:
-    """Scheduler and kubelet of hollow nodes in one controller.
+    """The kubelets of hollow nodes in one controller.
 
-    A pod without a node is bound to one (spread by name), then runs after ``start_seconds`` and is Ready when its
+    A pod on one of the nodes runs after ``start_seconds`` and is Ready when its
     `PodBehaviour` says; its containers end when that says, and begin again by the restart policy, with a back-off from
     10 s to 5 min. A pod whose deletion was asked for is gone after ``stop_seconds``, or its grace period if that is
-    shorter. Pods that are bound to other nodes, or want another scheduler, are left alone.
-
-    *Caveats*: no resources are counted, no taints, affinities or volumes are looked at; nothing is executed.
+    shorter. Pods that are bound to other nodes are left alone. Nothing is executed.
     """
 
     def __init__(self, nodes: Sequence[str], *, start_seconds: float = 0.0, stop_seconds: float = 0.0) -> None:
         if not nodes:
             raise ValueError("a hollow kubelet needs at least one node")
         self._nodes = {name: host_ip(number) for number, name in enumerate(nodes)}
-        self._names = tuple(nodes)
         self._start_seconds = start_seconds
         self._stop_seconds = stop_seconds
         self._since: dict[str, float] = {}
@@ -49,8 +42,6 @@ class HollowKubelet:
     async def _reconcile(self, pod: Pod, ctx: Context) -> Outcome:
         if pod.is_deleting:
             return await self._end(pod, ctx)
-        if not pod.spec.node_name:
-            return await self._bind(pod, ctx)
         if pod.spec.node_name not in self._nodes or pod.is_finished:
             return done()
         if not pod.status.container_statuses:
@@ -82,25 +73,6 @@ class HollowKubelet:
             else:
                 self._say(pod, "Running", ready=True)
         return after(min(waits), "the containers run") if waits else done()
-
-    async def _bind(self, pod: Pod, ctx: Context) -> Outcome:
-        if pod.spec.scheduler_name not in (None, "", "default-scheduler") or pod.spec.scheduling_gates:
-            return done()
-        only = pinned(pod.spec)
-        if only is not None and only not in self._nodes:
-            return done()
-        chosen = only or self._names[_number(pod.key) % len(self._names)]
-        binding = {
-            "apiVersion": "v1",
-            "kind": "Binding",
-            "metadata": {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid},
-            "target": {"apiVersion": "v1", "kind": "Node", "name": chosen},
-        }
-        path = resource_of(Pod).path(namespace=pod.namespace, name=pod.name, subresource="binding")
-        await ctx.client.request(
-            "POST", path, body=msgspec.json.encode(binding), verb="create", resource="pods/binding", key=pod.key
-        )
-        return done()
 
     def _place(self, pod: Pod) -> None:
         """What a kubelet says of a pod that has come to it."""

@@ -1,0 +1,44 @@
+"""Conditions of pods and nodes, whose transition times change with their status only."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from setpoint.models.core_v1 import Node, NodeCondition, Pod, PodCondition
+
+
+def set_pod_condition(pod: Pod, condition: PodCondition, now: datetime) -> bool:
+    """Sets a condition in a pod's status; returns whether that changed anything."""
+    if pod.metadata.generation:
+        condition.observed_generation = pod.metadata.generation
+    return _set(pod.status.conditions, condition, now)
+
+
+def set_node_condition(node: Node, condition: NodeCondition, now: datetime) -> bool:
+    """Sets a condition in a node's status; returns whether that changed anything but the heartbeat."""
+    return _set(node.status.conditions, condition, now)
+
+
+def pod_condition(pod: Pod, type: str) -> PodCondition | None:
+    """The condition of that type."""
+    return next((each for each in pod.status.conditions if each.type == type), None)
+
+
+def node_condition(node: Node, type: str) -> NodeCondition | None:
+    """The condition of that type."""
+    return next((each for each in node.status.conditions if each.type == type), None)
+
+
+def _set(conditions: list[Any], new: Any, now: datetime) -> bool:
+    old = next((each for each in conditions if each.type == new.type), None)
+    if old is not None and (old.status, old.reason, old.message) == (new.status, new.reason, new.message):
+        return False
+    moment = now.replace(microsecond=0)
+    kept = old.last_transition_time if old is not None and old.status == new.status else None
+    new.last_transition_time = kept or moment
+    if old is None:
+        conditions.append(new)
+    else:
+        conditions[conditions.index(old)] = new
+    return True

@@ -1,0 +1,178 @@
+"""Hollow nodes: Node objects with capacity, labels, addresses and Leases, so that pods can be bound to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from setpoint.client import Client, NotFound, PatchType
+from setpoint.controller import Outcome, WorkLoop, done
+from setpoint.meta import MicroTime, format_time
+from setpoint.models.coordination_v1 import Lease, LeaseSpec
+from setpoint.models.core_v1 import Node, NodeSpec, Taint
+
+VERSION: Final = "v1.37.0"
+MANAGER: Final = "hollow-kubelet"
+"""The field manager of what kubelets write."""
+LEASES: Final = "kube-node-lease"
+LEASE_SECONDS: Final = 40
+ZONES: Final = ("a", "b", "c")
+"""The nodes are spread over zones of these names, in turn."""
+REGION: Final = "hollow"
+ZONE_LABEL: Final = "topology.kubernetes.io/zone"
+OS_IMAGE: Final = "hollow"
+_PRESSURES: Final = (
+    ("MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+    ("DiskPressure", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+    ("PIDPressure", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+)
+
+
+@dataclass(frozen=True)
+class HollowNode:
+    """One node: its name, and how much of what it has.
+
+    ``name`` of None is ``hollow-N``. ``labels`` are in addition to those that every node has (hostname, os, arch, zone,
+    region, instance type), and win over them. ``extended`` are further resources, such as ``{"example.com/gpu": "2"}``.
+    """
+
+    name: str | None = None
+    cpu: str = "32"
+    memory: str = "256Gi"
+    pods: int = 10_000
+    ephemeral_storage: str = "1Ti"
+    extended: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+    taints: tuple[Taint, ...] = ()
+
+    @property
+    def capacity(self) -> dict[str, str]:
+        """What pods may request."""
+        storage = {"ephemeral-storage": self.ephemeral_storage}
+        return {"cpu": self.cpu, "memory": self.memory, "pods": str(self.pods), **storage, **self.extended}
+
+
+class HollowNodes:
+    """Registers Nodes that are Ready, each with a Lease, when it starts.
+
+    ``nodes`` is their number, or what each is like. As a kubelet does, it registers at its start; a Node that is
+    deleted later stays away until the next start. Taints are given to a new Node only.
+
+    *Caveats*: a Lease is written when the node is registered or comes back, and not every ten seconds: whether a hollow
+    node lives is known without it, and what waits does not poll.
+    """
+
+    leader_only = False
+
+    def __init__(self, client: Client, nodes: int | Sequence[HollowNode] = 1, *, now: Callable[[], datetime]) -> None:
+        shapes = [HollowNode() for _ in range(nodes)] if isinstance(nodes, int) else list(nodes)
+        if not shapes:
+            raise ValueError(f"there must be at least one hollow node, not {nodes}")
+        self.name = "hollow-nodes"
+        self._shapes = {shape.name or f"hollow-{number}": shape for number, shape in enumerate(shapes)}
+        if len(self._shapes) < len(shapes):
+            raise ValueError("two hollow nodes have the same name")
+        self.names = tuple(self._shapes)
+        self._client = client
+        self._now = now
+        self._loop: WorkLoop[str] = WorkLoop(self.name, self._register, workers=2)
+
+    async def run(self) -> None:
+        """Registers the nodes, trying again as long as it takes; then waits to be stopped."""
+        for name in self.names:
+            self._loop.queue.add(name)
+        await self._loop.run()
+
+    def stop(self) -> None:
+        self._loop.stop()
+
+    def idle(self) -> bool:
+        """Whether every node has been registered, or is waiting for another try."""
+        depths = self._loop.queue.depths()
+        return not depths.ready and not depths.processing
+
+    async def _register(self, name: str) -> Outcome:
+        """What is there and right already is left alone, as by a kubelet that starts again."""
+        number, shape = self.names.index(name), self._shapes[name]
+        cidr = f"10.{64 + number // 256}.{number % 256}.0/24"
+        spec = NodeSpec(pod_cidr=cidr, pod_cidrs=[cidr], provider_id=f"hollow://{name}")
+        labels = {**labels_of(name, number), **shape.labels}
+        try:
+            node = await self._client.get(Node, name)
+        except NotFound:
+            spec.taints = list(shape.taints)
+            node = await self._client.create(Node.named(name, "", labels, spec=spec), field_manager=MANAGER)
+        else:
+            if any(node.labels.get(label) != value for label, value in labels.items()):
+                node = await self._client.apply(Node.named(name, "", labels, spec=spec), field_manager=MANAGER)
+        if node.status.capacity != shape.capacity or not node.status.conditions:
+            status = {
+                "capacity": shape.capacity,
+                "allocatable": shape.capacity,
+                "conditions": conditions(self._now()),
+                "addresses": [
+                    {"type": "InternalIP", "address": host_ip(number)},
+                    {"type": "Hostname", "address": name},
+                ],
+                "nodeInfo": _info(name),
+            }
+            await self._client.patch(
+                Node, name, {"status": status}, type=PatchType.MERGE, subresource="status", field_manager=MANAGER
+            )
+            await renew_lease(self._client, node, self._now())
+        return done()
+
+
+def _info(name: str) -> dict[str, str]:
+    return {
+        "architecture": "amd64",
+        "bootID": name,
+        "containerRuntimeVersion": "hollow://1.0",
+        "kernelVersion": "hollow",
+        "kubeProxyVersion": "",
+        "kubeletVersion": VERSION,
+        "machineID": name,
+        "operatingSystem": "linux",
+        "osImage": OS_IMAGE,
+        "systemUUID": name,
+    }
+
+
+def labels_of(name: str, number: int) -> dict[str, str]:
+    """The labels that every hollow node has."""
+    return {
+        "kubernetes.io/hostname": name,
+        "kubernetes.io/os": "linux",
+        "kubernetes.io/arch": "amd64",
+        "node.kubernetes.io/instance-type": "hollow",
+        "topology.kubernetes.io/region": REGION,
+        ZONE_LABEL: f"{REGION}-{ZONES[number % len(ZONES)]}",
+    }
+
+
+def conditions(now: datetime) -> list[dict[str, Any]]:
+    """The conditions of a node on which all is well."""
+    moment = {"lastHeartbeatTime": format_time(now), "lastTransitionTime": format_time(now)}
+    found = [{"type": type, "status": "False", "reason": reason, "message": text} for type, reason, text in _PRESSURES]
+    text = "hollow kubelet is posting ready status"
+    found.append({"type": "Ready", "status": "True", "reason": "KubeletReady", "message": text})
+    return [each | moment for each in found]
+
+
+async def renew_lease(client: Client, node: Node, now: datetime) -> None:
+    """Writes the Lease of a node whose kubelet lives.
+
+    Raises:
+        ApiError: the server refused.
+    """
+    spec = LeaseSpec(holder_identity=node.name, lease_duration_seconds=LEASE_SECONDS, renew_time=MicroTime.of(now))
+    lease = Lease.named(node.name, LEASES, spec=spec)
+    lease.metadata.owner_references = [node.owner_reference(controller=False, block_owner_deletion=False)]
+    await client.apply(lease, field_manager=MANAGER)
+
+
+def host_ip(number: int) -> str:
+    """The address of a hollow node."""
+    return f"172.18.{number // 250}.{number % 250 + 2}"

@@ -1,0 +1,53 @@
+"""One look for a place: every node is asked, the best of those that don't refuse is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from setpoint.cluster.scheduling.filters import refusal
+from setpoint.cluster.scheduling.neighbours import Neighbours
+from setpoint.cluster.scheduling.occupancy import NamespaceLabels, Occupancy, Place, PlacedPod
+from setpoint.cluster.scheduling.refusal import Refusal
+from setpoint.cluster.scheduling.scores import best
+from setpoint.cluster.scheduling.spread import Spread
+
+
+class Cycle:
+    """The look for a place for one pod. It changes nothing."""
+
+    def __init__(self, pod: PlacedPod, occupancy: Occupancy, namespaces: NamespaceLabels) -> None:
+        self._pod = pod
+        self._occupancy = occupancy
+        self._namespaces = namespaces
+        self._spread, self._neighbours = self._rules(occupancy)
+        self.refusals: dict[str, Refusal] = {}
+        """Why each node was left out, in the order of the nodes."""
+
+    def choose(self) -> Place | None:
+        """The best place; None if every node refuses, see `refusals`."""
+        pod, occupancy = self._pod, self._occupancy
+        feasible = []
+        for place in occupancy:
+            why = refusal(pod, occupancy.expected(place, pod), self._spread, self._neighbours)
+            if why is None:
+                feasible.append(place)
+            else:
+                self.refusals[place.name] = why
+        if not feasible:
+            return None
+        nominated = occupancy.nominated.get(pod.key)
+        for place in feasible:
+            if place.name == nominated:
+                return place
+        return best(pod, feasible, self._spread, self._neighbours)
+
+    def fits_without(self, place: Place, victims: Iterable[PlacedPod]) -> bool:
+        """Whether the pod might be on a node if these pods were not there."""
+        changed = place.without(victims)
+        places = [changed if each is place else each for each in self._occupancy]
+        spread, neighbours = self._rules(places)
+        return refusal(self._pod, self._occupancy.expected(changed, self._pod), spread, neighbours) is None
+
+    def _rules(self, places: Iterable[Place]) -> tuple[Spread, Neighbours]:
+        others = bool(self._occupancy.with_terms)
+        return Spread(self._pod, places), Neighbours(self._pod, places, self._namespaces, others=others)

@@ -1,0 +1,46 @@
+"""Filters: why a pod can't be on a node, in the words of kube-scheduler's plugins."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from setpoint.cluster.node_matching import fits, tolerates
+from setpoint.cluster.scheduling.neighbours import Neighbours
+from setpoint.cluster.scheduling.occupancy import PODS, Place, PlacedPod
+from setpoint.cluster.scheduling.refusal import Refusal
+from setpoint.cluster.scheduling.requests import ports_clash
+from setpoint.cluster.scheduling.spread import Spread
+from setpoint.models.core_v1 import Taint
+
+UNSCHEDULABLE: Final = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+
+
+def refusal(pod: PlacedPod, place: Place, spread: Spread, neighbours: Neighbours) -> Refusal | None:
+    """The refusal of the first plugin that refuses, in upstream's order; None if the pod may be there."""
+    spec, node = pod.spec, place.node
+    if node.spec.unschedulable and not tolerates(spec.tolerations, (UNSCHEDULABLE,), ("NoSchedule",)):
+        return Refusal(("node(s) were unschedulable",))
+    if node.spec.taints and not tolerates(spec.tolerations, node.spec.taints, ("NoSchedule", "NoExecute")):
+        return Refusal(("node(s) had untolerated taint(s)",))
+    if (spec.node_selector or spec.affinity is not None) and not fits(spec, node):
+        return Refusal(("node(s) didn't match Pod's node affinity/selector",))
+    if pod.ports and place.ports and any(ports_clash(pod.ports, other.ports) for other in place.pods.values()):
+        return Refusal(("node(s) didn't have free ports for the requested pod ports",), lasting=False)
+    return _short_of(pod, place) or spread.refusal(place) or neighbours.refusal(place)
+
+
+def _short_of(pod: PlacedPod, place: Place) -> Refusal | None:
+    """NodeResourcesFit: every resource that there is too little of. More than the whole node has is lasting."""
+    allocatable, used = place.allocatable, place.used
+    reasons = []
+    lasting = False
+    if len(place.pods) + 1 > allocatable.get(PODS, 0):
+        reasons.append("Too many pods")
+    for resource, number in pod.requests.items():
+        if not number:
+            continue
+        there = allocatable.get(resource, 0)
+        if number > there - used.get(resource, 0):
+            reasons.append(f"Insufficient {resource}")
+            lasting = lasting or number > there
+    return Refusal(tuple(reasons), lasting) if reasons else None

@@ -1,0 +1,99 @@
+"""Affinities between pods: which domains a pod is drawn to, and which it is kept from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from setpoint.cluster.scheduling.occupancy import NamespaceLabels, Place, PlacedPod, Term
+from setpoint.cluster.scheduling.refusal import Refusal
+
+Domain = tuple[str, str]
+"""A label of nodes and its value."""
+HARD_WEIGHT = 1
+"""What a term that must hold of a pod on a node counts for when it draws another pod."""
+
+
+class Neighbours:
+    """A pod's affinities, and those of the pods on nodes to it, against one set of places."""
+
+    def __init__(self, pod: PlacedPod, places: Iterable[Place], namespaces: NamespaceLabels, *, others: bool) -> None:
+        """``others``: whether any pod on a node has affinities at all."""
+        self._pod = pod
+        self._namespaces = namespaces
+        self._near: Counter[Domain] = Counter()
+        self._apart: set[Domain] = set()
+        self._kept_out: set[Domain] = set()
+        self._pull: Counter[Domain] = Counter()
+        if pod.has_terms or others:
+            for place in places:
+                for other in place.pods.values():
+                    if pod.has_terms:
+                        self._see(other, place)
+                    if other.has_terms:
+                        self._hear(other, place)
+
+    def refusal(self, place: Place) -> Refusal | None:
+        """Why affinities that must hold keep the pod from a node; None if they don't."""
+        pod, labels = self._pod, place.node.labels
+        if pod.near and not self._is_near(labels):
+            return Refusal(("node(s) didn't match pod affinity rules",))
+        if self._apart and any((term.topology, labels.get(term.topology)) in self._apart for term in pod.apart):
+            return Refusal(("node(s) didn't match pod anti-affinity rules",), lasting=False)
+        if self._kept_out and any(
+            (key, labels.get(key)) in self._kept_out for key in {key for key, _ in self._kept_out}
+        ):
+            return Refusal(("node(s) didn't satisfy existing pods anti-affinity rules",), lasting=False)
+        return None
+
+    @property
+    def prefers(self) -> bool:
+        """Whether the affinities tell nodes apart."""
+        return bool(self._pull)
+
+    def pull(self, place: Place) -> int:
+        """The weight of what draws the pod to a node, less what keeps it away."""
+        labels = place.node.labels
+        return sum(weight for (key, value), weight in self._pull.items() if labels.get(key) == value)
+
+    def _is_near(self, labels: dict[str, str]) -> bool:
+        terms = self._pod.near
+        if any(term.topology not in labels for term in terms):
+            return False
+        if all(self._near[term.topology, labels[term.topology]] > 0 for term in terms):
+            return True
+        return not self._near and self._all_match(terms, self._pod)
+
+    def _see(self, other: PlacedPod, place: Place) -> None:
+        """What the pod's own terms say of another one."""
+        pod = self._pod
+        if pod.near and self._all_match(pod.near, other):
+            self._near.update(_domains(pod.near, place))
+        if pod.apart:
+            self._apart.update(_domains((each for each in pod.apart if self._matches(each, other)), place))
+        for sign, terms in ((1, pod.would_be_near), (-1, pod.would_be_apart)):
+            self._draw(sign, (each for each in terms if self._matches(each, other)), place)
+
+    def _hear(self, other: PlacedPod, place: Place) -> None:
+        """What another pod's terms say of the pod."""
+        pod = self._pod
+        self._kept_out.update(_domains((each for each in other.apart if self._matches(each, pod)), place))
+        self._draw(HARD_WEIGHT, (each for each in other.near if self._matches(each, pod)), place)
+        for sign, terms in ((1, other.would_be_near), (-1, other.would_be_apart)):
+            self._draw(sign, (each for each in terms if self._matches(each, pod)), place)
+
+    def _draw(self, sign: int, terms: Iterable[Term], place: Place) -> None:
+        for term in terms:
+            for domain in _domains((term,), place):
+                self._pull[domain] += sign * (term.weight or 1)
+
+    def _matches(self, term: Term, pod: PlacedPod) -> bool:
+        return term.matches(pod, self._namespaces)
+
+    def _all_match(self, terms: Iterable[Term], pod: PlacedPod) -> bool:
+        return all(self._matches(term, pod) for term in terms)
+
+
+def _domains(terms: Iterable[Term], place: Place) -> list[Domain]:
+    labels = place.node.labels
+    return [(term.topology, labels[term.topology]) for term in terms if term.topology in labels]

@@ -1,0 +1,21 @@
+"""Refusals: why a pod can't be on a node, and how they are told."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class Refusal(NamedTuple):
+    """Why a node was left out; ``lasting``: ending other pods there would not help."""
+
+    reasons: tuple[str, ...]
+    lasting: bool = True
+
+
+def told(refusals: Iterable[Refusal], nodes: int) -> str:
+    """How many nodes have which reason, as kube-scheduler says it."""
+    counts = Counter(reason for refusal in refusals for reason in refusal.reasons)
+    listed = ", ".join(sorted(f"{number} {reason}" for reason, number in counts.items()))
+    return f"0/{nodes} nodes are available: {listed}."

@@ -1,0 +1,207 @@
+"""The scheduler: binds pods that have no node to one, in order of their priority."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from itertools import count
+from typing import Any, Final
+
+from setpoint.cache import Head
+from setpoint.client import Conflict, NotFound
+from setpoint.cluster.conditions import set_pod_condition
+from setpoint.cluster.scheduling.cycle import Cycle
+from setpoint.cluster.scheduling.occupancy import Occupancy, PlacedPod
+from setpoint.cluster.scheduling.preemption import Candidate, preempt
+from setpoint.cluster.scheduling.refusal import told
+from setpoint.controller import Caches, Context, Controller, Outcome, after, done
+from setpoint.meta import ObjectKey
+from setpoint.models.core_v1 import Namespace, Node, Pod, PodCondition
+from setpoint.models.policy_v1 import PodDisruptionBudget
+
+DEFAULT: Final = "default-scheduler"
+NO_NODES: Final = "no nodes available to schedule pods"
+_NO_CLAIMS: Final = "no new claims to deallocate"
+"""What the plugin for devices says first when a pod that has none finds no place."""
+
+
+class Scheduler:
+    """Binds each pod that names this scheduler, has no scheduling gates and no node, through its ``binding``.
+
+    What counts: requests, taints, node selectors and affinities, affinities between pods, topology spread, ports of
+    nodes, and priorities: a pod that finds no place has less important ones ended for it (preemption). A pod that
+    can't be bound has the condition `PodScheduled` and an event with the reason, and is looked at again when a node
+    or a pod changes in a way that may help. The same cluster leads to the same decisions.
+
+    *Caveats*: volumes, devices and images are not looked at.
+    """
+
+    def __init__(self, *, name: str = DEFAULT) -> None:
+        self._name = name
+        self._occupancy = Occupancy()
+        self._orders: dict[ObjectKey, tuple[int, int]] = {}
+        """Of each pod without a place: its priority, negative, and when it came."""
+        self._came = count()
+        self._due: set[ObjectKey] = set()
+        """Pods that have not been looked at since they, or the cluster, changed."""
+        self._priorities: Counter[int] = Counter()
+        """Of the pods that are due."""
+        self._waiting: set[ObjectKey] = set()
+        """Pods that found no place."""
+        self._begun = False
+        self.controller = (
+            Controller(
+                Pod,
+                self._reconcile,
+                name=name,
+                workers=1,
+                owns_status=False,
+                leader_only=False,
+                predicates=[self._has_no_place],
+            )
+            .watches(Pod, self._pod_changed)
+            .watches(Node, self._node_changed)
+        )
+
+    # -- what changes --------------------------------------------------------------------------------------------------
+
+    def _has_no_place(self, _old: Head | None, new: Head | None) -> bool:
+        if new is None:
+            return False
+        known = self._occupancy.pods.get(new.key)
+        return known is None or known.uid != new.uid or not known.node
+
+    def _pod_changed(self, head: Head, caches: Caches) -> Iterable[ObjectKey]:
+        pod = caches.lister(Pod).try_get(head.key)
+        if pod is None:
+            self._forget(head.key)
+            return self._wake() if self._occupancy.remove(head.key) else ()
+        return self._wake() if self._note(pod) else ()
+
+    def _node_changed(self, head: Head, caches: Caches) -> Iterable[ObjectKey]:
+        node = caches.lister(Node).try_get(head.name)
+        changed = self._occupancy.put_node(node) if node is not None else self._occupancy.remove_node(head.name)
+        return self._wake() if changed else ()
+
+    def _note(self, pod: Pod) -> bool:
+        """Returns whether pods that wait should be looked at again."""
+        known = self._occupancy.pods.get(pod.key)
+        helps = self._occupancy.put(pod)
+        if pod.spec.node_name or pod.is_deleting or pod.is_finished or not self._is_mine(pod):
+            self._forget(pod.key)
+        elif pod.key not in self._waiting or known is None or not known.wants_the_same(pod):
+            self._orders.setdefault(pod.key, (-(pod.spec.priority or 0), next(self._came)))
+            self._expect(pod.key)
+        return helps
+
+    def _wake(self) -> Iterable[ObjectKey]:
+        """Every pod that waits: the most important first, of equals the one that came first."""
+        woken = sorted(self._waiting, key=lambda key: self._orders[key])
+        self._waiting.clear()
+        for key in woken:
+            self._expect(key)
+        return woken
+
+    def _expect(self, key: ObjectKey) -> None:
+        if key not in self._due:
+            self._due.add(key)
+            self._waiting.discard(key)
+            self._priorities[-self._orders[key][0]] += 1
+
+    def _look(self, key: ObjectKey) -> None:
+        """The pod is looked at now."""
+        if key in self._due:
+            self._due.remove(key)
+            priority = -self._orders[key][0]
+            self._priorities[priority] -= 1
+            if not self._priorities[priority]:
+                del self._priorities[priority]
+
+    def _forget(self, key: ObjectKey) -> None:
+        self._look(key)
+        self._waiting.discard(key)
+        self._orders.pop(key, None)
+
+    def _is_mine(self, pod: Pod) -> bool:
+        return (pod.spec.scheduler_name or DEFAULT) == self._name and not pod.spec.scheduling_gates
+
+    # -- one pod -------------------------------------------------------------------------------------------------------
+
+    async def _reconcile(self, pod: Pod, ctx: Context) -> Outcome:
+        if not self._begun:
+            self._begun = True
+            for node in await ctx.list(Node):
+                self._occupancy.put_node(node)
+            for other in await ctx.list(Pod, namespace="*"):
+                self._note(other)
+        if pod.spec.node_name or pod.is_finished or not self._is_mine(pod):
+            return done()
+        self._note(pod)
+        mine = self._occupancy.pods.get(pod.key)
+        if mine is None or mine.node:
+            self._forget(pod.key)
+            return done()
+        if pod.key in self._waiting:
+            return done()
+        if max(self._priorities) > mine.priority:
+            return after(0.0, "a pod of higher priority comes first")
+        self._look(pod.key)
+        if not self._occupancy.places:
+            return self._wait(pod, mine, NO_NODES, ctx)
+        cycle = Cycle(mine, self._occupancy, await self._namespaces(mine, ctx))
+        place = cycle.choose()
+        if place is not None:
+            return await self._bind(pod, mine, place.name, ctx)
+        why = told(cycle.refusals.values(), len(self._occupancy.places))
+        budgets = await ctx.list(PodDisruptionBudget, namespace="*")
+        found = preempt(mine, cycle, self._occupancy, budgets)
+        if isinstance(found, str):
+            if pod.status.nominated_node_name and found.startswith("0/"):
+                pod.status.nominated_node_name = None
+                self._occupancy.nominated.pop(pod.key, None)
+            return self._wait(pod, mine, f"{why} {_NO_CLAIMS}, preemption: {found}", ctx)
+        await self._end(found, mine, ctx)
+        pod.status.nominated_node_name = found.place.name
+        self._occupancy.nominate(pod.key, found.place.name)
+        return self._wait(pod, mine, why, ctx)
+
+    async def _namespaces(self, pod: PlacedPod, ctx: Context) -> Callable[[str], dict[str, str]]:
+        """The labels of namespaces, if any affinity may ask for them."""
+        if not pod.has_terms and not self._occupancy.with_terms:
+            return lambda _name: {}
+        labels = {each.name: each.labels for each in await ctx.list(Namespace)}
+        return lambda name: labels.get(name, {})
+
+    async def _bind(self, pod: Pod, mine: PlacedPod, node: str, ctx: Context) -> Outcome:
+        try:
+            await ctx.client.bind(pod, node)
+        except (Conflict, NotFound):
+            return done()  # it is bound already, is being deleted, or is gone: its own event says which
+        self._forget(mine.key)
+        self._occupancy.assume(mine.key, node)
+        ctx.event("Normal", "Scheduled", f"Successfully assigned {pod.key} to {node}", action="Binding")
+        return done()
+
+    def _wait(self, pod: Pod, mine: PlacedPod, why: str, ctx: Context) -> Outcome:
+        self._waiting.add(mine.key)
+        condition = PodCondition(type="PodScheduled", status="False", reason="Unschedulable", message=why)
+        if set_pod_condition(pod, condition, ctx.now()):
+            ctx.event("Warning", "FailedScheduling", why, action="Scheduling")
+        return done()
+
+    async def _end(self, found: Candidate, mine: PlacedPod, ctx: Context) -> None:
+        """Ends the victims, and says in each why."""
+        for victim in found.victims:
+            if victim.is_deleting:
+                continue
+            pod: Any = await ctx.get(Pod, victim.key.name, namespace=victim.key.namespace)
+            if pod is None or pod.uid != victim.uid:
+                continue
+            why = f"{self._name}: preempting to accommodate a higher priority pod"
+            reason = "PreemptionByScheduler"
+            condition = PodCondition(type="DisruptionTarget", status="True", reason=reason, message=why)
+            if set_pod_condition(pod, condition, ctx.now()):
+                await ctx.client.update(pod, subresource="status")
+            note = f"Preempted by pod {mine.uid} on node {found.place.name}"
+            ctx.event("Normal", "Preempted", note, action="Preempting", about=pod)
+            await ctx.delete(pod)
