@@ -339,7 +339,9 @@ def test_a_controller_serves_all_others(objects: list[Stored]) -> None:
         controller = sp.Controller(Thing, reconcile, owns_status=False)
         async with client_of(shelf) as client:
             manager = sp.Manager(
-                client, controllers=[controller], now=lambda: datetime(2026, 1, 1, tzinfo=UTC), random=Random(0)
+                client,
+                controllers=[controller],
+                runtime=sp.Runtime(now=lambda: datetime(2026, 1, 1, tzinfo=UTC), random=Random(0)),
             )
             async with manager:
                 await asyncio.sleep(30)

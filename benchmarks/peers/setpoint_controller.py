@@ -45,7 +45,9 @@ async def pods(server: str, count: int) -> None:
 
     async with sp.Client.from_config(ClientConfig(server=server)) as client:
         manager = sp.Manager(
-            client, controllers=[sp.Controller(Pod, reconcile, workers=WORKERS)], metrics=ProcessMetrics()
+            client,
+            controllers=[sp.Controller(Pod, reconcile, workers=WORKERS)],
+            serving=sp.Serving(metrics=ProcessMetrics()),
         )
         say("ready")
         hear("sync")
@@ -80,7 +82,7 @@ async def children(server: str, how: str) -> None:
 
     controller = sp.Controller(Mykind, keep if how == "keep" else reconcile, workers=WORKERS).owns(Pod)
     async with sp.Client.from_config(ClientConfig(server=server)) as client:
-        manager = sp.Manager(client, controllers=[controller], metrics=ProcessMetrics())
+        manager = sp.Manager(client, controllers=[controller], serving=sp.Serving(metrics=ProcessMetrics()))
         say("ready")
         hear("sync")
         async with manager:

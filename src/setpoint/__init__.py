@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from setpoint.manager import Fleet as Fleet
     from setpoint.manager import LeaderElection as LeaderElection
     from setpoint.manager import Manager as Manager
+    from setpoint.manager import Runtime as Runtime
+    from setpoint.manager import Serving as Serving
     from setpoint.manager import Sharding as Sharding
     from setpoint.meta import Condition as Condition
     from setpoint.meta import Duration as Duration
@@ -86,7 +88,9 @@ _HOMES = {
     "RateLimitingQueue": "workqueue",
     "Review": "webhook",
     "Rule": "crd",
+    "Runtime": "manager",
     "Scale": "crd",
+    "Serving": "manager",
     "Sharding": "manager",
     "Status": "crd",
     "SyncContext": "controller",
@@ -131,7 +135,9 @@ __all__ = [
     "RateLimitingQueue",
     "Review",
     "Rule",
+    "Runtime",
     "Scale",
+    "Serving",
     "Sharding",
     "Status",
     "SyncContext",

@@ -28,7 +28,9 @@ async def test_a_verdict_and_a_timeline_are_printed_plainly_into_a_pipe(tmp_path
         await client.create(ConfigMap.named("a", "default"))
         controller = sp.Controller(ConfigMap, reconcile)
         async with (
-            sp.Manager(client, controllers=[controller], metrics_bind_address="127.0.0.1:0") as manager,
+            sp.Manager(
+                client, controllers=[controller], serving=sp.Serving(metrics_bind_address="127.0.0.1:0")
+            ) as manager,
             aiohttp.ClientSession() as session,
         ):
             assert manager.metrics_server is not None
@@ -84,9 +86,7 @@ async def test_a_process_that_asks_for_a_token_gets_one_and_nobody_else_does(tmp
         async with sp.Manager(
             client,
             controllers=[sp.Controller(ConfigMap, reconcile)],
-            metrics_bind_address="127.0.0.1:0",
-            metrics_secure=True,
-            metrics_cert_dir=tmp_path,
+            serving=sp.Serving(metrics_bind_address="127.0.0.1:0", metrics_cert_dir=tmp_path),
         ) as manager:
             assert manager.metrics_server is not None
             address = f"https://127.0.0.1:{manager.metrics_server.port}"

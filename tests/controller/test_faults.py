@@ -10,7 +10,7 @@ from tests.tasks import stop
 
 import setpoint as sp
 from setpoint.client import Client, InProcessTransport, Request, TransportError
-from setpoint.manager import Manager
+from setpoint.manager import Manager, Runtime
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.testing import advance, cluster, virtual_time
 
@@ -67,7 +67,9 @@ def test_a_naive_controller_is_right_in_the_end_whatever_is_lost(seed: int) -> N
                 wire.delays = {"configmaps": world.random.random() * 4, "widgets": world.random.random() * 2}
                 client = Client(wire, random=Random(seed))
                 manager = Manager(
-                    client, controllers=[controller], now=c.now, random=Random(seed), shutdown_timeout=0.0
+                    client,
+                    controllers=[controller],
+                    runtime=Runtime(now=c.now, random=Random(seed), shutdown_timeout=0.0),
                 )
                 await manager.run()
 

@@ -24,7 +24,7 @@ from setpoint.deploy.permissions import READ, WRITE, Grant, declared, rules
 from setpoint.deploy.plain import plain
 from setpoint.deploy.resources import Measured, Resources, ResourcesError, measured_in
 from setpoint.deploy.workload import grace_seconds
-from setpoint.manager import LeaderElection, Manager
+from setpoint.manager import LeaderElection, Manager, Serving
 from setpoint.meta.names import label_value
 from setpoint.models.core_v1 import ConfigMap, Pod
 from setpoint.testing import virtual_time
@@ -163,7 +163,9 @@ async def test_the_kubelet_waits_for_as_long_as_the_manager_may_stop() -> None:
 async def test_every_metric_of_the_dashboard_and_the_alerts_is_one_that_a_program_has() -> None:
     async with ApiServer() as server, Client(InProcessTransport(server)) as client:
         election = LeaderElection(name="shop", identity="me", namespace="default")
-        manager = Manager(client, controllers=[controller], leader_election=election, metrics_bind_address=":0")
+        manager = Manager(
+            client, controllers=[controller], leader_election=election, serving=Serving(metrics_bind_address=":0")
+        )
         assert manager.metrics is not None
         manager.metrics.registry.register(WebhookMetrics())
         names = set()

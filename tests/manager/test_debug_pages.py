@@ -19,7 +19,7 @@ from tests.tasks import stop
 import setpoint as sp
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport
-from setpoint.manager import Manager, http_server
+from setpoint.manager import Manager, Serving, http_server
 from setpoint.manager.profiling import Profiler, speedscope
 from setpoint.models.core_v1 import ConfigMap
 
@@ -150,14 +150,14 @@ async def test_profiling_is_off_unless_asked_for() -> None:
     async with ApiServer() as server, aiohttp.ClientSession() as session:
         for asked in (False, True):
             client = Client(InProcessTransport(server.handle))
-            async with Manager(client, metrics_bind_address="127.0.0.1:0", profiling=asked) as manager:
+            async with Manager(client, serving=Serving(metrics_bind_address="127.0.0.1:0", profiling=asked)) as manager:
                 assert manager.metrics_server is not None
                 url = f"http://127.0.0.1:{manager.metrics_server.port}/debug/profile/tasks"
                 async with session.get(url) as answer:
                     assert answer.status == (200 if asked else 404)
                     assert ("manager" in await answer.text()) is asked
         with pytest.raises(ValueError, match="give metrics_bind_address too"):
-            Manager(client, profiling=True)
+            Manager(client, serving=Serving(profiling=True))
 
 
 async def test_beyond_the_loopback_debug_pages_are_for_those_who_may_read_them(
@@ -178,7 +178,9 @@ async def test_beyond_the_loopback_debug_pages_are_for_those_who_may_read_them(
     ):
         judge = Judge(InProcessTransport(server.handle))
         controller = sp.Controller(ConfigMap, nothing)
-        manager = Manager(Client(judge), controllers=[controller], metrics_bind_address="127.0.0.1:0", profiling=True)
+        manager = Manager(
+            Client(judge), controllers=[controller], serving=Serving(metrics_bind_address="127.0.0.1:0", profiling=True)
+        )
         async with manager:
             assert manager.metrics_server is not None
             port = manager.metrics_server.port

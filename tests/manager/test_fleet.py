@@ -19,7 +19,7 @@ from setpoint.cache import Head
 from setpoint.client import Client, InProcessTransport, Request, TransportError
 from setpoint.controller import UndeclaredRead
 from setpoint.controller.explain import explain
-from setpoint.manager import LeaderElection, Manager, ProcessMetrics, Sharding, WriteRefused
+from setpoint.manager import LeaderElection, Manager, ProcessMetrics, Runtime, Serving, Sharding, WriteRefused
 from setpoint.models.core_v1 import ConfigMap, Namespace
 from setpoint.models.events_v1 import Event
 from setpoint.testing import EPOCH, advance, virtual_time
@@ -75,8 +75,9 @@ async def world(*names: str) -> AsyncIterator[World]:
         yield made
 
 
-def manager(made: World, fleet: sp.Fleet, **options: Any) -> Manager:
-    return Manager(made.clients["home"], fleet=fleet, now=now, random=Random(0), **options)
+def manager(made: World, fleet: sp.Fleet, *, shutdown_timeout: float | None = 30.0, **options: Any) -> Manager:
+    runtime = Runtime(now=now, random=Random(0), shutdown_timeout=shutdown_timeout)
+    return Manager(made.clients["home"], fleet=fleet, runtime=runtime, **options)
 
 
 @virtual_time
@@ -384,7 +385,7 @@ async def test_a_managers_namespace_and_metrics_are_those_of_its_fleet_too() -> 
             await made.admin[name].create(ConfigMap.named("c", "other", data={"x": "1"}))
         fleet = sp.Fleet(sp.Controller(ConfigMap, made.reconcile, name="copy"))
         metrics = ProcessMetrics()
-        async with manager(made, fleet, namespace="other", metrics=metrics):
+        async with manager(made, fleet, namespace="other", serving=Serving(metrics=metrics)):
             for name in ("east", "west"):
                 await fleet.engage(name, made.clients[name])
             await advance(1)

@@ -13,7 +13,7 @@ import pytest
 import setpoint as sp
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport
-from setpoint.manager import Manager, ProcessMetrics
+from setpoint.manager import Manager, ProcessMetrics, Runtime, Serving
 from setpoint.manager.loop_watch import LoopWatch
 from setpoint.models.core_v1 import ConfigMap
 
@@ -54,7 +54,12 @@ async def test_the_key_that_blocks_the_loop_is_named_while_it_does_with_its_stac
     async with ApiServer(random=Random(0)) as server, Client(InProcessTransport(server.handle)) as client:
         await client.create(ConfigMap.named("slow"))
         metrics = ProcessMetrics()
-        manager = Manager(client, controllers=[sp.Controller(ConfigMap, blocking)], metrics=metrics, blocked_after=0.05)
+        manager = Manager(
+            client,
+            controllers=[sp.Controller(ConfigMap, blocking)],
+            serving=Serving(metrics=metrics),
+            runtime=Runtime(blocked_after=0.05),
+        )
         async with manager:
             await told.after.wait()
             status, text = manager.readyz.answer("event-loop", {})

@@ -17,7 +17,7 @@ from tests.programs import DEADLINE
 import setpoint as sp
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport, Request, TransportError
-from setpoint.manager import LeaderElection, LeadershipLost, Manager, ProcessMetrics, RunnableEnded
+from setpoint.manager import LeaderElection, LeadershipLost, Manager, ProcessMetrics, RunnableEnded, Runtime, Serving
 from setpoint.models.coordination_v1 import Lease
 from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.testing import EPOCH, advance, cluster, settle, virtual_time
@@ -33,8 +33,11 @@ async def a_client() -> AsyncIterator[Client]:
         yield client
 
 
-def manager(client: Client, *controllers: sp.Controller[Any], **options: Any) -> Manager:
-    return Manager(client, controllers=controllers, now=now, random=Random(0), **options)
+def manager(
+    client: Client, *controllers: sp.Controller[Any], shutdown_timeout: float | None = 30.0, **options: Any
+) -> Manager:
+    runtime = Runtime(now=now, random=Random(0), shutdown_timeout=shutdown_timeout)
+    return Manager(client, controllers=controllers, runtime=runtime, **options)
 
 
 async def nothing(obj: Any, ctx: sp.Context) -> None:
@@ -617,7 +620,9 @@ async def test_metrics_have_the_names_that_dashboards_know() -> None:
         await client.create(ConfigMap.named("good"))
         await client.create(ConfigMap.named("bad"))
         metrics = ProcessMetrics()
-        async with manager(client, sp.Controller(ConfigMap, reconcile), metrics=metrics, leader_election=election("a")):
+        async with manager(
+            client, sp.Controller(ConfigMap, reconcile), serving=Serving(metrics=metrics), leader_election=election("a")
+        ):
             await advance(10)
             text = generate_latest(metrics.registry).decode()
         for line in (
@@ -648,8 +653,7 @@ async def test_health_and_metrics_over_http() -> None:
         made = Manager(
             client,
             controllers=[sp.Controller(ConfigMap, nothing)],
-            metrics_bind_address="127.0.0.1:0",
-            health_probe_bind_address="127.0.0.1:0",
+            serving=Serving(metrics_bind_address="127.0.0.1:0", health_probe_bind_address="127.0.0.1:0"),
         )
         async with made, aiohttp.ClientSession() as session:
             assert made.health_server is not None
@@ -670,12 +674,12 @@ async def test_an_address_that_is_taken_fails_the_start_and_names_it() -> None:
     async with (
         ApiServer() as server,
         Client(InProcessTransport(server.handle)) as client,
-        Manager(client, health_probe_bind_address="127.0.0.1:0") as first,
+        Manager(client, serving=Serving(health_probe_bind_address="127.0.0.1:0")) as first,
     ):
         assert first.health_server is not None
         taken = f"127.0.0.1:{first.health_server.port}"
         with pytest.raises(OSError, match=f"the health server can't listen on {taken}"):
-            await Manager(client, health_probe_bind_address=taken).run()
+            await Manager(client, serving=Serving(health_probe_bind_address=taken)).run()
 
 
 @virtual_time

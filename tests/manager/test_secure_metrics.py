@@ -17,7 +17,7 @@ from tests.tasks import stop
 
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport, Request, Response, Transport, TransportError
-from setpoint.manager import Manager
+from setpoint.manager import Manager, Serving
 from setpoint.manager.access import ALLOWED_FOR, MAX_REMEMBERED, REFUSED_FOR, TokenAccess
 from setpoint.manager.http_server import LOOK_EVERY, HttpServer
 from setpoint.testing import advance, virtual_time
@@ -137,7 +137,7 @@ async def test_metrics_over_tls_with_a_token(tmp_path: Path) -> None:
     trust = tolerant(ssl.create_default_context(cadata=authority.cert_pem.decode()))
     async with ApiServer() as server, aiohttp.ClientSession() as session:
         client = Client(Judge(InProcessTransport(server.handle)))
-        manager = Manager(client, metrics_bind_address="127.0.0.1:0", metrics_secure=True, metrics_cert_dir=tmp_path)
+        manager = Manager(client, serving=Serving(metrics_bind_address="127.0.0.1:0", metrics_cert_dir=tmp_path))
         async with manager:
             assert manager.metrics_server is not None
             url = f"https://127.0.0.1:{manager.metrics_server.port}/metrics"
@@ -150,10 +150,9 @@ async def test_metrics_over_tls_with_a_token(tmp_path: Path) -> None:
 
 async def test_certificates_that_can_not_be_used_fail_the_start_and_are_named(tmp_path: Path) -> None:
     async with ApiServer() as server, Client(InProcessTransport(server.handle)) as client:
-        for options in ({"metrics_secure": True}, {"metrics_cert_dir": tmp_path}):
-            with pytest.raises(ValueError, match="metrics_secure and metrics_cert_dir, a directory with"):
-                Manager(client, metrics_bind_address="127.0.0.1:0", **options)  # type: ignore[arg-type]
-        manager = Manager(client, metrics_bind_address="127.0.0.1:0", metrics_secure=True, metrics_cert_dir=tmp_path)
+        with pytest.raises(ValueError, match="metrics_cert_dir is for the server of the metrics"):
+            Serving(metrics_cert_dir=tmp_path)
+        manager = Manager(client, serving=Serving(metrics_bind_address="127.0.0.1:0", metrics_cert_dir=tmp_path))
         with pytest.raises(OSError, match=r"the metrics server can't use tls\.crt and tls\.key in"):
             await manager.run()
 

@@ -15,23 +15,20 @@ from setpoint.cache.backoff import Backoff
 from setpoint.cache.counters import Counters
 from setpoint.cache.errors import WatchBroken, is_expired, is_refused, is_too_large
 from setpoint.cache.frames import TYPES, ends_list, mark_of, split_event, status_of
-from setpoint.cache.lists import ListSplitter, check_list
+from setpoint.cache.pager import Breath, Pager
 from setpoint.cache.rhythm import Rhythm
 from setpoint.cache.sink import Sink
 from setpoint.cache.source import Source
-from setpoint.client.errors import ApiError, Gone, TooManyRequests, error_from_status
+from setpoint.client.errors import ApiError, TooManyRequests, error_from_status
 from setpoint.client.transport import Response, TransportError
 from setpoint.concurrency import Deadline
-from setpoint.meta import ListMeta
 
 logger = logging.getLogger("setpoint.cache")
 
-PAGE_SIZE = 500
 MIN_WATCH_TIMEOUT = 300.0
 IDLE_TIMEOUT = 330.0
 INITIAL_EVENTS_TIMEOUT = 30.0
 VERY_SHORT = 1.0
-_YIELD_BYTES = 1 << 20
 
 FirstList = Literal["newest", "any"]
 """The version that the first list of a collection requests."""
@@ -81,8 +78,7 @@ class Reflector:
       ends, the last version may be too old to resume, which takes a list. ``idle_timeout`` has to be None.
     - Lists are streamed (``sendInitialEvents``) if the server can; if it refuses, or is silent for 30 seconds, this
       one list is an ordinary one.
-    - Pages have 500 items, but there is one unpaged list if the server answers from its watch cache (any version but
-      ``""``), unless that server has been seen to page those too. After an expired page there is one unpaged list.
+    - Lists are paged as `Pager` says.
 
     ``on_error`` is called with every failure; only cancellation ends a reflector.
     """
@@ -114,9 +110,7 @@ class Reflector:
         self._random = random
         self._query = query
         self._accept = accept
-        self._list_accept = list_accept
         self._streaming_lists = streaming_lists
-        self._page_size = page_size
         self._min_watch_timeout = max(min_watch_timeout, MIN_WATCH_TIMEOUT)
         self._bookmarks = bookmarks
         self._idle_timeout = idle_timeout
@@ -127,8 +121,18 @@ class Reflector:
         self.failing = False
         """Whether the last attempt to list or watch failed, and no watch has been resumed since."""
         self._unavailable = False
-        self._pages_cached_lists = False
-        self._unyielded = 0
+        self._breath = Breath()
+        self._pager = Pager(
+            source,
+            path,
+            sink,
+            self.counters,
+            query=query,
+            accept=list_accept,
+            page_size=page_size,
+            idle_timeout=idle_timeout,
+            breath=self._breath,
+        )
 
     async def run(self) -> None:
         """Follows the collection until cancelled."""
@@ -169,67 +173,7 @@ class Reflector:
         self._unavailable = False
 
     async def _list_at(self, version: str) -> None:
-        counters, loop = self.counters, asyncio.get_running_loop()
-        counters.lists += 1
-        started = loop.time()
-        self._sink.begin()
-        limit = self._limit(version)
-        page = await self._page(version, limit, "")
-        paged = bool(page.continue_)
-        resource_version = page.resource_version
-        while page.continue_:
-            try:
-                page = await self._page("", limit, page.continue_)
-            except Gone as problem:
-                if not is_expired(problem):
-                    raise
-                self._sink.begin()
-                page = await self._page(version, 0, "")
-            resource_version = page.resource_version
-        if paged and version == "0":
-            self._pages_cached_lists = True
-        counters.heard_at = loop.time()
-        counters.list_seconds += counters.heard_at - started
-        self._sink.finish(resource_version)
-        self.last_resource_version = resource_version
-
-    def _limit(self, version: str) -> int:
-        if self._page_size is not None:
-            return self._page_size
-        if self._pages_cached_lists or version in ("", "0"):
-            return PAGE_SIZE
-        return 0
-
-    async def _page(self, version: str, limit: int, token: str) -> ListMeta:
-        query = list(self._query)
-        if limit:
-            query.append(("limit", str(limit)))
-        if token:
-            query.append(("continue", token))
-        elif version:
-            query.append(("resourceVersion", version))
-        splitter = ListSplitter()
-        sink = self._sink
-        async with self._source.stream(
-            "GET",
-            self._path,
-            query=tuple(query),
-            accept=self._list_accept,
-            idle_timeout=self._idle_timeout,
-            verb="list",
-        ) as response:
-            async for chunk in response.chunks():
-                for item in splitter.feed(chunk):
-                    sink.item(item)
-                    self.counters.listed_items += 1
-                await self._breathe(len(chunk))
-        items, envelope = splitter.finish()
-        check_list(envelope)
-        for item in items:
-            sink.item(item)
-            self.counters.listed_items += 1
-        sink.flush()
-        return envelope.metadata
+        self.last_resource_version = await self._pager.list_at(version)
 
     # -- watches -------------------------------------------------------------------------------------------------------
 
@@ -399,16 +343,9 @@ class Reflector:
             counters.bytes += size
             counters.heard_at = counters.last_byte_at = now
             sink.flush()
-            await self._breathe(size)
+            await self._breath.after(size)
 
     # -- small parts ---------------------------------------------------------------------------------------------------
-
-    async def _breathe(self, size: int) -> None:
-        """Lets other tasks run now and then while the source never blocks."""
-        self._unyielded += size
-        if self._unyielded > _YIELD_BYTES:
-            self._unyielded = 0
-            await asyncio.sleep(0)
 
     async def _wait(self) -> None:
         await asyncio.sleep(self._backoff.next(asyncio.get_running_loop().time()))

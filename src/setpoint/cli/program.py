@@ -27,7 +27,17 @@ from setpoint.cluster import with_conversions
 from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.controller import Controller, watched_kinds
 from setpoint.deploy.definitions import definitions
-from setpoint.manager import Fleet, KubeconfigFolder, LeaderElection, Manager, ProcessMetrics, Runnable, Sharding
+from setpoint.manager import (
+    Fleet,
+    KubeconfigFolder,
+    LeaderElection,
+    Manager,
+    ProcessMetrics,
+    Runnable,
+    Runtime,
+    Serving,
+    Sharding,
+)
 from setpoint.manager.logging import configure
 from setpoint.manager.processes import ParentLease, Supervisor
 from setpoint.manager.processes.parent import Seat
@@ -268,7 +278,7 @@ def program(
         if seat is not None:  # everything that several processes have in common is their supervisor's
             kubeconfig, context, embedded = kubeconfig_of(seat) or kubeconfig, None if embedded else context, False
             metrics_bind_address = health_probe_bind_address = "0"
-            metrics_secure, metrics_cert_dir, profiling = False, None, False
+            metrics_cert_dir, profiling = None, False
             webhook_cert_dir, webhook_service = None, None
         managers: list[Manager] = []
 
@@ -285,7 +295,6 @@ def program(
                         metrics.add_process()
                     manager = Manager(
                         client,
-                        metrics=metrics,
                         lifespan=bound(lifespan, options, own) if supervisor is None else None,
                         controllers=controllers if supervisor is None and not clusters else (),
                         fleet=Fleet(*controllers, provider=KubeconfigFolder(clusters))
@@ -296,13 +305,15 @@ def program(
                         sharding=Sharding(name=group, identity=me, namespace=space)
                         if shards and supervisor is None
                         else None,
-                        metrics_bind_address=metrics_bind_address,
-                        metrics_secure=metrics_secure,
-                        metrics_cert_dir=metrics_cert_dir,
-                        profiling=profiling,
-                        blocked_after=BLOCKED_AFTER,
-                        health_probe_bind_address=health_probe_bind_address,
                         namespace=namespace,
+                        serving=Serving(
+                            metrics=metrics,
+                            metrics_bind_address=metrics_bind_address,
+                            metrics_cert_dir=metrics_cert_dir,
+                            profiling=profiling,
+                            health_probe_bind_address=health_probe_bind_address,
+                        ),
+                        runtime=Runtime(blocked_after=BLOCKED_AFTER),
                     )
                 except ValueError as problem:
                     raise UsageError(str(problem)) from None
@@ -399,7 +410,7 @@ def _serve_webhooks(
         space = manager.client.namespace
         certificates = SecretCertificates(
             manager.client, f"{place}-tls", space, names=service_names(place, space),
-            trusting=trusting(served, configuration), random=manager.random, metrics=metrics,
+            trusting=trusting(served, configuration), random=manager.runtime.random, metrics=metrics,
         )  # fmt: skip
     server = WebhookServer(webhooks, certificates, port=port, drain_delay=DRAIN_DELAY)
     manager.readyz.add("webhooks", server.problem)

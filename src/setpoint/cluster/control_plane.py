@@ -17,7 +17,7 @@ from setpoint.cluster.on_demand import OnDemand
 from setpoint.cluster.resources import ServedResources
 from setpoint.cluster.scheduling import Scheduler
 from setpoint.controller import Controller
-from setpoint.manager import Manager
+from setpoint.manager import Manager, Runtime
 from setpoint.meta import Object
 
 WATCH_SECONDS: Final = 12 * 3600.0
@@ -89,10 +89,7 @@ class ControlPlane:
             client,
             controllers=awake,
             factory=factory,
-            shutdown_timeout=5.0,
-            now=now,
-            random=random,
-            instance="control-plane",
+            runtime=Runtime(shutdown_timeout=5.0, now=now, random=random or Random(), instance="control-plane"),
         )
         self.manager.add(OnDemand(self.manager.factory, sleepers, self.manager.add))
         self.garbage_collector: GarbageCollector | None = None

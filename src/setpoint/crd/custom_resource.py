@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict, Unpack, cast
 
 from msgspec import Struct
 
@@ -59,16 +59,39 @@ class Definition(Struct, frozen=True, kw_only=True):
     conversions: tuple[Conversion, ...] = ()
 
 
-_RESOURCE_KEYWORDS = frozenset(
-    ("version", "kind", "plural", "singular", "list_kind", "scope", "short_names", "categories", "scale")
-)
-_DEFINITION_KEYWORDS = frozenset(
-    (
-        *("served", "storage", "columns", "scale", "rules", "selectable_fields", "deprecated"),
-        *("labels", "annotations", "conversions"),
-    )
-)
-_KEYWORDS = _RESOURCE_KEYWORDS | _DEFINITION_KEYWORDS
+_CONVERTED: dict[str, Callable[[Any], Any]] = {
+    "columns": tuple,
+    "rules": rules_of,
+    "selectable_fields": tuple,
+    "labels": dict,
+    "annotations": dict,
+    "conversions": tuple,
+}
+"""The conversions of class keywords to fields of a `Definition`; the others are taken as they are."""
+
+
+class Keywords(TypedDict, total=False):
+    """The class keywords of a `CustomResource`. Those that `Definition` has as fields have its defaults."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    singular: str
+    list_kind: str
+    scope: Scope
+    short_names: Sequence[str]
+    categories: Sequence[str]
+    served: bool
+    storage: bool
+    columns: Sequence[Column]
+    scale: Scale | None
+    rules: Sequence[Rule | str]
+    selectable_fields: Sequence[str]
+    deprecated: str | bool
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    conversions: Sequence[Conversion]
 
 
 class CustomResourceMeta(ModelMeta):
@@ -82,26 +105,7 @@ class CustomResourceMeta(ModelMeta):
             bases: tuple[type, ...],
             namespace: dict[str, Any],
             /,
-            *,
-            group: str = ...,
-            version: str = ...,
-            kind: str = ...,
-            plural: str = ...,
-            singular: str = ...,
-            list_kind: str = ...,
-            scope: Scope = ...,
-            short_names: Sequence[str] = ...,
-            categories: Sequence[str] = ...,
-            served: bool = ...,
-            storage: bool = ...,
-            columns: Sequence[Column] = ...,
-            scale: Scale | None = ...,
-            rules: Sequence[Rule | str] = ...,
-            selectable_fields: Sequence[str] = ...,
-            deprecated: str | bool = ...,
-            labels: Mapping[str, str] = ...,
-            annotations: Mapping[str, str] = ...,
-            conversions: Sequence[Conversion] = ...,
+            **keywords: Unpack[Keywords],
         ) -> Any: ...
 
     else:
@@ -117,15 +121,15 @@ def _made(
     namespace: dict[str, Any],
     options: dict[str, Any],
 ) -> Any:
-    group = options.pop("group", None)
-    taken = {word: options.pop(word) for word in list(options) if word in _KEYWORDS}
-    made = made_by(metaclass, name, bases, namespace, options, also=(*_KEYWORDS, "group"))
-    if group is None:
+    words = Keywords.__annotations__
+    taken = cast("Keywords", {word: options.pop(word) for word in list(options) if word in words})
+    made = made_by(metaclass, name, bases, namespace, options, also=words)
+    if "group" not in taken:
         if taken:
             raise DefinitionError(f"class {name}: {', '.join(sorted(taken))}= without group=")
         return made
-    made.resource = _resource(made, group, **{word: taken[word] for word in taken if word in _RESOURCE_KEYWORDS})
-    made.definition = _definition(made, **{word: taken[word] for word in taken if word in _DEFINITION_KEYWORDS})
+    made.resource = _resource(made, taken["group"], taken)
+    made.definition = _definition(made, taken)
     check_fields(made)
     check_conversions(made)
     return made
@@ -165,21 +169,11 @@ def plural_of(kind: str) -> str:
     return word + "s"
 
 
-def _resource(
-    made: type[CustomResource],
-    group: str,
-    *,
-    version: str | None = None,
-    kind: str | None = None,
-    plural: str | None = None,
-    singular: str | None = None,
-    list_kind: str | None = None,
-    scope: Scope = "Namespaced",
-    short_names: Sequence[str] = (),
-    categories: Sequence[str] = (),
-    scale: Scale | None = None,
-) -> Resource:
+def _resource(made: type[CustomResource], group: str, said: Keywords) -> Resource:
     where = f"class {made.__name__}"
+    version = said.get("version")
+    scope = said.get("scope", "Namespaced")
+    short_names, categories = said.get("short_names", ()), said.get("categories", ())
     if version is None:
         raise DefinitionError(f"{where}: version= is missing, such as version='v1alpha1'")
     if not _VERSION.fullmatch(version):
@@ -190,24 +184,25 @@ def _resource(
         raise DefinitionError(f"{where}: scope={scope!r} must be 'Namespaced' or 'Cluster'")
     if isinstance(short_names, str) or isinstance(categories, str):
         raise DefinitionError(f"{where}: short_names= and categories= are tuples of strings, such as ('mk',)")
-    kind = kind or made.__name__
-    plural = plural or plural_of(kind)
-    for word in (plural, singular or kind.lower(), *short_names):
+    kind = said.get("kind") or made.__name__
+    plural = said.get("plural") or plural_of(kind)
+    singular = said.get("singular") or kind.lower()
+    for word in (plural, singular, *short_names):
         if problems := dns1035_label(word):
             raise DefinitionError(f"{where}: name {word!r}: {problems[0]}")
     gvk = GroupVersionKind(group, version, kind)
     subresources = {}
     if "status" in made.__struct_fields__:
         subresources["status"] = gvk
-    if scale:
+    if said.get("scale"):
         subresources["scale"] = GroupVersionKind("autoscaling", "v1", "Scale")
     return Resource(
         group=group,
         version=version,
         kind=kind,
         plural=plural,
-        singular=singular or kind.lower(),
-        list_kind=list_kind or f"{kind}List",
+        singular=singular,
+        list_kind=said.get("list_kind") or f"{kind}List",
         namespaced=scope == "Namespaced",
         short_names=tuple(short_names),
         categories=tuple(categories),
@@ -215,30 +210,10 @@ def _resource(
     )
 
 
-def _definition(
-    made: type[CustomResource],
-    *,
-    served: bool = True,
-    storage: bool = True,
-    columns: Sequence[Column] = (),
-    scale: Scale | None = None,
-    rules: Sequence[Rule | str] = (),
-    selectable_fields: Sequence[str] = (),
-    deprecated: str | bool = False,
-    labels: Mapping[str, str] | None = None,
-    annotations: Mapping[str, str] | None = None,
-    conversions: Sequence[Conversion] = (),
-) -> Definition:
-    return Definition(
-        served=served,
-        storage=storage,
-        columns=tuple(columns),
-        scale=scale,
-        rules=rules_of(rules),
-        selectable_fields=tuple(selectable_fields),
-        deprecated=deprecated,
-        has_status="status" in made.__struct_fields__,
-        labels=dict(labels or {}),
-        annotations=dict(annotations or {}),
-        conversions=tuple(conversions),
-    )
+def _definition(made: type[CustomResource], said: Keywords) -> Definition:
+    given: dict[str, Any] = {
+        word: _CONVERTED[word](value or ()) if word in _CONVERTED else value
+        for word, value in said.items()
+        if word in Definition.__struct_fields__
+    }
+    return Definition(has_status="status" in made.__struct_fields__, **given)

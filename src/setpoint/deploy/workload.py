@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from setpoint.deploy.operator import HEALTH_PORT, METRICS_PORT, WEBHOOK_PORT, Operator
 from setpoint.manager.group import CANCEL_WITHIN
-from setpoint.manager.manager import SHUTDOWN_TIMEOUT
+from setpoint.manager.parts import SHUTDOWN_TIMEOUT
 
 __all__ = ["CERTIFICATE_FOLDER", "USER", "deployment", "disruption_budget", "grace_seconds", "namespace"]
 

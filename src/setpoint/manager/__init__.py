@@ -11,6 +11,7 @@ from setpoint.manager.leader_shard import LeaderShard
 from setpoint.manager.leadership import Leadership, LeadershipLost
 from setpoint.manager.manager import Lifespan, Manager
 from setpoint.manager.metrics import ProcessMetrics
+from setpoint.manager.parts import Runtime, Serving
 from setpoint.manager.shard_member import ShardMember
 from setpoint.manager.sharding import Sharding
 from setpoint.manager.signals import stopping_on_signals
@@ -33,6 +34,8 @@ __all__ = [
     "Provider",
     "Runnable",
     "RunnableEnded",
+    "Runtime",
+    "Serving",
     "ShardMember",
     "Sharding",
     "WriteRefused",

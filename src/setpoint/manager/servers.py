@@ -11,6 +11,7 @@ from setpoint.manager import debugging, profiling
 from setpoint.manager.access import TokenAccess
 from setpoint.manager.health import HealthChecks
 from setpoint.manager.http_server import Access, Answer, Handler, HttpServer
+from setpoint.manager.parts import Serving
 
 
 class Pages(NamedTuple):
@@ -22,42 +23,28 @@ class Pages(NamedTuple):
 
 
 class Servers:
-    """The HTTP servers of a manager, with the manager's arguments.
+    """The HTTP servers of a manager.
 
     Debug pages are beside the metrics, or beside health where metrics are off.
     """
 
-    def __init__(
-        self,
-        client: Client,
-        *,
-        pages: Pages,
-        metrics_bind_address: str,
-        metrics_secure: bool,
-        metrics_cert_dir: Path | None,
-        health_probe_bind_address: str,
-        health: Sequence[HealthChecks],
-        profiles: bool,
-    ) -> None:
-        if metrics_secure is (metrics_cert_dir is None):
-            raise ValueError("metrics_secure and metrics_cert_dir, a directory with tls.crt and tls.key, go together")
+    def __init__(self, client: Client, serving: Serving, *, pages: Pages, health: Sequence[HealthChecks]) -> None:
         guard = TokenAccess(client).check
+        folder = serving.metrics_cert_dir
         self.metrics = _server(
-            metrics_bind_address, "metrics", cert_dir=metrics_cert_dir, access=guard if metrics_secure else None
+            serving.metrics_bind_address, "metrics", cert_dir=folder, access=guard if folder is not None else None
         )
         if self.metrics is not None and pages.metrics is not None:
             self.metrics.add("/metrics", pages.metrics)
-        self.health = _server(health_probe_bind_address, "health")
+        self.health = _server(serving.health_probe_bind_address, "health")
         if self.health is not None:
             for checks in health:
                 self.health.add(f"/{checks.name}", _handler(checks))
         debug = self.metrics or self.health
         if debug is not None:
             debug.add(debugging.PATH, pages.controllers, guard=guard)
-            if profiles:
+            if serving.profiling:
                 debug.add(profiling.PATH, pages.profile, guard=guard)
-        elif profiles:
-            raise ValueError("profiling is served beside the metrics: give metrics_bind_address too")
 
     def all(self) -> list[HttpServer]:
         """The enabled servers."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from setpoint.cluster import ControlPlane, GarbageCollector
-from setpoint.manager import Manager
+from setpoint.manager import Manager, Runtime
 from setpoint.simulation.actor import Actor
 from setpoint.simulation.cluster import SimulatedCluster
 
@@ -33,7 +33,9 @@ class Plane:
             random=world.dice("plane"),
         )
         self._others_actor.start(others.run(), name="control plane")
-        manager = Manager(world.connect("gc"), now=world.now, random=world.dice("gc"), instance="garbage-collector")
+        manager = Manager(
+            world.connect("gc"), runtime=Runtime(now=world.now, random=world.dice("gc"), instance="garbage-collector")
+        )
         self._collector = GarbageCollector(manager.client, manager.factory, others.resources)
         manager.add(self._collector)
         self._collector_actor.start(manager.run(), name="garbage collector")

@@ -12,7 +12,7 @@ from setpoint.cache import InformerFactory
 from setpoint.cache.reflector import FirstList
 from setpoint.client import Client
 from setpoint.controller import RunningController
-from setpoint.manager import LeaderElection, Manager
+from setpoint.manager import LeaderElection, Manager, Runtime
 from setpoint.meta import ObjectKey
 from setpoint.simulation.actor import Actor
 from setpoint.simulation.externals import using
@@ -81,9 +81,7 @@ class Process:
                 controllers=controllers,
                 leader_election=election,
                 lifespan=setup.lifespan,
-                now=self.now,
-                random=rolls,
-                instance=f"simulated-{self.number}",
+                runtime=Runtime(now=self.now, random=rolls, instance=f"simulated-{self.number}"),
             )
             for running in self.manager.controllers.values():
                 self._listen(running)

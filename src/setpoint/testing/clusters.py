@@ -30,7 +30,7 @@ from setpoint.cluster import ControlPlane, HollowNode, LocalWebhooks, with_conve
 from setpoint.cluster.catalog import names_of
 from setpoint.controller import Controller, RunningController, watched_kinds
 from setpoint.crd import CustomResource, crd_for
-from setpoint.manager import LeaderElection, Lifespan, Manager
+from setpoint.manager import LeaderElection, Lifespan, Manager, Runtime
 from setpoint.meta import LabelSelector, Object, Selector, resource_of
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.testing.clock import EPOCH, VirtualTimeLoop, settle
@@ -104,9 +104,7 @@ class Cluster:
                 controllers=self._controllers,
                 leader_election=self._election,
                 lifespan=self._lifespan,
-                now=self.now,
-                random=self.random,
-                instance="test",
+                runtime=Runtime(now=self.now, random=self.random, instance="test"),
             )
             kinds = self._custom_kinds()
             for definition in self._definitions(kinds):

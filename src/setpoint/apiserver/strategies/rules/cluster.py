@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Final
 
-from setpoint.apiserver.strategies.pod_volumes import signer_errors
+from setpoint.apiserver.strategies.projected_volumes import signer_errors
 from setpoint.apiserver.strategies.rules.row import (
     Place,
     Row,

@@ -1,0 +1,205 @@
+"""Volumes whose files come from objects: secrets, config maps, the downward API, and projections of several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from setpoint.apiserver.strategies.label_selectors import label_selector_errors
+from setpoint.apiserver.strategies.pod_fields import (
+    downward_errors,
+    unreserved_path,
+)
+from setpoint.apiserver.strategies.strategy import JsonObject
+from setpoint.meta.names import dns1123_label, dns1123_subdomain
+from setpoint.schema import FieldError
+from setpoint.schema.errors import OMITTED, forbidden, invalid, not_supported, required, too_long
+
+__all__ = ["downward_rule", "files_rule", "projected_rule", "signer_errors"]
+
+Errors = list[FieldError]
+_MODE: Final = "must be a number between 0 and 0777 (octal), both inclusive"
+_KEY_TYPES: Final = ("RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
+
+
+def _mode(mode: int | None, path: str) -> Errors:
+    return [] if mode is None or 0 <= mode <= 0o777 else [invalid(path, mode, _MODE)]
+
+
+def _items(items: list[JsonObject] | None, path: str) -> Errors:
+    errors: Errors = []
+    for index, item in enumerate(items or ()):
+        errors += _item(item, f"{path}[{index}]")
+    return errors
+
+
+def files_rule(name: str) -> Callable[[JsonObject, str], Errors]:
+    """A secret or a config map."""
+
+    def rule(source: JsonObject, path: str) -> Errors:
+        errors = [] if source.get(name) else [required(f"{path}.{name}")]
+        errors += _mode(source.get("defaultMode"), f"{path}.defaultMode")
+        return errors + _items(source.get("items"), f"{path}.items")
+
+    return rule
+
+
+def downward_rule(source: JsonObject, path: str) -> Errors:
+    errors = _mode(source.get("defaultMode"), f"{path}.defaultMode")
+    for item in source.get("items") or ():
+        errors += _downward_file(item, path)
+    return errors
+
+
+def _downward_file(item: JsonObject, path: str) -> Errors:
+    errors = [] if item.get("path") else [required(f"{path}.path")]
+    errors += unreserved_path(item.get("path", ""), f"{path}.path")
+    errors += downward_errors(item, path)
+    return errors + _mode(item.get("mode"), f"{path}.mode")
+
+
+# -- projected volumes ------------------------------------------------------------------------------------------------
+
+
+def projected_rule(source: JsonObject, path: str) -> Errors:
+    errors = _mode(source.get("defaultMode"), f"{path}.defaultMode")
+    paths: set[str] = set()
+    for index, part in enumerate(source.get("sources") or ()):
+        where = f"{path}.sources[{index}]"
+        given = [key for key in _PROJECTIONS if part.get(key) is not None]
+        for key in given:
+            errors += _PROJECTIONS[key](part[key], f"{where}.{key}", path, paths)
+        if len(given) > 1:
+            errors.append(forbidden(where, "may not specify more than 1 volume type per source"))
+    return errors
+
+
+def _taken(target: str, shown: Any, path: str, paths: set[str]) -> Errors:
+    if target in paths:
+        return [invalid(path, shown, "conflicting duplicate paths")]
+    paths.add(target)
+    return []
+
+
+def _projected_files(source: JsonObject, where: str, path: str, paths: set[str]) -> Errors:
+    errors = [] if source.get("name") else [required(f"{where}.name")]
+    for index, item in enumerate(source.get("items") or ()):
+        errors += _item(item, f"{where}.items[{index}]")
+        if item.get("path"):
+            errors += _taken(item["path"], source.get("name", ""), path, paths)
+    return errors
+
+
+def _item(item: JsonObject, where: str) -> Errors:
+    errors = [required(f"{where}.{name}") for name in ("key", "path") if not item.get(name)]
+    errors += unreserved_path(item.get("path", ""), f"{where}.path")
+    return errors + _mode(item.get("mode"), f"{where}.mode")
+
+
+def _projected_downward(source: JsonObject, where: str, path: str, paths: set[str]) -> Errors:
+    errors: Errors = []
+    for item in source.get("items") or ():
+        errors += _downward_file(item, where)
+        if item.get("path"):
+            errors += _taken(item["path"], item["path"], path, paths)
+    return errors
+
+
+def _projected_token(source: JsonObject, where: str, path: str, paths: set[str]) -> Errors:
+    seconds = source.get("expirationSeconds")
+    errors: Errors = []
+    if seconds is None:
+        errors.append(required(f"{where}.expirationSeconds"))
+    elif seconds < 600:
+        text = "may not specify a duration less than 10 minutes"
+        errors.append(invalid(f"{where}.expirationSeconds", seconds, text))
+    elif seconds > 1 << 32:
+        text = "may not specify a duration larger than 2^32 seconds"
+        errors.append(invalid(f"{where}.expirationSeconds", seconds, text))
+    if not source.get("path"):
+        return [*errors, required(f"{path}.path")]
+    return errors + unreserved_path(source["path"], f"{path}.path")
+
+
+def signer_errors(name: str, path: str) -> Errors:
+    """The name of a signer: a domain and a path."""
+    if not name:
+        return [required(path)]
+    domain, slash, rest = name.partition("/")
+    if not slash or "/" in rest:
+        text = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
+        return [invalid(path, name, text)]
+    errors = [too_long(path, 253)] if len(domain) > 253 else []
+    labels = domain.split(".")
+    errors += _first_problems(domain, labels, dns1123_label, path)
+    if len(labels) < 2:
+        errors.append(invalid(path, domain, "should be a domain with at least two segments separated by dots"))
+    return errors + _first_problems(rest, rest.split("."), dns1123_subdomain, path)
+
+
+def _first_problems(shown: str, labels: list[str], rule: Callable[[str], list[str]], path: str) -> Errors:
+    for label in labels:
+        problems = rule(label)
+        if problems:
+            return [invalid(path, shown, f'validating label "{label}": {text}') for text in problems]
+    return []
+
+
+def _projected_bundle(source: JsonObject, where: str, path: str, paths: set[str]) -> Errors:
+    name, signer = source.get("name"), source.get("signerName")
+    errors: Errors = []
+    if name is not None and signer is not None:
+        errors.append(invalid(where, OMITTED, "only one of name and signerName may be used"))
+    elif name is not None:
+        if not name:
+            errors.append(required(f"{where}.name", "must be a valid object name"))
+        plain = name.rpartition(":")[2]
+        errors += [
+            invalid(f"{where}.name", name, f"not a valid clustertrustbundlename: {text}")
+            for text in dns1123_subdomain(plain)
+        ]
+    elif signer is not None:
+        if not signer:
+            errors.append(required(f"{where}.signerName", "must be a valid signer name"))
+        errors += signer_errors(signer, f"{where}.signerName")
+        errors += label_selector_errors(source.get("labelSelector"), f"{where}.labelSelector")
+    else:
+        errors.append(required(where, "either name or signerName must be specified"))
+    target = source.get("path", "")
+    if not target:
+        errors.append(required(f"{where}.path"))
+    return errors + unreserved_path(target, f"{where}.path") + _taken(target, target, path, paths)
+
+
+def _projected_certificate(source: JsonObject, where: str, path: str, paths: set[str]) -> Errors:
+    signer = source.get("signerName", "")
+    errors = signer_errors(signer, f"{where}.signerName")
+    if source.get("keyType", "") not in _KEY_TYPES:
+        errors.append(not_supported(f"{where}.keyType", source.get("keyType", ""), _KEY_TYPES))
+    seconds = source.get("maxExpirationSeconds")
+    if seconds is not None:
+        most = 86400 if signer.partition("/")[0].endswith("kubernetes.io") else 7862400
+        if seconds < 3600:
+            text = "if provided, maxExpirationSeconds must be >= 3600"
+            errors.append(invalid(f"{where}.maxExpirationSeconds", seconds, text))
+        if seconds > most:
+            text = f"if provided, maxExpirationSeconds must be <= {most}"
+            errors.append(invalid(f"{where}.maxExpirationSeconds", seconds, text))
+    targets = [name for name in ("credentialBundlePath", "keyPath", "certificateChainPath") if source.get(name)]
+    for name in targets:
+        errors += unreserved_path(source[name], f"{where}.{name}")
+        errors += _taken(source[name], source[name], path, paths)
+    if not targets:
+        text = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath"
+        errors.append(required(where, text))
+    return errors
+
+
+_PROJECTIONS: Final = {
+    "secret": _projected_files,
+    "configMap": _projected_files,
+    "downwardAPI": _projected_downward,
+    "serviceAccountToken": _projected_token,
+    "clusterTrustBundle": _projected_bundle,
+    "podCertificate": _projected_certificate,
+}

@@ -1,0 +1,130 @@
+"""Pager: reads a whole collection into a sink, in pages where that is cheaper for the server."""
+
+from __future__ import annotations
+
+import asyncio
+
+from setpoint.cache.counters import Counters
+from setpoint.cache.errors import is_expired
+from setpoint.cache.lists import ListSplitter, check_list
+from setpoint.cache.sink import Sink
+from setpoint.cache.source import Source
+from setpoint.client.errors import Gone
+from setpoint.meta import ListMeta
+
+PAGE_SIZE = 500
+_YIELD_BYTES = 1 << 20
+
+
+class Breath:
+    """Lets other tasks run now and then while a source never blocks."""
+
+    def __init__(self) -> None:
+        self._unyielded = 0
+
+    async def after(self, size: int) -> None:
+        """Counts the bytes that were worked on; yields to the loop after about a megabyte."""
+        self._unyielded += size
+        if self._unyielded > _YIELD_BYTES:
+            self._unyielded = 0
+            await asyncio.sleep(0)
+
+
+class Pager:
+    """Lists one collection.
+
+    Pages have 500 items, but there is one unpaged list if the server answers from its watch cache (any version but
+    ``""``), unless that server has been seen to page those too. After an expired page there is one unpaged list.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        path: str,
+        sink: Sink,
+        counters: Counters,
+        *,
+        query: tuple[tuple[str, str], ...],
+        accept: str,
+        page_size: int | None,
+        idle_timeout: float | None,
+        breath: Breath,
+    ) -> None:
+        self._source = source
+        self._path = path
+        self._sink = sink
+        self._counters = counters
+        self._query = query
+        self._accept = accept
+        self._page_size = page_size
+        self._idle_timeout = idle_timeout
+        self._breath = breath
+        self._pages_cached_lists = False
+
+    async def list_at(self, version: str) -> str:
+        """Replaces the sink's objects with those of this version or a newer one; returns the version that was listed.
+
+        Raises:
+            ApiError, TransportError: the list failed; the sink is as before.
+        """
+        counters, loop = self._counters, asyncio.get_running_loop()
+        counters.lists += 1
+        started = loop.time()
+        self._sink.begin()
+        limit = self._limit(version)
+        page = await self._page(version, limit, "")
+        paged = bool(page.continue_)
+        resource_version = page.resource_version
+        while page.continue_:
+            try:
+                page = await self._page("", limit, page.continue_)
+            except Gone as problem:
+                if not is_expired(problem):
+                    raise
+                self._sink.begin()
+                page = await self._page(version, 0, "")
+            resource_version = page.resource_version
+        if paged and version == "0":
+            self._pages_cached_lists = True
+        counters.heard_at = loop.time()
+        counters.list_seconds += counters.heard_at - started
+        self._sink.finish(resource_version)
+        return resource_version
+
+    def _limit(self, version: str) -> int:
+        if self._page_size is not None:
+            return self._page_size
+        if self._pages_cached_lists or version in ("", "0"):
+            return PAGE_SIZE
+        return 0
+
+    async def _page(self, version: str, limit: int, token: str) -> ListMeta:
+        query = list(self._query)
+        if limit:
+            query.append(("limit", str(limit)))
+        if token:
+            query.append(("continue", token))
+        elif version:
+            query.append(("resourceVersion", version))
+        splitter = ListSplitter()
+        sink = self._sink
+        async with self._source.stream(
+            "GET",
+            self._path,
+            query=tuple(query),
+            accept=self._accept,
+            idle_timeout=self._idle_timeout,
+            verb="list",
+        ) as response:
+            async for chunk in response.chunks():
+                for item in splitter.feed(chunk):
+                    sink.item(item)
+                    self._counters.listed_items += 1
+                await self._breath.after(len(chunk))
+        items, envelope = splitter.finish()
+        check_list(envelope)
+        for item in items:
+            sink.item(item)
+            self._counters.listed_items += 1
+        sink.flush()
+        return envelope.metadata

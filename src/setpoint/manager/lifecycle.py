@@ -1,0 +1,207 @@
+"""Lifecycle: the order in which a manager's groups start and stop, while it leads or not."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Literal
+
+from setpoint.concurrency import TaskScope
+from setpoint.controller import BoundLogger
+from setpoint.controller.events import EventRecorder
+from setpoint.manager.group import Group, Runnable
+from setpoint.manager.leadership import Leadership, LeadershipLost
+from setpoint.manager.shard_member import ShardMember
+
+GroupName = Literal["servers", "caches", "others", "leader"]
+
+
+class Lifecycle:
+    """Starts servers, caches, others, then what only a leader may run; stops them in reverse.
+
+    ``prepare`` is called before the caches start, for the controllers that need them.
+    """
+
+    def __init__(
+        self,
+        *,
+        elector: Leadership | None,
+        shards: ShardMember | None,
+        recorder: EventRecorder,
+        shutdown_timeout: float | None,
+        prepare: Callable[[], None],
+    ) -> None:
+        self.state = "new"
+        self.started = asyncio.Event()
+        self.elected = asyncio.Event()
+        self._groups: dict[GroupName, Group] = {
+            name: Group(name, self._on_end) for name in ("servers", "caches", "others", "leader")
+        }
+        self._elector = elector
+        self._shards = shards
+        self._recorder = recorder
+        self._shutdown_timeout = shutdown_timeout
+        self._prepare = prepare
+        self._log = BoundLogger(logging.getLogger("setpoint.manager"))
+        self._ended: BaseException | None = None
+        self._end = asyncio.Event()
+        self._renewing: asyncio.Task[None] | None = None
+        self._lost: LeadershipLost | None = None
+
+    def add(self, group: GroupName, *runnables: Runnable, may_end: bool = False) -> None:
+        """Adds runnables to a group; see `Group.add`."""
+        for runnable in runnables:
+            self._groups[group].add(runnable, may_end=may_end)
+
+    def stop(self) -> None:
+        """Requests `run` to stop everything and return."""
+        self._end.set()
+
+    async def run(self, opened: AbstractAsyncContextManager[None]) -> None:
+        """Runs within ``opened`` until `stop`, until it is cancelled, or until a runnable fails.
+
+        Raises:
+            LeadershipLost: the lease was lost.
+            RuntimeError: it was run before.
+            Exception: the error of a runnable.
+        """
+        if self.state != "new":
+            raise RuntimeError("a manager runs once; create another one")
+        self.state = "running"
+        try:
+            async with opened:
+                try:
+                    async with TaskScope() as lease:
+                        try:
+                            await self._live(lease)
+                        finally:
+                            await self._stop()
+                finally:
+                    await self._leave()
+        except Exception as problem:
+            self._noted(problem)
+            raise
+        if self._lost is not None:
+            if hanging := ", ".join(self._hanging()):
+                self._lost = LeadershipLost(f"{self._lost}; cancelled work that does not end: {hanging}")
+            raise self._noted(self._lost)
+        if self._ended is not None:
+            raise self._ended
+
+    async def _live(self, lease: TaskScope) -> None:
+        """Starts everything, and waits until the manager has to stop. Raises the error of a failed start.
+
+        Keeps the lease in a task of the scope ``lease``, which outlives this.
+        """
+        async with TaskScope() as scope:
+            ending = scope.start(self._end.wait())
+            starting = scope.start(self._start())
+            await scope.first()
+            if ending.done():
+                return
+            starting.result()
+            beside: set[asyncio.Task[Any]] = {ending}
+            if self._elector is not None:
+                self._renewing = lease.start(self._renew(self._elector))
+                leading = scope.start(self._groups["leader"].start())
+                beside.add(self._renewing)
+                await asyncio.wait((*beside, leading), return_when=asyncio.FIRST_COMPLETED)
+                if leading.done():
+                    leading.result()
+            await asyncio.wait(beside, return_when=asyncio.FIRST_COMPLETED)
+
+    async def _renew(self, elector: Leadership) -> None:
+        """Waits until the lease is lost."""
+        try:
+            await elector.renew()
+        except LeadershipLost as problem:
+            self._lost = problem
+
+    async def _start(self) -> None:
+        """Starts everything that does not need election; without an election, everything."""
+        await self._groups["servers"].start()
+        self._prepare()
+        await self._groups["caches"].start()
+        await self._groups["others"].start()
+        self.started.set()
+        if self._elector is not None:
+            await self._elector.acquire()
+            self._tell_of_lease("became leader")
+        else:
+            await self._groups["leader"].start()
+        self.elected.set()
+
+    async def _stop(self) -> None:
+        self.state = "stopping"
+        loop = asyncio.get_running_loop()
+        deadline = None if self._shutdown_timeout is None else loop.time() + self._shutdown_timeout
+        clean = True
+        try:
+            if self._lost is not None:
+                await self._groups["leader"].cancel(within=self._lost_within)
+            for name in ("others", "leader", "caches", "servers"):
+                group: GroupName = name
+                stop = self._stop_leading if group == "leader" else self._groups[group].stop
+                clean = await stop(deadline) and clean
+        finally:
+            for group_left in self._groups.values():
+                await group_left.cancel()
+            if not clean:
+                late = ", ".join(name for each in self._groups.values() for name in each.late)
+                self._log.warning("some runnables did not end in time and were cancelled", extra={"what": late})
+
+    async def _stop_leading(self, deadline: float | None) -> bool:
+        """Lets the leader's work end, while this process still leads."""
+        group, renewing = self._groups["leader"], self._renewing
+        if renewing is None or renewing.done():
+            return await group.stop(deadline)
+        async with TaskScope() as scope:
+            stopping = scope.start(group.stop(deadline, within=self._lost_within))
+            await asyncio.wait((stopping, renewing), return_when=asyncio.FIRST_COMPLETED)
+        return not stopping.cancelled() and stopping.result()
+
+    async def _leave(self) -> None:
+        """Releases the lease or the shard, after everything that relies on it has ended."""
+        lost, hanging = self._lost is not None, self._hanging()
+        if self._elector is not None and not lost and not hanging and self._elector.release_on_cancel:
+            if self._elector.is_leader:
+                self._tell_of_lease("stopped leading")
+            await self._elector.release()
+        if self._shards is not None and not hanging:
+            await self._shards.release()
+        if not lost:
+            await self._recorder.flush()
+        self.state = "stopped"
+
+    @property
+    def _lost_within(self) -> float:
+        """Seconds between the loss of the lease and the moment from which others may take over."""
+        assert self._elector is not None
+        return self._elector.grace
+
+    def _hanging(self) -> list[str]:
+        """The names of tasks that do not end although they were cancelled."""
+        return [name for group in self._groups.values() for name in group.hanging]
+
+    def _noted(self, problem: Exception) -> Exception:
+        """``problem``, with notes of the other errors."""
+        if self._ended is not None and self._ended is not problem:
+            problem.add_note(f"then also: {type(self._ended).__name__}: {self._ended}")
+        return problem
+
+    def _tell_of_lease(self, what: str) -> None:
+        """Reports an event about the Lease, as client-go's elections do."""
+        assert self._elector is not None
+        lease, identity = self._elector.lease, self._elector.identity
+        if lease is not None:
+            self._recorder.event(lease, "Normal", "LeaderElection", f"{identity} {what}")
+
+    def _on_end(self, problem: BaseException) -> None:
+        """Ends the manager after a runnable has failed, or returned without a request."""
+        if self._ended is None:
+            self._ended = problem
+        else:
+            self._ended.add_note(f"then also: {type(problem).__name__}: {problem}")
+        self._end.set()

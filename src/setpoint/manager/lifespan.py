@@ -1,0 +1,39 @@
+"""The lifespan of a manager: what a program opens before anything runs, and closes when everything has ended."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+from setpoint.controller import ProgramState
+
+
+@asynccontextmanager
+async def opened(
+    made: Callable[[], AbstractAsyncContextManager[Any]] | None, state: ProgramState
+) -> AsyncIterator[None]:
+    """Enters the lifespan, whose object is then available to reconciles.
+
+    However the block ends, the lifespan is left as at its usual end. An error of it becomes a note of the block's.
+    """
+    if made is None:
+        yield
+        return
+    lifespan = made()
+    state.open(await lifespan.__aenter__())
+    try:
+        yield
+    except BaseException as problem:
+        # A stop by a signal is a cancellation. It is not a failure of the lifespan, which ends as usual.
+        try:
+            await _close(lifespan, state)
+        except Exception as other:  # noqa: BLE001 - the first failure is the one to raise
+            problem.add_note(f"then also: {type(other).__name__}: {other}")
+        raise
+    await _close(lifespan, state)
+
+
+async def _close(lifespan: AbstractAsyncContextManager[Any], state: ProgramState) -> None:
+    state.close()
+    await lifespan.__aexit__(None, None, None)
