@@ -13,13 +13,24 @@ from setpoint.cluster.job_pods import JobOrphans
 from setpoint.cluster.jobs import Jobs
 from setpoint.cluster.local_webhooks import LocalWebhooks, with_conversions
 from setpoint.cluster.namespaces import DefaultServiceAccounts, NamespaceLifecycle, RootCertificates
-from setpoint.cluster.nodes import HollowKubelet, HollowNode, HollowNodes
+from setpoint.cluster.nodes import (
+    NEVER,
+    ContainerBehaviour,
+    HollowKubelet,
+    HollowNode,
+    HollowNodes,
+    NodeLifecycle,
+    PodBehaviour,
+    TaintEvictions,
+)
 from setpoint.cluster.replicasets import ReplicaSets, ReplicationControllers
 from setpoint.cluster.resources import ServedResources
 from setpoint.cluster.scheduling import Scheduler
 from setpoint.cluster.statefulsets import StatefulSets
 
 __all__ = [
+    "NEVER",
+    "ContainerBehaviour",
     "ControlPlane",
     "CronJobs",
     "DaemonSets",
@@ -35,6 +46,8 @@ __all__ = [
     "Jobs",
     "LocalWebhooks",
     "NamespaceLifecycle",
+    "NodeLifecycle",
+    "PodBehaviour",
     "ReplicaSets",
     "ReplicationControllers",
     "RootCertificates",
@@ -43,6 +56,7 @@ __all__ = [
     "ServiceEndpoints",
     "StaleEndpoints",
     "StatefulSets",
+    "TaintEvictions",
     "UnknownControllerError",
     "with_conversions",
 ]

@@ -16,6 +16,7 @@ from setpoint.cluster.finished_jobs import FinishedJobs
 from setpoint.cluster.job_pods import JobOrphans
 from setpoint.cluster.jobs import Jobs
 from setpoint.cluster.namespaces import DefaultServiceAccounts, NamespaceLifecycle, RootCertificates
+from setpoint.cluster.nodes import NodeLifecycle, TaintEvictions
 from setpoint.cluster.replicasets import ReplicaSets, ReplicationControllers
 from setpoint.cluster.resources import ServedResources
 from setpoint.cluster.statefulsets import StatefulSets
@@ -23,7 +24,7 @@ from setpoint.controller import Controller
 from setpoint.meta import Object
 from setpoint.models.apps_v1 import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from setpoint.models.batch_v1 import CronJob, Job
-from setpoint.models.core_v1 import ReplicationController, Service
+from setpoint.models.core_v1 import Node, ReplicationController, Service
 from setpoint.models.policy_v1 import PodDisruptionBudget
 
 EVERYTHING: Final = ("*",)
@@ -74,6 +75,7 @@ ENTRIES: Final = (
     Entry(GARBAGE_COLLECTOR, lambda _: [], aliases=("garbagecollector",)),  # is not a reconcile loop of one kind
     Entry("job-controller", lambda _: [Jobs().controller, JobOrphans().controller], (Job,)),
     Entry("namespace-controller", lambda parts: [NamespaceLifecycle(parts.resources).controller]),
+    Entry("node-lifecycle-controller", lambda _: [NodeLifecycle().controller], (Node,), ("nodelifecycle",)),
     Entry("replicaset-controller", lambda _: [ReplicaSets().controller], (ReplicaSet,)),
     Entry(
         "replicationcontroller-controller", lambda _: [ReplicationControllers().controller], (ReplicationController,)
@@ -85,6 +87,7 @@ ENTRIES: Final = (
     ),
     Entry("serviceaccount-controller", lambda _: [DefaultServiceAccounts().controller]),
     Entry("statefulset-controller", lambda _: [StatefulSets().controller], (StatefulSet,)),
+    Entry("taint-eviction-controller", lambda _: [TaintEvictions().controller], (Node,)),
     Entry("ttl-after-finished-controller", lambda _: [FinishedJobs().controller], (Job,)),
 )
 

@@ -13,6 +13,7 @@ from setpoint.client import Client
 from setpoint.cluster.catalog import EVERYTHING, GARBAGE_COLLECTOR, Parts, chosen
 from setpoint.cluster.garbage_collector import GarbageCollector
 from setpoint.cluster.nodes import HollowKubelet, HollowNode, HollowNodes
+from setpoint.cluster.nodes.behaviour import Behaviours, as_annotated
 from setpoint.cluster.on_demand import OnDemand
 from setpoint.cluster.resources import ServedResources
 from setpoint.cluster.scheduling import Scheduler
@@ -40,7 +41,8 @@ class ControlPlane:
     Args:
         client: of a server in this process; may do everything (``system:admin``).
         nodes: how many hollow nodes there are, or what each is like; 0 for none, so that pods stay pending.
-        pod_start_seconds, pod_stop_seconds: how long hollow pods take to become ready and to end, by the loop's clock.
+        pod_start_seconds, pod_stop_seconds: how long containers take to start and to end that say nothing else.
+        behaviour: how a hollow pod behaves (`PodBehaviour`); None for a pod leaves it to its annotations.
         controllers: their names, as of kube-controller-manager's ``--controllers`` (`catalog`): ``*`` is all of them,
             ``-NAME`` none of that name.
         ca: the certificate (PEM) in every namespace's ``kube-root-ca.crt``.
@@ -56,6 +58,7 @@ class ControlPlane:
         nodes: int | Sequence[HollowNode] = 1,
         pod_start_seconds: float = 0.0,
         pod_stop_seconds: float = 0.0,
+        behaviour: Behaviours = as_annotated,
         controllers: Iterable[str] = EVERYTHING,
         ca: str = "",
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -75,7 +78,12 @@ class ControlPlane:
         self.nodes: HollowNodes | None = None
         if nodes:
             self.nodes = HollowNodes(client, nodes, now=now)
-            kubelet = HollowKubelet(self.nodes.names, start_seconds=pod_start_seconds, stop_seconds=pod_stop_seconds)
+            kubelet = HollowKubelet(
+                self.nodes.names,
+                behaviour=behaviour,
+                start_seconds=pod_start_seconds,
+                stop_seconds=pod_stop_seconds,
+            )
             awake += [Scheduler().controller, kubelet.controller]
         factory = InformerFactory(
             client,

@@ -30,7 +30,7 @@ def fits(spec: PodSpec, node: Node) -> bool:
 def tolerates(tolerations: Iterable[Toleration], taints: Iterable[Taint], effects: Iterable[str]) -> bool:
     """Whether every taint of these effects is tolerated."""
     known, counted = list(tolerations), set(effects)
-    return all(any(_covers(each, taint) for each in known) for taint in taints if taint.effect in counted)
+    return all(any(covers(each, taint) for each in known) for taint in taints if taint.effect in counted)
 
 
 def pin(spec: PodSpec, node: str) -> None:
@@ -87,7 +87,8 @@ def _meets(requirement: NodeSelectorRequirement, value: str | None) -> bool:
             return False
 
 
-def _covers(toleration: Toleration, taint: Taint) -> bool:
+def covers(toleration: Toleration, taint: Taint) -> bool:
+    """Whether a toleration is one of this taint."""
     if toleration.effect and toleration.effect != taint.effect:
         return False
     if toleration.key and toleration.key != taint.key:

@@ -26,13 +26,15 @@ import msgspec
 
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport, NotFound, Transport
-from setpoint.cluster import ControlPlane, HollowNode, LocalWebhooks, with_conversions
+from setpoint.cluster import ControlPlane, HollowNode, LocalWebhooks, PodBehaviour, with_conversions
 from setpoint.cluster.catalog import names_of
+from setpoint.cluster.nodes.behaviour import as_annotated
 from setpoint.controller import Controller, RunningController, watched_kinds
 from setpoint.crd import CustomResource, crd_for
 from setpoint.manager import LeaderElection, Lifespan, Manager, Runtime
 from setpoint.meta import LabelSelector, Object, Selector, resource_of
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
+from setpoint.models.core_v1 import Pod
 from setpoint.testing.clock import EPOCH, VirtualTimeLoop, settle
 from setpoint.testing.faults import Faults
 from setpoint.testing.trouble import NotSettled, described, errors_of, restless_keys
@@ -63,6 +65,7 @@ class Cluster:
         objects: Iterable[Object] = (),
         crds: Iterable[type[CustomResource] | Mapping[str, Any]] | None = None,
         nodes: int | Sequence[HollowNode] = 1,
+        behaviour: Callable[[Pod], PodBehaviour | None] | None = None,
         webhooks: Iterable[Admission[Any] | Converter] = (),
         control_plane: bool | Iterable[str] = True,
         namespace: str = "default",
@@ -78,6 +81,7 @@ class Cluster:
         self._served = tuple(webhooks)
         self._local = LocalWebhooks()
         self._nodes = nodes
+        self._behaviour = behaviour or as_annotated
         self._plane = names_of(control_plane)
         self._namespace = namespace
         self._election = leader_election
@@ -114,7 +118,12 @@ class Cluster:
             self.control_plane = None
             if self._plane is not None:
                 plane = ControlPlane(
-                    self.client, nodes=self._nodes, controllers=self._plane, now=self.now, random=self.random
+                    self.client,
+                    nodes=self._nodes,
+                    behaviour=self._behaviour,
+                    controllers=self._plane,
+                    now=self.now,
+                    random=self.random,
                 )
                 self.control_plane = await stack.enter_async_context(plane)
             for obj in self._objects:
@@ -289,6 +298,7 @@ def cluster(
     objects: Iterable[Object] = (),
     crds: Iterable[type[CustomResource] | Mapping[str, Any]] | None = None,
     nodes: int | Sequence[HollowNode] = 1,
+    behaviour: Callable[[Pod], PodBehaviour | None] | None = None,
     webhooks: Iterable[Admission[Any] | Converter] = (),
     control_plane: bool | Iterable[str] = True,
     namespace: str = "default",
@@ -306,6 +316,8 @@ def cluster(
         crds: CustomResource classes or CustomResourceDefinitions to install; by default those of the custom kinds
             that the controllers watch.
         nodes: how many hollow nodes there are, or what each is like; with 0 every pod stays pending.
+        behaviour: how a hollow pod behaves (`setpoint.cluster.PodBehaviour`), where that is not None; otherwise as its
+            annotations say.
         webhooks: admissions and conversions that the server calls, in this process. Conversions that the installed
             classes list are called automatically.
         control_plane: whether the cluster's own controllers and hollow nodes run, or the names of those controllers
@@ -321,6 +333,7 @@ def cluster(
         objects=objects,
         crds=crds,
         nodes=nodes,
+        behaviour=behaviour,
         webhooks=webhooks,
         control_plane=control_plane,
         namespace=namespace,

@@ -1,6 +1,17 @@
-"""Hollow nodes: their registration, and kubelets that run nothing."""
+"""Hollow nodes: their registration and lifecycle, and kubelets that run nothing."""
 
+from setpoint.cluster.nodes.behaviour import NEVER, ContainerBehaviour, PodBehaviour
 from setpoint.cluster.nodes.kubelet import HollowKubelet
+from setpoint.cluster.nodes.lifecycle import NodeLifecycle, TaintEvictions
 from setpoint.cluster.nodes.registration import HollowNode, HollowNodes
 
-__all__ = ["HollowKubelet", "HollowNode", "HollowNodes"]
+__all__ = [
+    "NEVER",
+    "ContainerBehaviour",
+    "HollowKubelet",
+    "HollowNode",
+    "HollowNodes",
+    "NodeLifecycle",
+    "PodBehaviour",
+    "TaintEvictions",
+]

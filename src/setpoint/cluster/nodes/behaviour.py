@@ -1,113 +1,162 @@
-"""How hollow pods behave: when they are ready, how long they run, how they end, and what is said of that."""
+"""How hollow pods behave: when containers start, are ready and end, how they end, and what they say."""
 
 from __future__ import annotations
 
-from datetime import datetime
-from hashlib import blake2b
-from math import isfinite
-from typing import Final, NamedTuple, Self
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from math import inf, isnan
+from typing import TYPE_CHECKING, Any, Final
 
-from setpoint.models.core_v1 import (
-    Container,
-    ContainerState,
-    ContainerStateRunning,
-    ContainerStateTerminated,
-    ContainerStateWaiting,
-    ContainerStatus,
-    Pod,
-)
+from setpoint.models.core_v1 import Container, Pod
 
-EXIT_CODE: Final = "hollow.setpoint.io/exit-code"
-"""Annotation: the pod's containers end with this code, by default as soon as they have started."""
-RUN_SECONDS: Final = "hollow.setpoint.io/run-seconds"
-"""Annotation: the pod's containers end after so many seconds; ``never`` for pods of Jobs that don't."""
-READY_SECONDS: Final = "hollow.setpoint.io/ready-seconds"
-"""Annotation: the pod is Ready so many seconds after it runs, or ``never``."""
+if TYPE_CHECKING:
+    from setpoint.cluster.nodes.calls import Command, Connection
+
+PREFIX: Final = "hollow.setpoint.io"
+"""Annotations of pods: ``hollow.setpoint.io/WHAT`` for all containers, ``NAME.hollow.setpoint.io/WHAT`` for one."""
+NODE: Final = f"{PREFIX}/node"
+"""Annotation of a Node; ``dead`` is a node whose kubelet does nothing any more."""
+DEAD: Final = "dead"
 JOB_SECONDS: Final = 1.0
 """How long containers of Jobs run that say nothing else."""
-_NEVER: Final = "never"
-_EXIT_CODES: Final = frozenset(map(str, range(256)))
+NEVER: Final = inf
+_CODES: Final = range(256)
+
+CommandFunction = Callable[["Command"], Awaitable[int | None]]
+"""Answers `kubectl exec` or `attach`: reads and writes the command's streams and returns its exit code."""
+PortFunction = Callable[["Connection"], Awaitable[None]]
+"""Answers a connection to a port."""
 
 
-class PodBehaviour(NamedTuple):
-    """What becomes of a pod's containers.
+@dataclass(frozen=True, kw_only=True)
+class ContainerBehaviour:
+    """What becomes of a container; None is what a container without trouble would do.
 
-    ``runs``: seconds until they end, None for never. ``ready``: seconds until they are ready, None for never.
+    Times are in seconds; ``NEVER`` (`math.inf`) is one that does not come.
     """
 
-    runs: float | None
-    ready: float | None
-    exit_code: int
+    pulls: float | None = None
+    """Until its image is there; ``NEVER`` for an image that can't be pulled. By default at once."""
+    runs: float | None = None
+    """Until it ends by itself. By default containers of Jobs run for a second, init containers for no time, all others
+    for ever; with ``exit_codes``, for no time."""
+    exit_codes: tuple[int, ...] = ()
+    """Of its first run, its second and so on; the last one is also that of all later runs. By default 0."""
+    started: float | None = None
+    """From its start until its startup probe succeeds. By default as the probe's numbers say."""
+    ready: float | None = None
+    """From its start until it is ready. By default as the numbers of its readiness probe say."""
+    stops: float | None = None
+    """From the request to end until it ends, with code 143; it is killed after the grace period, with code 137."""
+    log: tuple[str, ...] | None = None
+    """The lines that it writes."""
+    log_every: float | None = None
+    """Between two lines; by default all are written at the start."""
+    message: str | None = None
+    """The termination message."""
+    exec: CommandFunction | None = None
+    """Answers `kubectl exec`."""
+    attach: CommandFunction | None = None
+    """Answers `kubectl attach`."""
+    ports: Mapping[int, PortFunction] = field(default_factory=dict)
+    """Answer connections to ports of the pod."""
 
-    @classmethod
-    def of(cls, pod: Pod) -> Self:
-        """What annotations say; what they don't say is as a container without trouble would have it: those of Jobs
-        succeed after a second, all others run for ever, ready after the initial delays of their probes.
-        """
-        controller = pod.metadata.controller
-        code = pod.annotations.get(EXIT_CODE)
-        runs: float | None = JOB_SECONDS if controller is not None and controller.kind == "Job" else None
-        if code in _EXIT_CODES:
-            runs = 0.0
-        else:
-            code = None
-        probes = [each for container in pod.spec.containers for each in (container.readiness_probe,) if each]
-        ready: float | None = float(max((each.initial_delay_seconds or 0 for each in probes), default=0))
-        return cls(
-            _seconds(pod.annotations.get(RUN_SECONDS), runs),
-            _seconds(pod.annotations.get(READY_SECONDS), ready),
-            int(code or 0),
-        )
+    def over(self, other: ContainerBehaviour) -> ContainerBehaviour:
+        """The same behaviour, completed by ``other`` where it says nothing."""
+        said = {each.name: getattr(self, each.name) for each in fields(ContainerBehaviour)}
+        missing = {name: getattr(other, name) for name, value in said.items() if value in (None, (), {})}
+        return replace(self, **missing)
 
 
-def container_status(
-    container: Container, uid: str, now: datetime, restarts: int, ended: int | None
-) -> ContainerStatus:
-    """A container that runs, or has ``ended`` with that code."""
-    image = container.image or "scratch"
-    digest = blake2b(f"{uid}/{container.name}/{restarts}".encode(), digest_size=32).hexdigest()
-    container_id = f"hollow://{digest}"
-    if ended is None:
-        state = ContainerState(running=ContainerStateRunning(started_at=now))
-    else:
-        state = ContainerState(
-            terminated=ContainerStateTerminated(
-                exit_code=ended,
-                reason="Error" if ended else "Completed",
-                started_at=now,
-                finished_at=now,
-                container_id=container_id,
-            )
-        )
-    return ContainerStatus(
-        name=container.name,
-        image=image,
-        image_id=f"hollow/{image}@sha256:{blake2b(image.encode(), digest_size=32).hexdigest()}",
-        container_id=container_id,
-        ready=ended == 0,
-        started=ended is None,
-        restart_count=restarts,
-        state=state,
+@dataclass(frozen=True, kw_only=True)
+class PodBehaviour(ContainerBehaviour):
+    """What becomes of a pod's containers: of all of them, and by name of those that are unlike the others."""
+
+    containers: Mapping[str, ContainerBehaviour] = field(default_factory=dict)
+
+
+Behaviours = Callable[[Pod], PodBehaviour | None]
+"""Says how pods behave; None leaves a pod to its annotations."""
+
+
+def as_annotated(_pod: Pod) -> PodBehaviour | None:
+    """Leaves every pod to its annotations."""
+    return None
+
+
+class Habits:
+    """How the containers of one pod behave: by a function first, then by annotations, then by default."""
+
+    def __init__(self, pod: Pod, given: PodBehaviour | None, pulls: float, stops: float) -> None:
+        self._pod = pod
+        self._given = given
+        self._default = ContainerBehaviour(pulls=pulls, stops=stops)
+
+    def of(self, container: Container) -> ContainerBehaviour:
+        """How one container behaves, with nothing left unsaid but its functions and its log."""
+        given = self._given
+        found = ContainerBehaviour()
+        if given is not None:
+            own = given.containers.get(container.name)
+            found = given if own is None else own.over(given)
+        found = found.over(annotated(self._pod, container.name)).over(self._default)
+        runs = found.runs if found.runs is not None else 0.0 if found.exit_codes else self._run_seconds(container)
+        started = found.started if found.started is not None else delay_of(container.startup_probe)
+        ready = found.ready if found.ready is not None else delay_of(container.readiness_probe)
+        return replace(found, runs=runs, started=started, ready=ready)
+
+    def _run_seconds(self, container: Container) -> float:
+        if any(each is container or each.name == container.name for each in self._pod.spec.init_containers):
+            return NEVER if container.restart_policy == "Always" else 0.0
+        controller = self._pod.metadata.controller
+        is_job = controller is not None and controller.kind == "Job"
+        return JOB_SECONDS if is_job else NEVER
+
+
+def annotated(pod: Pod, container: str) -> ContainerBehaviour:
+    """What the annotations of a pod say of a container. What can't be read counts as not said."""
+    notes = pod.annotations
+    if not any(PREFIX in name for name in notes):
+        return ContainerBehaviour()
+
+    def text(what: str) -> str | None:
+        return notes.get(f"{container}.{PREFIX}/{what}", notes.get(f"{PREFIX}/{what}"))
+
+    log = text("log")
+    return ContainerBehaviour(
+        pulls=_seconds(text("pull-seconds")),
+        runs=_seconds(text("run-seconds")),
+        exit_codes=_codes(text("exit-code")),
+        started=_seconds(text("started-seconds")),
+        ready=_seconds(text("ready-seconds")),
+        stops=_seconds(text("stop-seconds")),
+        log=tuple(log.splitlines()) if log is not None else None,
+        log_every=_seconds(text("log-seconds")),
+        message=text("message"),
     )
 
 
-def crashed(status: ContainerStatus) -> ContainerStatus:
-    """A container that has ended and waits to begin again."""
-    status.last_state = status.state
-    status.state = ContainerState(
-        waiting=ContainerStateWaiting(
-            reason="CrashLoopBackOff", message=f"back-off restarting failed container={status.name}"
-        )
-    )
-    status.ready = False
-    return status
+def delay_of(probe: Any) -> float:
+    """Seconds from a container's start until a probe that always succeeds has succeeded often enough."""
+    if probe is None:
+        return 0.0
+    more: int = (probe.success_threshold or 1) - 1
+    return float((probe.initial_delay_seconds or 0) + more * (probe.period_seconds or 10))
 
 
-def _seconds(text: str | None, default: float | None) -> float | None:
-    if text == _NEVER:
-        return None
+def _codes(text: str | None) -> tuple[int, ...]:
     try:
-        seconds = float(text) if text is not None else default
+        codes = tuple(int(part) for part in (text or "").split(",") if part.strip())
     except ValueError:
-        return default
-    return seconds if seconds is None or (isfinite(seconds) and seconds >= 0) else default
+        return ()
+    return codes if all(code in _CODES for code in codes) else ()
+
+
+def _seconds(text: str | None) -> float | None:
+    if text == "never":
+        return NEVER
+    try:
+        seconds = float(text) if text is not None else None
+    except ValueError:
+        return None
+    return None if seconds is None or isnan(seconds) or seconds < 0 else seconds

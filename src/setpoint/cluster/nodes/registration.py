@@ -16,6 +16,8 @@ from setpoint.models.core_v1 import Node, NodeSpec, Taint
 VERSION: Final = "v1.37.0"
 MANAGER: Final = "hollow-kubelet"
 """The field manager of what kubelets write."""
+PROVIDER: Final = "hollow://"
+"""The beginning of a hollow node's provider id."""
 LEASES: Final = "kube-node-lease"
 LEASE_SECONDS: Final = 40
 ZONES: Final = ("a", "b", "c")
@@ -97,7 +99,7 @@ class HollowNodes:
         """What is there and right already is left alone, as by a kubelet that starts again."""
         number, shape = self.names.index(name), self._shapes[name]
         cidr = f"10.{64 + number // 256}.{number % 256}.0/24"
-        spec = NodeSpec(pod_cidr=cidr, pod_cidrs=[cidr], provider_id=f"hollow://{name}")
+        spec = NodeSpec(pod_cidr=cidr, pod_cidrs=[cidr], provider_id=f"{PROVIDER}{name}")
         labels = {**labels_of(name, number), **shape.labels}
         try:
             node = await self._client.get(Node, name)

@@ -1,0 +1,217 @@
+"""Nodes that die and come back: their conditions and taints, and what becomes of the pods on them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Final
+
+from setpoint.cache import Head
+from setpoint.client import NotFound
+from setpoint.cluster.conditions import node_condition, pod_condition, set_node_condition, set_pod_condition
+from setpoint.cluster.node_matching import covers
+from setpoint.cluster.nodes.behaviour import DEAD, NODE
+from setpoint.cluster.nodes.registration import PROVIDER, renew_lease
+from setpoint.controller import Caches, Context, Controller, Outcome, after, done
+from setpoint.meta import ObjectKey
+from setpoint.models.core_v1 import Node, NodeCondition, Pod, PodCondition, Taint
+
+GRACE: Final = 50.0
+"""Seconds of silence after which a node counts as unreachable; upstream's node-monitor-grace-period."""
+_PREFIX: Final = "node.kubernetes.io/"
+_UNREACHABLE: Final = f"{_PREFIX}unreachable"
+_NOT_READY: Final = f"{_PREFIX}not-ready"
+_UNSCHEDULABLE: Final = f"{_PREFIX}unschedulable"
+_PRESSURES: Final = {
+    "MemoryPressure": f"{_PREFIX}memory-pressure",
+    "DiskPressure": f"{_PREFIX}disk-pressure",
+    "PIDPressure": f"{_PREFIX}pid-pressure",
+    "NetworkUnavailable": f"{_PREFIX}network-unavailable",
+}
+_OWN: Final = frozenset([_UNREACHABLE, _NOT_READY, _UNSCHEDULABLE, *_PRESSURES.values()])
+_SILENT: Final = "Kubelet stopped posting node status."
+_NODE_INDEX: Final = "node"
+
+
+class NodeLifecycle:
+    """Keeps the conditions of dead nodes, and the taints of all, as kube-controller-manager does.
+
+    A node whose kubelet is dead (annotation ``hollow.setpoint.io/node: dead``) has unknown conditions after `GRACE`
+    seconds, and its pods are not ready; when the annotation goes, all is well again. Taints follow from conditions
+    (``not-ready``, ``unreachable``, pressures) and from being cordoned (``unschedulable``); others' taints stay.
+    """
+
+    def __init__(self) -> None:
+        self._silent: dict[str, float] = {}
+        """Since when the kubelets of nodes have been dead, by the loop's clock."""
+        self.controller = (
+            Controller(Node, self._reconcile, name="node-lifecycle", owns_status=False, leader_only=False)
+            .reads(Pod)
+            .index(_NODE_INDEX, lambda pod: pod.spec.node_name, of=Pod)
+        )
+
+    async def _reconcile(self, node: Node, ctx: Context) -> Outcome:
+        wait = await self._hear(node, ctx) if (node.spec.provider_id or "").startswith(PROVIDER) else None
+        await self._taint(node, ctx)
+        ready = node_condition(node, "Ready")
+        if ready is not None and ready.status != "True":
+            await self._mark_pods(node, ctx)
+        return done() if wait is None else after(wait, "a kubelet is silent")
+
+    async def _hear(self, node: Node, ctx: Context) -> float | None:
+        """Notices that a kubelet is dead, or lives again; returns seconds until its silence counts."""
+        ready = node_condition(node, "Ready")
+        if node.annotations.get(NODE) != DEAD:
+            self._silent.pop(node.name, None)
+            if ready is not None and ready.status == "Unknown":
+                for each in list(node.status.conditions):
+                    is_ready = each.type == "Ready"
+                    self._set(node, each.type, "True" if is_ready else "False", "KubeletReady" if is_ready else "", ctx)
+                await renew_lease(ctx.client, node, ctx.now())
+            return None
+        if ready is not None and ready.status == "Unknown":
+            return None
+        now = asyncio.get_running_loop().time()
+        left = self._silent.setdefault(node.name, now) + GRACE - now
+        if left > 0:
+            return left
+        for each in list(node.status.conditions):
+            self._set(node, each.type, "Unknown", "NodeStatusUnknown", ctx)
+        ctx.event("Normal", "NodeNotReady", f"Node {node.name} status is now: NodeNotReady")
+        return None
+
+    def _set(self, node: Node, type: str, status: str, reason: str, ctx: Context) -> None:
+        message = _SILENT if status == "Unknown" else "hollow kubelet is posting ready status"
+        set_node_condition(node, NodeCondition(type=type, status=status, reason=reason, message=message), ctx.now())
+
+    async def _taint(self, node: Node, ctx: Context) -> None:
+        """Brings the taints that are this controller's to what they are to be; the others stay where they are."""
+        wanted = {(taint.key, taint.effect): taint for taint in taints_of(node)}
+        kept = [each for each in node.spec.taints if each.key not in _OWN or (each.key, each.effect) in wanted]
+        there = {(each.key, each.effect) for each in kept}
+        new = [taint for place, taint in wanted.items() if place not in there]
+        if not new and len(kept) == len(node.spec.taints):
+            return
+        for each in new:
+            each.time_added = ctx.now().replace(microsecond=0) if each.effect == "NoExecute" else None
+        fresh = await ctx.client.get(Node, node.name)
+        if fresh.spec.taints != node.spec.taints:
+            return  # its next event leads here again
+        fresh.spec.taints = [*kept, *new]
+        await ctx.client.update(fresh)
+
+    async def _mark_pods(self, node: Node, ctx: Context) -> None:
+        """The pods of a node that is not ready are not ready."""
+        for pod in ctx.lister(Pod).list(index=(_NODE_INDEX, node.name)):
+            ready = pod_condition(pod, "Ready")
+            if ready is None or ready.status != "True" or pod.is_finished:
+                continue
+            set_pod_condition(pod, PodCondition(type="Ready", status="False"), ctx.now())
+            try:
+                await ctx.client.update_status(pod)
+            except NotFound:
+                continue
+            ctx.event("Warning", "NodeNotReady", "Node is not ready", about=pod)
+
+
+class TaintEvictions:
+    """Deletes pods that don't tolerate a ``NoExecute`` taint of their node, at once or when they have tolerated it for
+    as long as they say."""
+
+    def __init__(self) -> None:
+        self._tainted: set[str] = set()
+        self._began: dict[str, dict[str, float]] = {}
+        """When each pod was first seen beside a taint of its node, by node and uid, by the loop's clock."""
+        self.controller = (
+            Controller(
+                Node,
+                self._reconcile,
+                name="taint-eviction-controller",
+                owns_status=False,
+                leader_only=False,
+                predicates=[self._forget_deleted],
+            )
+            .watches(Pod, self._node_of)
+            .index(_NODE_INDEX, lambda pod: pod.spec.node_name, of=Pod)
+        )
+
+    def _forget_deleted(self, old: Head | None, new: Head | None) -> bool:
+        if new is None and old is not None:
+            self._tainted.discard(old.name)
+            self._began.pop(old.name, None)
+        return True
+
+    def _node_of(self, head: Head, caches: Caches) -> Iterable[ObjectKey]:
+        if not self._tainted:
+            return ()
+        pod = caches.lister(Pod).try_get(head.key)
+        name = pod.spec.node_name if pod is not None else None
+        return [ObjectKey.of("", name)] if name in self._tainted and name else ()
+
+    async def _reconcile(self, node: Node, ctx: Context) -> Outcome:
+        taints = [taint for taint in node.spec.taints if taint.effect == "NoExecute"]
+        if not taints:
+            self._tainted.discard(node.name)
+            self._began.pop(node.name, None)
+            return done()
+        self._tainted.add(node.name)
+        now = asyncio.get_running_loop().time()
+        known = self._began.get(node.name, {})
+        began = self._began[node.name] = {}
+        waits = []
+        for pod in ctx.lister(Pod).list(index=(_NODE_INDEX, node.name)):
+            if pod.is_deleting or pod.is_finished:
+                continue
+            seconds = tolerated(pod, taints)
+            if seconds is None:
+                continue
+            began[pod.uid] = known.get(pod.uid, now)
+            left = began[pod.uid] + seconds - now
+            if left > 0:
+                waits.append(left)
+            else:
+                await self._evict(pod, ctx)
+        return after(min(waits), "pods tolerate a taint for some time") if waits else done()
+
+    @staticmethod
+    async def _evict(pod: Pod, ctx: Context) -> None:
+        ctx.event("Normal", "TaintManagerEviction", f"Marking for deletion Pod {pod.key}", about=pod)
+        text = "Taint manager: deleting due to NoExecute taint"
+        reason = "DeletionByTaintManager"
+        condition = PodCondition(type="DisruptionTarget", status="True", reason=reason, message=text)
+        try:
+            if set_pod_condition(pod, condition, ctx.now()):
+                await ctx.client.update_status(pod)
+        except NotFound:
+            return
+        await ctx.delete(pod)
+
+
+def taints_of(node: Node) -> list[Taint]:
+    """The taints that follow from a node's conditions, and from being cordoned."""
+    ready = node_condition(node, "Ready")
+    found = []
+    if ready is not None and ready.status != "True":
+        key = _UNREACHABLE if ready.status == "Unknown" else _NOT_READY
+        found += [Taint(key=key, effect="NoSchedule"), Taint(key=key, effect="NoExecute")]
+    for type, key in _PRESSURES.items():
+        condition = node_condition(node, type)
+        if condition is not None and condition.status == "True":
+            found.append(Taint(key=key, effect="NoSchedule"))
+    if node.spec.unschedulable:
+        found.append(Taint(key=_UNSCHEDULABLE, effect="NoSchedule"))
+    return found
+
+
+def tolerated(pod: Pod, taints: Iterable[Taint]) -> float | None:
+    """Seconds for which a pod tolerates taints that execute: 0.0 for not at all, None for ever.
+
+    Of the tolerations that are used, the shortest time counts.
+    """
+    seconds: list[float] = []
+    for taint in taints:
+        used = [each for each in pod.spec.tolerations if covers(each, taint)]
+        if not used:
+            return 0.0
+        seconds += [float(each.toleration_seconds) for each in used if each.toleration_seconds is not None]
+    return max(min(seconds), 0.0) if seconds else None

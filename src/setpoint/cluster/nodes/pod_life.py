@@ -1,0 +1,269 @@
+"""The life of a hollow pod: what its status is now, and when that changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from math import inf
+from typing import Final
+
+from setpoint.cluster.nodes import containers
+from setpoint.cluster.nodes.behaviour import ContainerBehaviour, Habits
+from setpoint.cluster.nodes.phases import phase_of, set_conditions
+from setpoint.cluster.nodes.stopwatch import Stopwatch
+from setpoint.models.core_v1 import Container, ContainerStatus, Pod
+
+Say = Callable[[str, str, str], None]
+"""Reports an event: type, reason, message."""
+INITIALIZING: Final = "PodInitializing"
+CREATING: Final = "ContainerCreating"
+PULL_FAILED: Final = "ErrImagePull"
+PULL_WAITS: Final = "ImagePullBackOff"
+_ROUNDS: Final = 1000
+
+
+class PodLife:
+    """One look at a pod: `advance` brings its status to what it is now, and says when to look again.
+
+    Nothing is kept here between two looks: what has happened is in the status, when exactly in the stopwatch. States
+    that last for no time are passed at once, without being written.
+    """
+
+    def __init__(self, pod: Pod, habits: Habits, stopwatch: Stopwatch, now: datetime, say: Say) -> None:
+        self._pod = pod
+        self._habits = habits
+        self._stopwatch = stopwatch
+        self._exactly = now
+        self._now = now.replace(microsecond=0)
+        self._say = say
+        self._waits: list[float] = []
+
+    def advance(self) -> float | None:
+        """Seconds until the status changes by itself; None if it doesn't."""
+        pod, status = self._pod, self._pod.status
+        if status.start_time is None:
+            status.start_time = self._now
+            self._stopwatch.begin(pod.uid, "pod")
+        for _ in range(_ROUNDS):
+            before = [self._shape(each) for each in self._all()]
+            self._waits = []
+            if self._deadline_passed():
+                break
+            self._round()
+            if [self._shape(each) for each in self._all()] == before:
+                break
+        if status.phase != "Failed" or status.reason != "DeadlineExceeded":
+            status.phase = phase_of(pod)
+        if status.phase in ("Succeeded", "Failed"):
+            self._end_all(containers.STOPPED)
+            self._waits = []
+        set_conditions(pod, self._exactly)
+        return min(self._waits, default=None)
+
+    def stop(self) -> float:
+        """Seconds until all containers have ended that were asked to; 0.0 when they have, and their states say so."""
+        pod = self._pod
+        grace = float(pod.metadata.deletion_grace_period_seconds or 0)
+        since = pod.metadata.deletion_timestamp
+        elapsed = self._stopwatch.elapsed(pod.uid, "stop", None if since is None else self._exactly, self._exactly)
+        needed, codes = self._stopping()
+        left = min(needed, grace) - elapsed
+        if left > 0:
+            return left
+        for container, status in self._pairs():
+            if containers.running(status) is not None:
+                late = codes.get(container.name, 0.0) > grace
+                containers.end(status, containers.KILLED if late else containers.STOPPED, self._now)
+        pod.status.phase = phase_of(pod, ending=True)
+        set_conditions(pod, self._exactly)
+        return 0.0
+
+    # -- a round -------------------------------------------------------------------------------------------------------
+
+    def _round(self) -> None:
+        """Every container, as far as those before it let it come."""
+        pod = self._pod
+        ready = True
+        for container in pod.spec.init_containers:
+            is_sidecar = container.restart_policy == "Always"
+            status = self._status(container, pod.status.init_container_statuses, INITIALIZING)
+            if ready:
+                self._step(container, status, is_init=not is_sidecar)
+                if is_sidecar:
+                    ready = containers.running(status) is not None and bool(status.started)
+                else:
+                    done = containers.ended(status)
+                    ready = status.ready = done is not None and done.exit_code == 0
+        for container in pod.spec.containers:
+            blocked = INITIALIZING if pod.spec.init_containers else CREATING
+            status = self._status(container, pod.status.container_statuses, blocked)
+            if ready:
+                self._step(container, status, is_init=False)
+        for extra in pod.spec.ephemeral_containers:
+            if ready and not any(each.name == extra.name for each in pod.status.ephemeral_container_statuses):
+                container = Container(name=extra.name, image=extra.image)
+                status = self._status(container, pod.status.ephemeral_container_statuses, blocked)
+                self._start(container, status)
+                status.started = True
+
+    def _step(self, container: Container, status: ContainerStatus, *, is_init: bool) -> None:
+        """What has become of one container that may run."""
+        habit = self._habits.of(container)
+        if containers.running(status) is not None:
+            if status.image != (container.image or "scratch"):
+                self._say("Normal", "Killing", f"Container {container.name} definition changed, will be restarted")
+                containers.end(status, 0, self._now)
+                self._start(container, status)
+            else:
+                self._run(container, status, habit)
+        elif containers.ended(status) is not None or containers.reason(status) == containers.CRASHES:
+            self._come_back(container, status, is_init=is_init)
+        else:
+            self._pull(container, status, habit.pulls or 0.0)
+
+    def _pull(self, container: Container, status: ContainerStatus, pulls: float) -> None:
+        elapsed = self._elapsed(f"{container.name} pulls", self._pod.status.start_time)
+        if pulls == inf:
+            self._fail_to_pull(container, status, elapsed)
+        elif elapsed < pulls:
+            self._waits.append(pulls - elapsed)
+        else:
+            self._start(container, status)
+
+    def _fail_to_pull(self, container: Container, status: ContainerStatus, elapsed: float) -> None:
+        image = container.image or ""
+        text = f'failed to pull and unpack image "{image}": {image}: not found'
+        if containers.reason(status) not in (PULL_FAILED, PULL_WAITS):
+            self._say("Warning", "Failed", f'Failed to pull image "{image}": {text}')
+            self._say("Warning", "Failed", f"Error: {PULL_FAILED}")
+            containers.wait(status, PULL_FAILED, text)
+        if elapsed < containers.BACK_OFF:
+            self._waits.append(containers.BACK_OFF - elapsed)
+        elif containers.reason(status) == PULL_FAILED:
+            why = f'Back-off pulling image "{image}"'
+            self._say("Normal", "BackOff", why)
+            self._say("Warning", "Failed", f"Error: {PULL_WAITS}")
+            containers.wait(status, PULL_WAITS, f"{why}: {PULL_FAILED}: {text}")
+
+    def _start(self, container: Container, status: ContainerStatus) -> None:
+        containers.start(status, container, self._pod, self._now)
+        self._stopwatch.begin(self._pod.uid, f"{container.name} {status.restart_count}")
+
+    def _run(self, container: Container, status: ContainerStatus, habit: ContainerBehaviour) -> None:
+        found = containers.running(status)
+        assert found is not None
+        elapsed = self._elapsed(f"{container.name} {status.restart_count}", found.started_at)
+        runs = habit.runs if habit.runs is not None else inf
+        if elapsed >= runs:
+            codes = habit.exit_codes or (0,)
+            containers.end(status, codes[min(status.restart_count, len(codes) - 1)], self._now, habit.message)
+            self._stopwatch.begin(self._pod.uid, f"{container.name} ended {status.restart_count}")
+            return
+        started, ready = habit.started or 0.0, habit.ready or 0.0
+        for at in (runs, started, max(started, ready)):
+            if elapsed < at < inf:
+                self._waits.append(at - elapsed)
+        status.started = elapsed >= started
+        status.ready = elapsed >= max(started, ready)
+
+    def _come_back(self, container: Container, status: ContainerStatus, *, is_init: bool) -> None:
+        """A container that has ended, or waits after that: it begins again, in time, or stays as it is."""
+        pod = self._pod
+        last = containers.ended(status) or (status.last_state.terminated if status.last_state is not None else None)
+        assert last is not None
+        if is_init and last.exit_code == 0 and container.restart_policy is None:
+            return
+        if self._mains_are_over() and container.restart_policy == "Always" and container in pod.spec.init_containers:
+            return
+        if not containers.restarts(container, pod, last.exit_code, is_init=is_init):
+            return
+        elapsed = self._elapsed(f"{container.name} ended {status.restart_count}", last.finished_at)
+        lasted = (last.finished_at - last.started_at).total_seconds() if last.finished_at and last.started_at else 0.0
+        crashes = 1 if lasted >= containers.FORGIVEN else status.restart_count + 1
+        delay = containers.back_off(crashes)
+        if elapsed >= delay:
+            self._start(container, status)
+            return
+        self._waits.append(delay - elapsed)
+        if containers.reason(status) != containers.CRASHES:
+            name = f"{pod.name}_{pod.namespace}({pod.uid})"
+            why = f"back-off {delay_text(delay)} restarting failed container={container.name} pod={name}"
+            containers.wait(status, containers.CRASHES, why)
+            self._say("Warning", "BackOff", f"Back-off restarting failed container {container.name} in pod {name}")
+
+    # -- parts ---------------------------------------------------------------------------------------------------------
+
+    def _deadline_passed(self) -> bool:
+        """Whether the pod has been active for too long; then it has failed."""
+        pod, deadline = self._pod, self._pod.spec.active_deadline_seconds
+        if deadline is None:
+            return False
+        left = deadline - self._elapsed("pod", pod.status.start_time)
+        if left > 0:
+            self._waits.append(left)
+            return False
+        self._end_all(containers.KILLED)
+        pod.status.phase, pod.status.reason = "Failed", "DeadlineExceeded"
+        pod.status.message = "Pod was active on the node longer than the specified deadline"
+        self._say("Normal", "DeadlineExceeded", pod.status.message)
+        return True
+
+    def _end_all(self, code: int) -> None:
+        for _, status in self._pairs():
+            if containers.running(status) is not None:
+                containers.end(status, code, self._now)
+
+    def _mains_are_over(self) -> bool:
+        found = self._pod.status.container_statuses
+        return bool(found) and phase_of(self._pod) in ("Succeeded", "Failed")
+
+    def _stopping(self) -> tuple[float, dict[str, float]]:
+        """Seconds until all have ended, the sidecars after the others and in reverse; and until each has."""
+        spec = self._pod.spec
+        takes: dict[str, float] = {}
+        for container in spec.containers:
+            hook = container.lifecycle.pre_stop if container.lifecycle is not None else None
+            slept = float(hook.sleep.seconds) if hook is not None and hook.sleep is not None else 0.0
+            takes[container.name] = slept + (self._habits.of(container).stops or 0.0)
+        total = max(takes.values(), default=0.0)
+        for container in reversed(spec.init_containers):
+            if container.restart_policy == "Always":
+                total += self._habits.of(container).stops or 0.0
+                takes[container.name] = total
+        return total, takes
+
+    def _status(self, container: Container, statuses: list[ContainerStatus], why: str) -> ContainerStatus:
+        for each in statuses:
+            if each.name == container.name:
+                return each
+        made = containers.waiting(container, why)
+        statuses.append(made)
+        return made
+
+    def _pairs(self) -> Iterable[tuple[Container, ContainerStatus]]:
+        spec = self._pod.spec
+        named = {each.name: each for each in [*spec.init_containers, *spec.containers]}
+        for each in spec.ephemeral_containers:
+            named[each.name] = Container(name=each.name, image=each.image)
+        for found in self._all():
+            if found.name in named:
+                yield named[found.name], found
+
+    def _all(self) -> list[ContainerStatus]:
+        status = self._pod.status
+        return [*status.init_container_statuses, *status.container_statuses, *status.ephemeral_container_statuses]
+
+    def _elapsed(self, what: str, since: datetime | None) -> float:
+        return self._stopwatch.elapsed(self._pod.uid, what, since, self._exactly)
+
+    @staticmethod
+    def _shape(status: ContainerStatus) -> tuple[object, ...]:
+        ended, waits = containers.ended(status), containers.reason(status)
+        is_running = containers.running(status) is not None
+        return status.name, status.restart_count, is_running, ended is not None, waits, status.started, status.ready
+
+
+def delay_text(seconds: float) -> str:
+    """A duration as Go writes it."""
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes}m{rest}s" if minutes else f"{rest}s"

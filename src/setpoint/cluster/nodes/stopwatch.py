@@ -1,0 +1,33 @@
+"""Stopwatch: how long ago things began, by the loop's clock, also for what began before this process."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+
+
+class Stopwatch:
+    """Remembers when what concerns a pod began. Statuses have whole seconds; the loop's clock is exact.
+
+    What this process has not seen begin counts from the time in the object, so that a new process goes on where the
+    last one was, up to a second earlier.
+    """
+
+    def __init__(self) -> None:
+        self._began: dict[str, dict[str, float]] = {}
+
+    def begin(self, uid: str, what: str) -> None:
+        """It begins now."""
+        self._began.setdefault(uid, {})[what] = asyncio.get_running_loop().time()
+
+    def elapsed(self, uid: str, what: str, since: datetime | None, now: datetime) -> float:
+        """Seconds since it began: as this process saw it, else since ``since``, else since this was first asked."""
+        time = asyncio.get_running_loop().time()
+        began = self._began.setdefault(uid, {})
+        if what not in began:
+            began[what] = time - (max((now - since).total_seconds(), 0.0) if since is not None else 0.0)
+        return time - began[what]
+
+    def forget(self, uid: str) -> None:
+        """The pod is gone, or has ended."""
+        self._began.pop(uid, None)

@@ -1,0 +1,152 @@
+"""Nodes that die, come back, are tainted and cordoned: what they show, and what becomes of their pods."""
+
+from __future__ import annotations
+
+from tests.cluster.scheduling.pods import place, pod, told
+
+from setpoint.cluster import HollowNode
+from setpoint.models.coordination_v1 import Lease
+from setpoint.models.core_v1 import Node, Pod, Taint, Toleration
+from setpoint.testing import Cluster, advance, cluster, virtual_time
+
+DEAD = "hollow.setpoint.io/node"
+
+
+async def annotate(world: Cluster, name: str, value: str | None) -> None:
+    node = await world.get(Node, name)
+    notes = {key: text for key, text in node.annotations.items() if key != DEAD}
+    node.metadata.annotations = notes if value is None else {**notes, DEAD: value}
+    await world.update(node)
+
+
+async def ready(world: Cluster, name: str) -> tuple[str, str | None]:
+    node = await world.get(Node, name)
+    (found,) = [each for each in node.status.conditions if each.type == "Ready"]
+    return found.status, found.reason
+
+
+async def taints(world: Cluster, name: str) -> list[str]:
+    node = await world.get(Node, name)
+    return sorted(f"{each.key}:{each.effect}" for each in node.spec.taints)
+
+
+@virtual_time
+async def test_nodes_have_zones_addresses_capacity_and_a_lease() -> None:
+    async with cluster(nodes=[HollowNode(cpu="4", labels={"disk": "ssd"}), *[HollowNode()] * 3]) as world:
+        await world.settle()
+        nodes = await world.list(Node)
+        zones = [node.labels["topology.kubernetes.io/zone"] for node in nodes]
+        assert zones == ["hollow-a", "hollow-b", "hollow-c", "hollow-a"]
+        assert nodes[0].labels["disk"] == "ssd"
+        assert nodes[0].status.allocatable["cpu"] == "4"
+        assert len({address.address for node in nodes for address in node.status.addresses}) == 8
+        assert {each.type: each.status for each in nodes[0].status.conditions} == {
+            "MemoryPressure": "False",
+            "DiskPressure": "False",
+            "PIDPressure": "False",
+            "Ready": "True",
+        }
+        leases = await world.list(Lease, namespace="kube-node-lease")
+        assert [lease.spec.holder_identity for lease in leases] == [node.name for node in nodes]
+
+
+@virtual_time
+async def test_a_dead_node_is_unreachable_and_its_pods_move_after_five_minutes() -> None:
+    async with cluster(nodes=1) as world:
+        await world.create(pod("a"))
+        await world.settle()
+        await annotate(world, "hollow-0", "dead")
+        await advance(49)
+        assert await ready(world, "hollow-0") == ("True", "KubeletReady")
+        await advance(2)
+        assert await ready(world, "hollow-0") == ("Unknown", "NodeStatusUnknown")
+        unreachable = "node.kubernetes.io/unreachable"
+        assert await taints(world, "hollow-0") == [f"{unreachable}:NoExecute", f"{unreachable}:NoSchedule"]
+        assert not (await world.get(Pod, "a")).is_ready
+        assert ("Warning", "NodeNotReady", "Node is not ready") in await told(world, "a")
+        await advance(298)
+        assert not (await world.get(Pod, "a")).is_deleting
+        await advance(3)
+        left = await world.find(Pod, "a")
+        assert left is None or left.is_deleting
+        assert ("Normal", "TaintManagerEviction", "Marking for deletion Pod default/a") in await told(world, "a")
+
+
+@virtual_time
+async def test_a_dead_kubelet_ends_nothing_and_goes_on_when_it_is_back() -> None:
+    async with cluster(nodes=1) as world:
+        for name in "ab":
+            made = pod(name)
+            made.spec.termination_grace_period_seconds = 30
+            await world.create(made)
+        await world.settle()
+        await annotate(world, "hollow-0", "dead")
+        await world.delete(await world.get(Pod, "a"))
+        await advance(100)
+        assert (await world.get(Pod, "a")).is_deleting
+        assert not (await world.get(Pod, "b")).is_ready
+        await annotate(world, "hollow-0", None)
+        await world.settle()
+        assert await world.find(Pod, "a") is None
+        assert (await world.get(Pod, "b")).is_ready
+        assert await ready(world, "hollow-0") == ("True", "KubeletReady")
+        assert await taints(world, "hollow-0") == []
+
+
+@virtual_time
+async def test_a_taint_that_executes_ends_pods_when_they_tolerate_it_no_longer() -> None:
+    async with cluster(nodes=2) as world:
+        some = Toleration(key="broken", operator="Exists", effect="NoExecute", toleration_seconds=60)
+        every = Toleration(key="broken", operator="Exists", effect="NoExecute")
+        for name, tolerations in (("none", []), ("some", [some]), ("every", [every])):
+            await world.create(pod(name, tolerations=tolerations, node_selector={"kubernetes.io/hostname": "hollow-1"}))
+        await world.settle()
+        node = await world.get(Node, "hollow-1")
+        node.spec.taints = [Taint(key="broken", effect="NoExecute")]
+        await world.update(node)
+        await advance(1)
+        assert [found.name for found in await world.list(Pod)] == ["every", "some"]
+        await advance(58)
+        assert len(await world.list(Pod)) == 2
+        await advance(2)
+        assert [found.name for found in await world.list(Pod)] == ["every"]
+        await world.create(pod("late", tolerations=[some], node_selector={"kubernetes.io/hostname": "hollow-1"}))
+        await advance(30)
+        assert await place(world, "late") == "hollow-1"
+        await advance(31)
+        assert [found.name for found in await world.list(Pod)] == ["every"]
+
+
+@virtual_time
+async def test_conditions_and_cordons_become_taints_and_go_with_them() -> None:
+    async with cluster(nodes=1) as world:
+        await world.settle()
+        node = await world.get(Node, "hollow-0")
+        node.spec.unschedulable = True
+        node.spec.taints = [Taint(key="mine", effect="NoSchedule")]
+        await world.update(node)
+        await world.settle()
+        node = await world.get(Node, "hollow-0")
+        for each in node.status.conditions:
+            each.status = {"Ready": "False", "DiskPressure": "True"}.get(each.type, each.status)
+        await world.client.update_status(node)
+        await world.settle()
+        prefix = "node.kubernetes.io/"
+        assert await taints(world, "hollow-0") == [
+            "mine:NoSchedule",
+            f"{prefix}disk-pressure:NoSchedule",
+            f"{prefix}not-ready:NoExecute",
+            f"{prefix}not-ready:NoSchedule",
+            f"{prefix}unschedulable:NoSchedule",
+        ]
+        node = await world.get(Node, "hollow-0")
+        node.spec.unschedulable = None
+        for each in node.status.conditions:
+            each.status = "True" if each.type == "Ready" else "False"
+        await world.client.update_status(node)
+        await world.settle()
+        node = await world.get(Node, "hollow-0")
+        node.spec.unschedulable = None
+        await world.update(node)
+        await world.settle()
+        assert await taints(world, "hollow-0") == ["mine:NoSchedule"]

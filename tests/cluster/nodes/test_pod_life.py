@@ -1,0 +1,299 @@
+"""The life of hollow pods: every state that a kubelet shows, at the time that the behaviour says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.cluster.scheduling.pods import pod, told
+
+from setpoint.cluster import NEVER, ContainerBehaviour, PodBehaviour
+from setpoint.models.core_v1 import (
+    Container,
+    ContainerStatus,
+    Lifecycle,
+    LifecycleHandler,
+    Pod,
+    PodCondition,
+    PodReadinessGate,
+    Probe,
+    SleepAction,
+    TCPSocketAction,
+)
+from setpoint.testing import Cluster, advance, cluster, virtual_time
+
+HOLLOW = "hollow.setpoint.io"
+
+
+def noted(name: str, notes: dict[str, str], **spec: Any) -> Pod:
+    made = pod(name, **spec)
+    made.metadata.annotations = {f"{HOLLOW}/{what}": value for what, value in notes.items()}
+    return made
+
+
+def shown(status: ContainerStatus) -> str:
+    """The state of a container in one word, as kubectl prints it."""
+    state = status.state
+    assert state is not None
+    if state.waiting is not None:
+        return state.waiting.reason or ""
+    if state.terminated is not None:
+        return f"{state.terminated.reason} {state.terminated.exit_code}"
+    return "running"
+
+
+async def look(world: Cluster, name: str = "a") -> tuple[str | None, list[str]]:
+    """The phase of a pod and the states of its containers, init containers first."""
+    found = await world.get(Pod, name)
+    states = [*found.status.init_container_statuses, *found.status.container_statuses]
+    return found.status.phase, [shown(each) for each in states]
+
+
+async def conditions(world: Cluster, name: str = "a") -> dict[str, tuple[str, str | None, str | None]]:
+    found = await world.get(Pod, name)
+    return {each.type: (each.status, each.reason, each.message) for each in found.status.conditions}
+
+
+@virtual_time
+async def test_an_image_takes_its_time_and_the_pod_is_pending_meanwhile() -> None:
+    async with cluster() as world:
+        await world.create(noted("a", {"pull-seconds": "5"}))
+        await advance(4)
+        assert await look(world) == ("Pending", ["ContainerCreating"])
+        found = await world.get(Pod, "a")
+        assert found.status.host_ip
+        assert not found.status.pod_ip
+        assert (await conditions(world))["Ready"] == (
+            "False",
+            "ContainersNotReady",
+            "containers with unready status: [main]",
+        )
+        await advance(2)
+        assert await look(world) == ("Running", ["running"])
+        assert (await world.get(Pod, "a")).status.pod_ip
+
+
+@virtual_time
+async def test_an_image_that_can_not_be_pulled_is_backed_off_from() -> None:
+    async with cluster() as world:
+        await world.create(noted("a", {"pull-seconds": "never"}))
+        await advance(1)
+        assert await look(world) == ("Pending", ["ErrImagePull"])
+        await advance(10)
+        assert await look(world) == ("Pending", ["ImagePullBackOff"])
+        reasons = [(reason, message) for _, reason, message in await told(world, "a")]
+        assert ("Failed", "Error: ImagePullBackOff") in reasons
+        assert ("BackOff", 'Back-off pulling image "web:1"') in reasons
+
+
+@virtual_time
+async def test_probes_delay_what_they_are_about() -> None:
+    async with cluster() as world:
+        made = pod("a")
+        tcp = TCPSocketAction(port=80)
+        made.spec.containers[0].startup_probe = Probe(tcp_socket=tcp, initial_delay_seconds=5)
+        made.spec.containers[0].readiness_probe = Probe(
+            tcp_socket=tcp, initial_delay_seconds=7, period_seconds=3, success_threshold=2
+        )
+        await world.create(made)
+        seen = []
+        for _ in range(12):
+            await advance(1)
+            (status,) = (await world.get(Pod, "a")).status.container_statuses
+            seen.append((status.started, status.ready))
+        assert seen == [(False, False)] * 4 + [(True, False)] * 5 + [(True, True)] * 3
+
+
+@virtual_time
+async def test_init_containers_come_one_after_the_other_and_a_sidecar_stays() -> None:
+    def behaviour(_pod: Pod) -> PodBehaviour:
+        slow = ContainerBehaviour(runs=3.0)
+        return PodBehaviour(containers={"first": slow, "second": slow, "proxy": ContainerBehaviour(started=2.0)})
+
+    async with cluster(behaviour=behaviour) as world:
+        made = pod("a")
+        made.spec.init_containers = [
+            Container(name="first", image="a"),
+            Container(name="proxy", image="b", restart_policy="Always"),
+            Container(name="second", image="c"),
+        ]
+        await world.create(made)
+        seen = []
+        for _ in range(5):
+            await advance(2)
+            seen.append(await look(world))
+        waits = "PodInitializing"
+        assert seen == [
+            ("Pending", ["running", waits, waits, waits]),
+            ("Pending", ["Completed 0", "running", waits, waits]),
+            ("Pending", ["Completed 0", "running", "running", waits]),
+            ("Running", ["Completed 0", "running", "Completed 0", "running"]),
+            ("Running", ["Completed 0", "running", "Completed 0", "running"]),
+        ]
+        assert (await conditions(world))["Initialized"][0] == "True"
+
+
+@virtual_time
+async def test_an_init_container_that_fails_is_tried_again_or_fails_the_pod() -> None:
+    async with cluster() as world:
+        for name, policy in (("again", "OnFailure"), ("never", "Never")):
+            made = pod(name, restart_policy=policy)
+            made.metadata.annotations = {f"init.{HOLLOW}/exit-code": "1,0"}
+            made.spec.init_containers = [Container(name="init", image="a")]
+            await world.create(made)
+        await advance(1)
+        assert await look(world, "again") == ("Running", ["Completed 0", "running"])
+        assert await look(world, "never") == ("Failed", ["Error 1", "PodInitializing"])
+        assert (await conditions(world, "never"))["Initialized"] == (
+            "False",
+            "ContainersNotInitialized",
+            "containers with incomplete status: [init]",
+        )
+
+
+@virtual_time
+async def test_a_container_that_crashes_begins_again_later_and_later() -> None:
+    async with cluster() as world:
+        await world.create(noted("a", {"exit-code": "3"}))
+        restarts = []
+        for _ in range(8):
+            await advance(10)
+            (status,) = (await world.get(Pod, "a")).status.container_statuses
+            restarts.append(status.restart_count)
+        assert restarts == [2, 2, 3, 3, 3, 3, 4, 4]
+        phase, states = await look(world)
+        assert (phase, states) == ("Running", ["CrashLoopBackOff"])
+        found = await world.get(Pod, "a")
+        (status,) = found.status.container_statuses
+        assert status.last_state is not None
+        assert status.last_state.terminated is not None
+        assert status.last_state.terminated.exit_code == 3
+        assert status.state is not None
+        assert status.state.waiting is not None
+        assert status.state.waiting.message == (
+            f"back-off 1m20s restarting failed container=main pod=a_default({found.uid})"
+        )
+        text = f"Back-off restarting failed container main in pod a_default({found.uid})"
+        assert ("Warning", "BackOff", text) in await told(world, "a")
+
+
+@virtual_time
+async def test_the_codes_of_single_runs_are_used_in_turn() -> None:
+    async with cluster() as world:
+        await world.create(noted("a", {"exit-code": "1,2,0", "run-seconds": "1"}, restart_policy="OnFailure"))
+        await advance(60)
+        assert await look(world) == ("Succeeded", ["Completed 0"])
+        (status,) = (await world.get(Pod, "a")).status.container_statuses
+        assert status.restart_count == 2
+        assert (await conditions(world))["Ready"][:2] == ("False", "PodCompleted")
+
+
+@virtual_time
+async def test_a_sidecar_ends_when_the_work_is_done() -> None:
+    async with cluster() as world:
+        made = pod("a", restart_policy="Never")
+        made.metadata.annotations = {f"main.{HOLLOW}/run-seconds": "5"}
+        made.spec.init_containers = [Container(name="proxy", image="b", restart_policy="Always")]
+        await world.create(made)
+        await advance(4)
+        assert await look(world) == ("Running", ["running", "running"])
+        await advance(2)
+        assert await look(world) == ("Succeeded", ["Error 143", "Completed 0"])
+
+
+@virtual_time
+async def test_containers_end_within_the_grace_period_or_are_killed() -> None:
+    def behaviour(found: Pod) -> PodBehaviour:
+        return PodBehaviour(stops=NEVER if found.name == "stubborn" else 2.0)
+
+    async with cluster(behaviour=behaviour) as world:
+        for name in ("stubborn", "polite", "sleepy"):
+            made = pod(name)
+            made.metadata.finalizers = ["example.com/look"]
+            made.spec.termination_grace_period_seconds = 10
+            if name == "sleepy":
+                sleep = LifecycleHandler(sleep=SleepAction(seconds=4))
+                made.spec.containers[0].lifecycle = Lifecycle(pre_stop=sleep)
+            await world.create(made)
+        await advance(1)
+        for found in await world.list(Pod):
+            await world.delete(found)
+        seen = []
+        for _ in range(4):
+            await advance(3)
+            seen.append([(await look(world, name))[1][0] for name in ("polite", "sleepy", "stubborn")])
+        assert seen == [
+            ["Error 143", "running", "running"],
+            ["Error 143", "Error 143", "running"],
+            ["Error 143", "Error 143", "running"],
+            ["Error 143", "Error 143", "Error 137"],
+        ]
+        assert (await look(world, "polite"))[0] == "Failed"
+
+
+@virtual_time
+async def test_a_pod_may_be_active_for_so_long_and_no_longer() -> None:
+    async with cluster() as world:
+        await world.create(pod("a", active_deadline_seconds=20))
+        await advance(19)
+        assert (await look(world))[0] == "Running"
+        await advance(2)
+        assert await look(world) == ("Failed", ["Error 137"])
+        found = await world.get(Pod, "a")
+        assert found.status.reason == "DeadlineExceeded"
+        assert found.status.message == "Pod was active on the node longer than the specified deadline"
+
+
+@virtual_time
+async def test_readiness_waits_for_gates_that_others_open() -> None:
+    async with cluster() as world:
+        await world.create(pod("a", readiness_gates=[PodReadinessGate(condition_type="example.com/open")]))
+        await world.settle()
+        assert (await conditions(world))["ContainersReady"][0] == "True"
+        assert (await conditions(world))["Ready"] == (
+            "False",
+            "ReadinessGatesNotReady",
+            'corresponding condition of pod readiness gate "example.com/open" does not exist.',
+        )
+        found = await world.get(Pod, "a")
+        found.status.conditions = [*found.status.conditions, PodCondition(type="example.com/open", status="True")]
+        await world.client.update_status(found)
+        await world.settle()
+        assert (await world.get(Pod, "a")).is_ready
+
+
+@virtual_time
+async def test_another_image_starts_the_container_again() -> None:
+    async with cluster() as world:
+        await world.create(pod("a"))
+        await world.settle()
+        found = await world.get(Pod, "a")
+        found.spec.containers[0].image = "web:2"
+        await world.update(found)
+        await world.settle()
+        (status,) = (await world.get(Pod, "a")).status.container_statuses
+        assert (status.image, status.restart_count, status.ready) == ("web:2", 1, True)
+
+
+@virtual_time
+async def test_a_function_says_what_pods_do_and_annotations_say_the_rest() -> None:
+    def behaviour(found: Pod) -> PodBehaviour | None:
+        return PodBehaviour(ready=30.0) if found.labels.get("app") == "slow" else None
+
+    async with cluster(behaviour=behaviour) as world:
+        await world.create(pod("slow", labels={"app": "slow"}))
+        await world.create(pod("quick"))
+        await advance(29)
+        assert [(found.name, found.is_ready) for found in await world.list(Pod)] == [("quick", True), ("slow", False)]
+        await advance(2)
+        assert (await world.get(Pod, "slow")).is_ready
+
+
+@virtual_time
+async def test_nothing_is_written_of_pods_that_have_settled() -> None:
+    async with cluster() as world:
+        await world.create(pod("a"))
+        await world.create(noted("b", {"pull-seconds": "never"}))
+        await advance(60)
+        before = {found.name: found.metadata.resource_version for found in await world.list(Pod)}
+        await advance(3600)
+        assert {found.name: found.metadata.resource_version for found in await world.list(Pod)} == before
