@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -19,7 +19,8 @@ from setpoint.testing import Cluster, cluster
 Scenario = Callable[["Restartable"], Awaitable[None]]
 _IDENTITY = "uid resourceVersion creationTimestamp managedFields generation observedGeneration deletionTimestamp"
 _TIMES = (
-    "lastTransitionTime lastUpdateTime startTime completionTime startedAt finishedAt lastScheduleTime lastProbeTime"
+    "lastTransitionTime lastPhaseTransitionTime lastUpdateTime startTime completionTime startedAt finishedAt "
+    "lastScheduleTime lastProbeTime"
 )
 _PLACES = "podIP podIPs hostIP hostIPs nodeName containerID imageID addresses"
 _DRAWN = "batch.kubernetes.io/controller-uid controller-uid collisionCount"
@@ -65,8 +66,9 @@ def counts(request: Request) -> bool:
 class Restartable:
     """A cluster whose control plane ends after its write number ``crash`` and is replaced by another one."""
 
-    def __init__(self, world: Cluster, crash: int | None) -> None:
+    def __init__(self, world: Cluster, controllers: Sequence[str], crash: int | None) -> None:
         self.world = world
+        self.controllers = controllers
         self.crash = crash
         self.writes: list[str] = []
         self._transport: _Counting
@@ -75,7 +77,9 @@ class Restartable:
     async def start(self) -> None:
         self._transport = _Counting(InProcessTransport(self.world.server.handle), self.crash)
         client = Client(self._transport, namespace="default", random=self.world.random)
-        plane = ControlPlane(client, now=self.world.now, random=self.world.random)
+        plane = ControlPlane(
+            client, controllers=self.controllers, now=self.world.now, random=self.world.random
+        )  # fmt: skip
         self.world.control_plane = plane
         self._running = asyncio.ensure_future(plane.run())
         await asyncio.sleep(0)
@@ -116,6 +120,7 @@ class Restartable:
                 assert raw is not None
                 if obj.metadata.generate_name:
                     drawn.append((obj.name, f"{obj.metadata.generate_name}*"))
+                drawn.append((obj.uid, f"uid of {kind.__name__} {obj.name}"))
                 pictures.append(msgspec.json.encode(_plain(msgspec.json.decode(raw)), order="sorted").decode())
         for name, instead in drawn:
             pictures = [re.sub(rf"\b{re.escape(name)}\b", instead, picture) for picture in pictures]
@@ -128,10 +133,12 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value] if isinstance(value, list) else value
 
 
-async def played(scenario: Scenario, kinds: tuple[type[Object], ...], crash: int | None = None) -> tuple[Any, Any]:
-    """The end of a scenario, and the writes that led to it."""
+async def played(
+    scenario: Scenario, controllers: Sequence[str], kinds: tuple[type[Object], ...], crash: int | None = None
+) -> tuple[Any, Any]:
+    """The end of a scenario with some controllers of the control plane, and the writes that led to it."""
     async with cluster(control_plane=False) as world:
-        plane = Restartable(world, crash)
+        plane = Restartable(world, controllers, crash)
         await plane.start()
         await plane.settle()
         await scenario(plane)

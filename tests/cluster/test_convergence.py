@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 from tests.cluster.crashes import Restartable, played
+from tests.cluster.test_volumes import claim as volume_claim
+from tests.cluster.test_volumes import volume
 from tests.cluster.workloads import budget, claim, daemon_set, job, service, stateful_set, template
 
 from setpoint.meta import Object
@@ -16,9 +18,10 @@ from setpoint.models.apps_v1 import (
     StatefulSetPersistentVolumeClaimRetentionPolicy,
 )
 from setpoint.models.batch_v1 import CronJob, CronJobSpec, Job, JobTemplateSpec
-from setpoint.models.core_v1 import Endpoints, PersistentVolumeClaim, Pod
+from setpoint.models.core_v1 import Endpoints, PersistentVolume, PersistentVolumeClaim, Pod
 from setpoint.models.discovery_v1 import EndpointSlice
 from setpoint.models.policy_v1 import PodDisruptionBudget
+from setpoint.models.storage_v1 import StorageClass, VolumeAttributesClass
 from setpoint.testing import advance, run
 
 Scenario = Callable[[Restartable], Awaitable[None]]
@@ -101,26 +104,49 @@ async def budgets(plane: Restartable) -> None:
     await plane.world.update(made)
 
 
-SCENARIOS: dict[str, tuple[Scenario, tuple[type[Object], ...]]] = {
-    "budgets": (budgets, (PodDisruptionBudget, StatefulSet)),
-    "cron jobs": (cron_jobs, (CronJob, Job, Pod)),
-    "daemon sets": (daemon_sets, (DaemonSet, ControllerRevision, Pod)),
-    "jobs": (jobs, (Job, Pod)),
-    "services": (services, (Endpoints, EndpointSlice)),
-    "stateful sets": (stateful_sets, (StatefulSet, ControllerRevision, PersistentVolumeClaim, Pod)),
+async def volumes(plane: Restartable) -> None:
+    """One that is there, one that is made, one that grows; claims and a class that go."""
+    world = plane.world
+    await world.create(volume("disk", storage_class_name="manual"))
+    await world.create(volume_claim("static", storage_class_name="manual"))
+    made = await world.create(volume_claim("made"))
+    await world.create(volume_claim("larger", volume_attributes_class_name="gold"))
+    await world.create(VolumeAttributesClass.named("gold", driver_name="x", parameters={"iops": "9"}))
+    await plane.settle()
+    larger = {"spec": {"resources": {"requests": {"storage": "3Gi"}}}}
+    await world.client.patch(PersistentVolumeClaim, "larger", larger)
+    await world.delete(made)
+    await world.delete(await world.get(PersistentVolumeClaim, "static"))
+    await world.delete(await world.get(VolumeAttributesClass, "gold"))
+
+
+SCENARIOS: dict[str, tuple[Scenario, tuple[str, ...], tuple[type[Object], ...]]] = {
+    "budgets": (budgets, ("disruption", "statefulset"), (PodDisruptionBudget, StatefulSet)),
+    "cron jobs": (cron_jobs, ("cronjob", "job", "garbage-collector"), (CronJob, Job, Pod)),
+    "daemon sets": (daemon_sets, ("daemonset",), (DaemonSet, ControllerRevision, Pod)),
+    "jobs": (jobs, ("job", "garbage-collector"), (Job, Pod)),
+    "services": (services, ("endpointslice", "statefulset", "garbage-collector"), (Endpoints, EndpointSlice)),
+    "stateful sets": (
+        stateful_sets,
+        ("statefulset", "garbage-collector", "pvc-protection"),
+        (StatefulSet, ControllerRevision, PersistentVolumeClaim, Pod),
+    ),
+    "volumes": (
+        volumes,
+        ("persistentvolume-binder", "pvc-protection", "pv-protection", "volumeattributesclass-protection"),
+        (PersistentVolume, PersistentVolumeClaim, StorageClass, VolumeAttributesClass),
+    ),
 }
-SETTING_UP = 8
-"""Writes before the scenario: what each of four namespaces has."""
+"""What is done, by which controllers, and the kinds that are the same in the end."""
 NAMES = sorted(SCENARIOS)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_crash_after_any_write_leads_to_the_same_end(name: str) -> None:
-    scenario, kinds = SCENARIOS[name]
-    expected, writes = run(played(scenario, kinds))
+    expected, writes = run(played(*SCENARIOS[name]))
     assert len(writes) > 2
-    for crash in range(SETTING_UP + 1, len(writes) + 1):
-        found, _ = run(played(scenario, kinds, crash))
+    for crash in range(1, len(writes) + 1):
+        found, _ = run(played(*SCENARIOS[name], crash))
         assert found == expected, f"after write {crash}: {writes[crash - 1]}"
 
 
@@ -137,7 +163,7 @@ def test_what_has_converged_is_not_written_to_also_by_a_control_plane_that_begin
         await advance(3600)
         assert plane.writes_of_all()[before:] == []
 
-    run(played(rest, SCENARIOS[name][1]))
+    run(played(rest, *SCENARIOS[name][1:]))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -18,7 +18,7 @@ DISCOVERY: Final = "the order of things that have none, or other methods than GE
 BOOKKEEPING: Final = "managedFields of what upstream's controllers and admission plugins, or a zero value in Go, set"
 GO_ZEROS: Final = "null, empty texts or empty objects that a Go struct writes and nobody sent"
 GO_EMPTY: Final = "whether a map was empty or absent, which Go forgets only when it writes"
-LIFECYCLE: Final = "finalizers of protection and the taint of new nodes, which no controller here takes away again"
+LIFECYCLE: Final = "the taint of new nodes, which no controller here takes away again"
 STATUS: Final = "a status or a finalizer that is set when there is something to say, not from the start"
 RULES: Final = "a rule of a built-in kind that is not checked"
 PLUGIN: Final = "what an admission plugin refuses or adds"
@@ -39,7 +39,7 @@ KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
         52: BLAME,
     },
     "built_in_kinds": {
-        **dict.fromkeys((17, 18, 19, 73, 76, 77, 78), LIFECYCLE),
+        73: LIFECYCLE,
         **dict.fromkeys((4, 5, 6), WARNING),
         24: DISCOVERY,
         **dict.fromkeys((35, 36, 85, 86), BOOKKEEPING),

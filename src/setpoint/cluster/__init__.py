@@ -7,6 +7,7 @@ from setpoint.cluster.daemonsets import DaemonSets
 from setpoint.cluster.deployments import Deployments
 from setpoint.cluster.disruption_budgets import DisruptionBudgets
 from setpoint.cluster.endpoints import ServiceEndpoints, StaleEndpoints
+from setpoint.cluster.ephemeral_volumes import EphemeralVolumes
 from setpoint.cluster.finished_jobs import FinishedJobs
 from setpoint.cluster.garbage_collector import GarbageCollector
 from setpoint.cluster.job_pods import JobOrphans
@@ -23,13 +24,18 @@ from setpoint.cluster.nodes import (
     PodBehaviour,
     TaintEvictions,
 )
+from setpoint.cluster.persistent_volumes import PersistentVolumes
 from setpoint.cluster.replicasets import ReplicaSets, ReplicationControllers
 from setpoint.cluster.resources import ServedResources
 from setpoint.cluster.scheduling import Scheduler
 from setpoint.cluster.statefulsets import StatefulSets
+from setpoint.cluster.volume_claims import VolumeClaims
+from setpoint.cluster.volume_protection import AttributesProtection, ClaimProtection, VolumeProtection
 
 __all__ = [
     "NEVER",
+    "AttributesProtection",
+    "ClaimProtection",
     "ContainerBehaviour",
     "ControlPlane",
     "CronJobs",
@@ -37,6 +43,7 @@ __all__ = [
     "DefaultServiceAccounts",
     "Deployments",
     "DisruptionBudgets",
+    "EphemeralVolumes",
     "FinishedJobs",
     "GarbageCollector",
     "HollowKubelet",
@@ -47,6 +54,7 @@ __all__ = [
     "LocalWebhooks",
     "NamespaceLifecycle",
     "NodeLifecycle",
+    "PersistentVolumes",
     "PodBehaviour",
     "ReplicaSets",
     "ReplicationControllers",
@@ -58,5 +66,7 @@ __all__ = [
     "StatefulSets",
     "TaintEvictions",
     "UnknownControllerError",
+    "VolumeClaims",
+    "VolumeProtection",
     "with_conversions",
 ]

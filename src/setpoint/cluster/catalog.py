@@ -12,20 +12,25 @@ from setpoint.cluster.daemonsets import DaemonSets
 from setpoint.cluster.deployments import Deployments
 from setpoint.cluster.disruption_budgets import DisruptionBudgets
 from setpoint.cluster.endpoints import ServiceEndpoints, StaleEndpoints
+from setpoint.cluster.ephemeral_volumes import EphemeralVolumes
 from setpoint.cluster.finished_jobs import FinishedJobs
 from setpoint.cluster.job_pods import JobOrphans
 from setpoint.cluster.jobs import Jobs
 from setpoint.cluster.namespaces import DefaultServiceAccounts, NamespaceLifecycle, RootCertificates
 from setpoint.cluster.nodes import NodeLifecycle, TaintEvictions
+from setpoint.cluster.persistent_volumes import PersistentVolumes
 from setpoint.cluster.replicasets import ReplicaSets, ReplicationControllers
 from setpoint.cluster.resources import ServedResources
 from setpoint.cluster.statefulsets import StatefulSets
+from setpoint.cluster.volume_claims import VolumeClaims
+from setpoint.cluster.volume_protection import AttributesProtection, ClaimProtection, VolumeProtection
 from setpoint.controller import Controller
 from setpoint.meta import Object
 from setpoint.models.apps_v1 import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from setpoint.models.batch_v1 import CronJob, Job
-from setpoint.models.core_v1 import Node, ReplicationController, Service
+from setpoint.models.core_v1 import Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController, Service
 from setpoint.models.policy_v1 import PodDisruptionBudget
+from setpoint.models.storage_v1 import VolumeAttributesClass
 
 EVERYTHING: Final = ("*",)
 GARBAGE_COLLECTOR: Final = "garbage-collector-controller"
@@ -72,10 +77,28 @@ ENTRIES: Final = (
         (Service,),
         ("endpoints-controller", "endpoints", "endpoint"),  # one controller writes both
     ),
+    Entry("ephemeral-volume-controller", lambda _: [EphemeralVolumes().controller], (Pod,)),
     Entry(GARBAGE_COLLECTOR, lambda _: [], aliases=("garbagecollector",)),  # is not a reconcile loop of one kind
     Entry("job-controller", lambda _: [Jobs().controller, JobOrphans().controller], (Job,)),
     Entry("namespace-controller", lambda parts: [NamespaceLifecycle(parts.resources).controller]),
     Entry("node-lifecycle-controller", lambda _: [NodeLifecycle().controller], (Node,), ("nodelifecycle",)),
+    Entry(
+        "persistentvolume-binder-controller",
+        lambda _: [VolumeClaims().controller, PersistentVolumes().controller],
+        (PersistentVolumeClaim, PersistentVolume),
+    ),
+    Entry(
+        "persistentvolume-protection-controller",
+        lambda _: [VolumeProtection().controller],
+        (PersistentVolume,),
+        ("pv-protection",),
+    ),
+    Entry(
+        "persistentvolumeclaim-protection-controller",
+        lambda _: [ClaimProtection().controller],
+        (PersistentVolumeClaim,),
+        ("pvc-protection",),
+    ),
     Entry("replicaset-controller", lambda _: [ReplicaSets().controller], (ReplicaSet,)),
     Entry(
         "replicationcontroller-controller", lambda _: [ReplicationControllers().controller], (ReplicationController,)
@@ -89,6 +112,11 @@ ENTRIES: Final = (
     Entry("statefulset-controller", lambda _: [StatefulSets().controller], (StatefulSet,)),
     Entry("taint-eviction-controller", lambda _: [TaintEvictions().controller], (Node,)),
     Entry("ttl-after-finished-controller", lambda _: [FinishedJobs().controller], (Job,)),
+    Entry(
+        "volumeattributesclass-protection-controller",
+        lambda _: [AttributesProtection().controller],
+        (VolumeAttributesClass,),
+    ),
 )
 
 

@@ -27,6 +27,11 @@ def fits(spec: PodSpec, node: Node) -> bool:
     return terms is None or any(holds(term, node) for term in terms)
 
 
+def selects(selector: NodeSelector, node: Node) -> bool:
+    """Whether one of the selector's terms has this node."""
+    return any(holds(term, node) for term in selector.node_selector_terms)
+
+
 def tolerates(tolerations: Iterable[Toleration], taints: Iterable[Taint], effects: Iterable[str]) -> bool:
     """Whether every taint of these effects is tolerated."""
     known, counted = list(tolerations), set(effects)

@@ -16,7 +16,7 @@ CAUSES: Final = "refused, too, but for other fields, in other words, or not for 
 CODE: Final = "refused with another code"
 OBJECT: Final = "defaults or fields that the server sets"
 TOKENS: Final = "the volume with the service account's token, which an admission plugin adds to pods"
-LIFECYCLE: Final = "finalizers of protection and the taint of new nodes, which no controller here takes away again"
+LIFECYCLE: Final = "the taint of new nodes, which no controller here takes away again"
 
 KNOWN: Final[Mapping[tuple[str, str], Sequence[int]]] = {
     ("APIService", OBJECT): (236, 400),
@@ -34,9 +34,7 @@ KNOWN: Final[Mapping[tuple[str, str], Sequence[int]]] = {
     ("Node", LIFECYCLE): (14, 96, 260, 342, 424),
     ("Node", UNCHECKED): (588,),
     ("PersistentVolume", CAUSES): (511, 591, 673),
-    ("PersistentVolume", LIFECYCLE): (17, 18, 19, 100, 181, 263, 345, 510),
     ("PersistentVolume", UNCHECKED): (509,),
-    ("PersistentVolumeClaim", LIFECYCLE): (15, 16, 98, 262, 344, 425, 426, 507),
     ("Pod", TOKENS): (20, 21, 22, 103, 266, 267, 268, 430, 513, 676),
     ("ReplicaSet", OBJECT): (445,),
     ("ResourceClaim", UNCHECKED): (162, 490),
@@ -49,5 +47,4 @@ KNOWN: Final[Mapping[tuple[str, str], Sequence[int]]] = {
     ("Service", UNCHECKED): (440,),
     ("ValidatingAdmissionPolicy", CAUSES): (649,),
     ("ValidatingWebhookConfiguration", UNCHECKED): (483,),
-    ("VolumeAttributesClass", LIFECYCLE): (70, 152, 644),
 }

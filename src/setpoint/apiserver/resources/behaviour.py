@@ -157,10 +157,6 @@ class Behaviour(Protocol):
         """Before validation. The status, where it is a subresource, is dropped already."""
         ...
 
-    def admit(self, obj: JsonObject, old: JsonObject | None) -> None:
-        """What the built-in admission plugins set; no manager owns it. ``old`` is None on creation."""
-        ...
-
     def prepare_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> None:
         """Before validation. The status, where it is a subresource, is the old one already."""
         ...

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from setpoint.apiserver.errors import forbidden as refused
-from setpoint.apiserver.objects.codec import decode
 from setpoint.apiserver.strategies.pod_spec import pod_spec_errors
 from setpoint.apiserver.strategies.pod_template import default_pod_spec
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
-from setpoint.meta import GroupResource
 from setpoint.patch import FieldSet
 from setpoint.schema import FieldError, copy_json, json_equal
 from setpoint.schema.errors import forbidden, invalid, required
@@ -19,8 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Pods"]
 
-_SYSTEM_CLASSES: Final = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
-_TAINTS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _ENDED: Final = ("Succeeded", "Failed")
 _FROZEN: Final = (
     "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
@@ -40,7 +35,8 @@ class Pods(Strategy):
         default_pod_spec(obj.setdefault("spec", {}), pod=True)
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
-        _prioritize(call, obj)
+        # Unlike upstream, a service account that does not exist is not a reason to refuse a pod: no controller may be
+        # here to make it.
         if not obj["spec"].get("serviceAccountName"):
             obj["spec"]["serviceAccountName"] = obj["spec"]["serviceAccount"] = "default"
         if (obj["spec"].get("terminationGracePeriodSeconds") or 0) < 0:
@@ -50,15 +46,6 @@ class Pods(Strategy):
             text = "Scheduling is blocked due to non-empty scheduling gates"
             gated = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "message": text}
             obj["status"]["conditions"] = [gated]
-
-    def admit(self, obj: JsonObject, old: JsonObject | None) -> None:
-        """ServiceAccount (but for its token) and DefaultTolerationSeconds.
-
-        Unlike upstream, a service account that does not exist is no reason to refuse a pod: nobody may be here to make
-        it.
-        """
-        spec = obj["spec"]
-        _tolerate(spec)
 
     def prepare_status_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> JsonObject:
         made = super().prepare_status_update(call, new, old)
@@ -126,26 +113,6 @@ class Pods(Strategy):
         return 1 if seconds < 0 else seconds
 
 
-def _prioritize(call: WriteContext, obj: JsonObject) -> None:
-    """Priority: what a pod's class says, or the class for all pods without. Raises ApiStatusError (403)."""
-    spec = obj["spec"]
-    name = spec.get("priorityClassName") or ""
-    value, policy = _SYSTEM_CLASSES.get(name, 0), "PreemptLowerPriority"
-    if name not in _SYSTEM_CLASSES:
-        for record in call.storage.scan("priorityclasses.scheduling.k8s.io"):
-            found = decode(record.value)
-            if record.name == name or (not name and found.get("globalDefault")):
-                name = spec["priorityClassName"] = record.name
-                value, policy = found.get("value", 0), found.get("preemptionPolicy", policy)
-                break
-        else:
-            if name:
-                why = f"no PriorityClass with name {name} was found"
-                raise refused(GroupResource("", "pods"), obj["metadata"].get("name", ""), why)
-    spec["priority"] = value
-    spec.setdefault("preemptionPolicy", policy)
-
-
 def _token_errors(spec: JsonObject) -> list[FieldError]:
     text = "must not be specified when serviceAccountName is not set"
     return [
@@ -154,20 +121,6 @@ def _token_errors(spec: JsonObject) -> list[FieldError]:
         for number, source in enumerate((volume.get("projected") or {}).get("sources") or ())
         if source.get("serviceAccountToken") is not None
     ]
-
-
-def _tolerate(spec: JsonObject) -> None:
-    """DefaultTolerationSeconds."""
-    tolerations = spec.get("tolerations") or []
-    for key in _TAINTS:
-        if not any(
-            item.get("key") in (None, "", key) and item.get("effect") in (None, "", "NoExecute") for item in tolerations
-        ):
-            tolerations = [
-                *tolerations,
-                {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300},
-            ]
-    spec["tolerations"] = tolerations
 
 
 def _change_errors(new: JsonObject, old: JsonObject) -> list[FieldError]:

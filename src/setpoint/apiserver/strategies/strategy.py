@@ -55,9 +55,6 @@ class Strategy:
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         """Before validation. The status, where it is a subresource, is dropped already."""
 
-    def admit(self, obj: JsonObject, old: JsonObject | None) -> None:
-        """What the built-in admission plugins set; nobody owns it. ``old`` is None on creation."""
-
     def prepare_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> None:
         """Before validation. The status, where it is a subresource, is the old one already."""
 

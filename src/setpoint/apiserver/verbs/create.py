@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from setpoint.apiserver import errors
+from setpoint.apiserver import errors, plugins
 from setpoint.apiserver.answers.representation import Representation
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.objects.codec import encode, metadata_of
@@ -52,10 +52,18 @@ def insert(call: Call, served: Served, obj: JsonObject, options: WriteOptions, *
             405, "MethodNotAllowed", "create not allowed while custom resource definition is terminating"
         )
     admission = call.admission
+    attributes = plugins.Attributes(
+        call, served.group_resource, metadata.get("namespace", ""), obj, dry_run=bool(options.dry_run)
+    )
+    if plugins.mutates(attributes):
+        if track_fields:  # what plugins and webhooks set belongs to no manager, as upstream
+            track(call, served, None, obj, options.field_manager)
+            track_fields = False
+        plugins.mutate(attributes)
     if admission is not None:
         question = admission.question(served, "CREATE", obj, None, options)
         if admission.mutates(question):
-            if track_fields:  # what webhooks set belongs to nobody, as upstream
+            if track_fields:
                 track(call, served, None, obj, options.field_manager)
                 track_fields = False
             obj = admission.mutate(question)
@@ -64,6 +72,7 @@ def insert(call: Call, served: Served, obj: JsonObject, options: WriteOptions, *
     for field in _SYSTEM_FIELDS:
         metadata.pop(field, None)
     dedupe_owners(call, metadata)
+    attributes.obj = obj
     generated = not metadata.get("name") and bool(metadata.get("generateName"))
     strategy = served.strategy
     if served.has_status:
@@ -89,9 +98,9 @@ def insert(call: Call, served: Served, obj: JsonObject, options: WriteOptions, *
     metadata = obj["metadata"]
     clean(metadata)
     check_new(call, served, obj)
-    strategy.admit(obj, None)
     if admission is not None:
         admission.validate(admission.question(served, "CREATE", obj, None, options))
+    plugins.validate(attributes)
     return _store(call, served, obj, options, generated)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from setpoint.apiserver import errors
+from setpoint.apiserver import errors, plugins
 from setpoint.apiserver.answers.representation import Representation
 from setpoint.apiserver.errors import bad_request, conflict, not_found
 from setpoint.apiserver.http_types import Response
@@ -92,6 +92,10 @@ def modify(
     if track_fields:
         track(call, served, old, new, options.field_manager, subresource=subresource)
     admission = call.admission
+    attributes = plugins.Attributes(
+        call, served.group_resource, record.namespace, new, old, subresource, dry_run=bool(options.dry_run)
+    )
+    plugins.mutate(attributes)
     if admission is not None and shown is None:
         new["metadata"]["resourceVersion"] = str(record.revision)
         question = admission.question(served, "UPDATE", new, old, options, subresource=subresource)
@@ -101,8 +105,6 @@ def modify(
             new = _prepared(call, served, old, new, subresource)
             dedupe_owners(call, new["metadata"])
         new["metadata"].pop("resourceVersion", None)
-    if subresource not in PARTIAL:
-        served.strategy.admit(new, old)
     clean(new["metadata"])
     check_update(call, served, new, old, subresource=subresource)
     if admission is not None:
@@ -115,6 +117,8 @@ def modify(
                 served, "UPDATE", *parts, options, subresource=subresource, kind=kind_of(parts[0])
             )
         admission.validate(question)
+    attributes.obj = new
+    plugins.validate(attributes)
     return store(call, served, record, old, new, dry_run=options.dry_run)
 
 

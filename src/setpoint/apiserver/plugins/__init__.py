@@ -1,0 +1,6 @@
+"""The admission plugins that a kube-apiserver has built in, as far as they are on by default."""
+
+from setpoint.apiserver.plugins.attributes import Attributes
+from setpoint.apiserver.plugins.chain import mutate, mutates, validate
+
+__all__ = ["Attributes", "mutate", "mutates", "validate"]

@@ -1,0 +1,84 @@
+"""DefaultStorageClass, DefaultIngressClass, PersistentVolumeClaimResize: the classes of claims and ingresses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from setpoint.apiserver.plugins.attributes import Attributes, JsonObject
+from setpoint.meta import Quantity, parse_time
+
+__all__ = ["default_ingress_class", "default_storage_class", "resize_claim"]
+
+_STORAGE: Final = (
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+)
+_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
+_INGRESS: Final = "ingressclass.kubernetes.io/is-default-class"
+_INGRESS_CLASS: Final = "kubernetes.io/ingress.class"
+
+
+def default_storage_class(attributes: Attributes) -> None:
+    """A new claim without a class, which an empty one is not, gets the newest default class."""
+    if attributes.old is not None or attributes.subresource:
+        return
+    spec = attributes.spec
+    if spec.get("storageClassName") is not None or _CLASS in _annotations(attributes.obj):
+        return
+    name = _newest(attributes.stored("storageclasses.storage.k8s.io"), _STORAGE)
+    if name:
+        spec["storageClassName"] = name
+
+
+def default_ingress_class(attributes: Attributes) -> None:
+    """A new ingress without a class gets the newest default class."""
+    if attributes.old is not None or attributes.subresource:
+        return
+    spec = attributes.spec
+    if spec.get("ingressClassName") is not None or _INGRESS_CLASS in _annotations(attributes.obj):
+        return
+    name = _newest(attributes.stored("ingressclasses.networking.k8s.io"), (_INGRESS,))
+    if name:
+        spec["ingressClassName"] = name
+
+
+def resize_claim(attributes: Attributes) -> None:
+    """A claim becomes larger only if it is bound and its class allows that. Raises ApiStatusError."""
+    if attributes.old is None or attributes.subresource:
+        return
+    if _size(attributes.obj) <= _size(attributes.old):
+        return
+    if (attributes.old.get("status") or {}).get("phase") != "Bound":
+        raise attributes.forbidden("Only bound persistent volume claims can be expanded")
+    name = _class_of(attributes.obj)
+    found = attributes.one("storageclasses.storage.k8s.io", name) if name else None
+    if name != _class_of(attributes.old) or found is None or not found.get("allowVolumeExpansion"):
+        raise attributes.forbidden(
+            "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must "
+            "support resize"
+        )
+
+
+def _newest(classes: Iterable[JsonObject], annotations: tuple[str, ...]) -> str:
+    """The name of the default class that was made last; of several made at once, the first by name."""
+    found = [each for each in classes if any(_annotations(each).get(name) == "true" for name in annotations)]
+    if not found:
+        return ""
+    found.sort(key=lambda each: each["metadata"]["name"])
+    name: str = max(found, key=lambda each: parse_time(each["metadata"]["creationTimestamp"]))["metadata"]["name"]
+    return name
+
+
+def _annotations(obj: JsonObject) -> dict[str, str]:
+    return obj["metadata"].get("annotations") or {}
+
+
+def _class_of(claim: JsonObject) -> str:
+    name: str = _annotations(claim).get(_CLASS) or (claim.get("spec") or {}).get("storageClassName") or ""
+    return name
+
+
+def _size(claim: JsonObject) -> Quantity:
+    requests = ((claim.get("spec") or {}).get("resources") or {}).get("requests") or {}
+    return Quantity(requests.get("storage", "0"))

@@ -1,0 +1,75 @@
+"""Priority: the priority of a pod is that of its class."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from setpoint.apiserver.plugins.attributes import Attributes
+
+__all__ = ["prioritize", "validate_priority_class"]
+
+_SYSTEM: Final = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
+_CLASSES: Final = "priorityclasses.scheduling.k8s.io"
+_PREEMPTS: Final = "PreemptLowerPriority"
+
+
+def prioritize(attributes: Attributes) -> None:
+    """A new pod gets the priority of its class, or of the class for all pods without; later both stay.
+
+    Raises ApiStatusError (403): there is no such class, or the pod says something else than it.
+    """
+    if attributes.subresource:
+        return
+    spec = attributes.spec
+    if attributes.old is not None:
+        for field in ("priority", "preemptionPolicy"):
+            if spec.get(field) is None and (attributes.old.get("spec") or {}).get(field) is not None:
+                spec[field] = attributes.old["spec"][field]
+        return
+    name, priority, policy = _established(attributes, spec.get("priorityClassName") or "")
+    if name:
+        spec["priorityClassName"] = name
+    given = spec.get("priority")
+    if given is not None and given != priority:
+        raise attributes.forbidden(
+            f"the integer value of priority ({given}) must not be provided in pod spec; priority admission controller "
+            f"computed {priority} from the given PriorityClass name"
+        )
+    given = spec.get("preemptionPolicy")
+    if given is not None and given != policy:
+        raise attributes.forbidden(
+            f"the string value of PreemptionPolicy ({given}) must not be provided in pod spec; priority admission "
+            f"controller computed {policy} from the given PriorityClass name"
+        )
+    spec["priority"], spec["preemptionPolicy"] = priority, policy
+
+
+def _established(attributes: Attributes, name: str) -> tuple[str, int, str]:
+    """Class, priority and preemption policy of a pod that names a class, or none."""
+    if not name:
+        defaults = [each for each in attributes.stored(_CLASSES) if each.get("globalDefault")]
+        if not defaults:
+            return "", 0, _PREEMPTS
+        found = min(defaults, key=lambda each: each.get("value") or 0)
+        name = found["metadata"]["name"]
+    else:
+        known = attributes.one(_CLASSES, name)
+        if known is None:
+            if name in _SYSTEM:
+                return name, _SYSTEM[name], _PREEMPTS
+            raise attributes.forbidden(f"no PriorityClass with name {name} was found")
+        found = known
+    return name, found.get("value") or 0, found.get("preemptionPolicy") or _PREEMPTS
+
+
+def validate_priority_class(attributes: Attributes) -> None:
+    """Only one class is for all pods without. Raises ApiStatusError (403)."""
+    if attributes.subresource or not attributes.obj.get("globalDefault"):
+        return
+    own = attributes.obj["metadata"].get("name")
+    for each in attributes.stored(_CLASSES):
+        name = each["metadata"]["name"]
+        if each.get("globalDefault") and name != own:
+            raise attributes.forbidden(
+                f"PriorityClass {name} is already marked as default. Only one default can exist"
+            )  # fmt: skip

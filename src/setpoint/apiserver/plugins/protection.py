@@ -1,0 +1,29 @@
+"""StorageObjectInUseProtection: finalizers of what pods and claims use.
+
+Without a control plane they stay, as with a kube-apiserver alone: its controllers take them away.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from setpoint.apiserver.plugins.attributes import Attributes
+
+__all__ = ["PROTECTED", "protect"]
+
+PROTECTED: Final = {
+    "persistentvolumeclaims": "kubernetes.io/pvc-protection",
+    "persistentvolumes": "kubernetes.io/pv-protection",
+    "volumeattributesclasses.storage.k8s.io": "kubernetes.io/vac-protection",
+}
+
+
+def protect(attributes: Attributes) -> None:
+    """Adds the kind's finalizer to a new object."""
+    if attributes.old is not None or attributes.subresource:
+        return
+    metadata = attributes.obj["metadata"]
+    finalizer = PROTECTED[str(attributes.resource)]
+    finalizers = metadata.get("finalizers") or []
+    if finalizer not in finalizers:
+        metadata["finalizers"] = [*finalizers, finalizer]

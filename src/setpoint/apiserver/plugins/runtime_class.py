@@ -1,0 +1,73 @@
+"""RuntimeClass: what a pod's runtime class says of its overhead and of the nodes that it can run on."""
+
+from __future__ import annotations
+
+from setpoint.apiserver.plugins.attributes import Attributes, JsonObject
+from setpoint.meta import Quantity
+
+__all__ = ["apply_runtime_class", "validate_overhead"]
+
+
+def apply_runtime_class(attributes: Attributes) -> None:
+    """Gives a new pod the overhead, node selector and tolerations of its class.
+
+    Raises ApiStatusError (403): there is no such class, or the pod says something else than it.
+    """
+    if attributes.old is not None or attributes.subresource:
+        return
+    found = _class_of(attributes)
+    spec = attributes.spec
+    overhead = _overhead(found)
+    if overhead is not None:
+        if spec.get("overhead") and not _equal(spec["overhead"], overhead):
+            raise attributes.forbidden("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+        spec["overhead"] = dict(overhead)
+    scheduling = (found or {}).get("scheduling")
+    if scheduling is None:
+        return
+    selector: JsonObject = spec.get("nodeSelector") or {}
+    for key, value in (scheduling.get("nodeSelector") or {}).items():
+        if selector.get(key, value) != value:
+            raise attributes.forbidden(
+                f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; pod.spec.nodeSelector[{key}] = "
+                f"{selector[key]}"
+            )
+        selector = {**selector, key: value}
+    if selector:
+        spec["nodeSelector"] = selector
+    tolerations: list[JsonObject] = list(spec.get("tolerations") or ())
+    tolerations += [each for each in scheduling.get("tolerations") or () if each not in tolerations]
+    if tolerations:
+        spec["tolerations"] = tolerations
+
+
+def validate_overhead(attributes: Attributes) -> None:
+    """A new pod has exactly the overhead of its class. Raises ApiStatusError (403)."""
+    if attributes.old is not None or attributes.subresource:
+        return
+    overhead, given = _overhead(_class_of(attributes)), attributes.spec.get("overhead")
+    if overhead is None and given:
+        raise attributes.forbidden(
+            "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+        )  # fmt: skip
+    if overhead is not None and not _equal(given or {}, overhead):
+        raise attributes.forbidden("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+
+
+def _class_of(attributes: Attributes) -> JsonObject | None:
+    name = attributes.spec.get("runtimeClassName")
+    if name is None:
+        return None
+    found = attributes.one("runtimeclasses.node.k8s.io", name)
+    if found is None:
+        raise attributes.forbidden(f'pod rejected: RuntimeClass "{name}" not found')
+    return found
+
+
+def _overhead(found: JsonObject | None) -> JsonObject | None:
+    overhead = (found or {}).get("overhead")
+    return None if overhead is None else overhead.get("podFixed") or {}
+
+
+def _equal(one: JsonObject, other: JsonObject) -> bool:
+    return one.keys() == other.keys() and all(Quantity(one[key]) == Quantity(other[key]) for key in one)

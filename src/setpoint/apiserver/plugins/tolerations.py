@@ -1,0 +1,28 @@
+"""DefaultTolerationSeconds: for how long pods stay on a node that does not answer."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from setpoint.apiserver.plugins.attributes import Attributes
+
+__all__ = ["tolerate"]
+
+_TAINTS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+
+
+def tolerate(attributes: Attributes) -> None:
+    """Adds what a pod does not say of nodes that are not ready, or can't be reached: five minutes."""
+    if attributes.subresource:
+        return
+    spec = attributes.spec
+    given = spec.get("tolerations") or []
+    missing = [
+        {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+        for key in _TAINTS
+        if not any(
+            item.get("key") in (None, "", key) and item.get("effect") in (None, "", "NoExecute") for item in given
+        )
+    ]
+    if missing:
+        spec["tolerations"] = [*given, *missing]

@@ -1,0 +1,174 @@
+"""Volumes: which claim a PersistentVolume belongs to, and which volume fits a claim best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+
+from setpoint.cluster.node_matching import selects
+from setpoint.meta import ObjectKey, Quantity, Selector
+from setpoint.models.core_v1 import Node, ObjectReference, PersistentVolume, PersistentVolumeClaim
+from setpoint.models.storage_v1 import StorageClass
+
+BOUND_BY_CONTROLLER: Final = "pv.kubernetes.io/bound-by-controller"
+BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
+PROVISIONED_BY: Final = "pv.kubernetes.io/provisioned-by"
+PROVISIONER: Final = "volume.kubernetes.io/storage-provisioner"
+SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
+PROVISIONER_BETA: Final = "volume.beta.kubernetes.io/storage-provisioner"
+CLASS: Final = "volume.beta.kubernetes.io/storage-class"
+DEFAULT_CLASS: Final = "storageclass.kubernetes.io/is-default-class"
+HOLLOW: Final = "volumes.hollow.setpoint.io"
+"""The provisioner of volumes that hold nothing."""
+ADOPTED: Final = "hollow.setpoint.io/volumes"
+"""The annotation, ``"true"``, of a class of another provisioner whose volumes are to be hollow all the same."""
+_NEVER: Final = datetime.min.replace(tzinfo=UTC)
+
+
+def class_of(obj: PersistentVolume | PersistentVolumeClaim) -> str:
+    """The name of the storage class; empty for none. The annotation of old comes first, as upstream."""
+    return obj.annotations.get(CLASS) or obj.spec.storage_class_name or ""
+
+
+def has_class(claim: PersistentVolumeClaim) -> bool:
+    """Whether a claim says which class it wants; that it wants none counts."""
+    return CLASS in claim.annotations or claim.spec.storage_class_name is not None
+
+
+def requested(claim: PersistentVolumeClaim) -> Quantity:
+    resources = claim.spec.resources
+    return Quantity(resources.requests.get("storage", "0") if resources is not None else "0")
+
+
+def capacity(volume: PersistentVolume) -> Quantity:
+    return Quantity(volume.spec.capacity.get("storage", "0"))
+
+
+def default_class(classes: Iterable[StorageClass]) -> StorageClass | None:
+    """The newest of the default classes; of several made at once, the first by name."""
+    found = [each for each in classes if each.annotations.get(DEFAULT_CLASS) == "true"]
+    found.sort(key=lambda each: each.name)
+    return max(found, key=lambda each: each.metadata.creation_timestamp or _NEVER, default=None)
+
+
+def is_hollow(storage_class: StorageClass) -> bool:
+    """Whether this control plane provisions volumes of the class."""
+    return storage_class.provisioner == HOLLOW or storage_class.annotations.get(ADOPTED) == "true"
+
+
+def claim_key(reference: ObjectReference) -> ObjectKey:
+    return ObjectKey.of(reference.namespace or "", reference.name or "")
+
+
+def is_meant(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    """Whether the volume is bound to this claim, or kept for one of its name."""
+    reference = volume.spec.claim_ref
+    if reference is None or claim_key(reference) != claim.key:
+        return False
+    return not reference.uid or reference.uid == claim.uid
+
+
+def mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim) -> str:
+    """The reason why the volume is not good enough for the claim; empty if it is."""
+    if volume.is_deleting:
+        return f'the volume is marked for deletion "{volume.name}"'
+    if capacity(volume) < requested(claim):
+        return "requested PV is too small"
+    if class_of(volume) != class_of(claim):
+        return "storageClassName does not match"
+    if (volume.spec.volume_attributes_class_name or "") != (claim.spec.volume_attributes_class_name or ""):
+        return "volumeAttributesClassName does not match"
+    if not is_same_mode(volume, claim):
+        return "incompatible volumeMode"
+    if not set(claim.spec.access_modes) <= set(volume.spec.access_modes):
+        return "incompatible accessMode"
+    return ""
+
+
+def is_same_mode(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    return (volume.spec.volume_mode or "Filesystem") == (claim.spec.volume_mode or "Filesystem")
+
+
+def best_match(
+    claim: PersistentVolumeClaim,
+    volumes: Iterable[PersistentVolume],
+    *,
+    delayed: bool = False,
+    node: Node | None = None,
+) -> PersistentVolume | None:
+    """The volume for a claim: one that is kept for it, else the smallest that is large enough, with as few other access
+    modes as there are.
+
+    ``delayed`` claims take volumes that are not kept for them only for a ``node``, which must be able to reach them.
+    """
+    selector = Selector.of(claim.spec.selector) if claim.spec.selector is not None else None
+    found: list[PersistentVolume] = []
+    for volume in volumes:
+        if not set(claim.spec.access_modes) <= set(volume.spec.access_modes) or not is_same_mode(volume, claim):
+            continue
+        if volume.is_deleting or capacity(volume) < requested(claim):
+            continue
+        if node is not None and not reaches(node, volume):
+            continue
+        if is_meant(volume, claim):
+            return volume
+        if volume.spec.claim_ref is not None or (delayed and node is None):
+            continue
+        if volume.status.phase not in (None, "", "Available", "Pending") or mismatch(volume, claim):
+            continue
+        if selector is None or selector.matches(volume.labels):
+            found.append(volume)
+    return min(found, key=lambda each: (len(set(each.spec.access_modes)), capacity(each), each.name), default=None)
+
+
+def reaches(node: Node, volume: PersistentVolume) -> bool:
+    """Whether a pod on the node can use the volume."""
+    affinity = volume.spec.node_affinity
+    required = affinity.required if affinity is not None else None
+    return required is None or selects(required, node)
+
+
+class _Claimed(msgspec.Struct, rename="camel"):
+    claim_name: str = ""
+
+
+class _Volume(msgspec.Struct, rename="camel"):
+    name: str = ""
+    persistent_volume_claim: _Claimed | None = None
+    ephemeral: dict[str, Any] | None = None
+
+
+class _Spec(msgspec.Struct, rename="camel"):
+    node_name: str = ""
+    volumes: list[_Volume] | None = None
+
+
+class _Metadata(msgspec.Struct):
+    name: str = ""
+    namespace: str = ""
+
+
+class Mounting(msgspec.Struct):
+    """The little of a pod that says which claims it mounts."""
+
+    metadata: _Metadata
+    spec: _Spec
+
+
+def claims_of(pod: Mounting) -> list[str]:
+    """The keys of the claims that a pod mounts, those of its ephemeral volumes among them."""
+    names = []
+    for volume in pod.spec.volumes or ():
+        if volume.persistent_volume_claim is not None:
+            names.append(volume.persistent_volume_claim.claim_name)
+        elif volume.ephemeral is not None:
+            names.append(f"{pod.metadata.name}-{volume.name}")
+    return [ObjectKey.of(pod.metadata.namespace, name) for name in names]
+
+
+def claims_in_use(pod: Mounting) -> list[str]:
+    """As `claims_of`, of a pod that is on a node; no other pod can begin to use a claim that is being deleted."""
+    return claims_of(pod) if pod.spec.node_name else []
