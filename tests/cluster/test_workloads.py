@@ -9,7 +9,7 @@ import pytest
 
 from setpoint.client import Client, InProcessTransport
 from setpoint.cluster import ControlPlane
-from setpoint.cluster.deployments import REVISION, limits
+from setpoint.cluster.deployments import DESIRED, REVISION, limits
 from setpoint.cluster.templates import HASH_LABEL, template_hash
 from setpoint.meta import LabelSelector, ObjectMeta
 from setpoint.models.apps_v1 import (
@@ -204,6 +204,17 @@ async def test_a_paused_deployment_rolls_nothing_out_but_scales() -> None:
         await world.update(made)
         await world.settle()
         assert {pod.spec.containers[0].image for pod in await world.list(Pod)} == {"web:2"}
+
+
+@virtual_time
+async def test_a_replica_set_says_what_its_deployment_wants_after_it_was_scaled() -> None:
+    async with cluster() as world:
+        await world.apply(deployment(2))
+        await world.settle()
+        await world.apply(deployment(1))
+        await world.settle()
+        (current,) = await world.list(ReplicaSet)
+        assert current.annotations[DESIRED] == "1"
 
 
 @virtual_time

@@ -62,7 +62,7 @@ class Deployments:
             else:
                 await self._roll(deployment, current, others, ctx)
         elif current is not None and not any(map(_wanted, others)):
-            await _scale(current, desired_of(deployment), ctx)
+            await _scale(current, desired_of(deployment), deployment, ctx)
         unavailable = limits(deployment)[1]
         report(deployment, current, others, created=created, unavailable=unavailable, now=ctx.now())
         if current is not None and is_complete(deployment):
@@ -116,20 +116,20 @@ class Deployments:
         self, deployment: Deployment, current: ReplicaSet, others: list[ReplicaSet], ctx: Context
     ) -> None:
         for replica_set in others:
-            await _scale(replica_set, 0, ctx)
+            await _scale(replica_set, 0, deployment, ctx)
         if not any(each.status.replicas or each.status.terminating_replicas for each in others):
-            await _scale(current, desired_of(deployment), ctx)
+            await _scale(current, desired_of(deployment), deployment, ctx)
 
     async def _roll(self, deployment: Deployment, current: ReplicaSet, others: list[ReplicaSet], ctx: Context) -> None:
         desired = desired_of(deployment)
         surge, unavailable = limits(deployment)
         total = _wanted(current) + sum(map(_wanted, others))
         if _wanted(current) > desired:
-            await _scale(current, desired, ctx)
+            await _scale(current, desired, deployment, ctx)
         elif _wanted(current) < desired:
             room = desired + surge - total
             if room > 0:
-                await _scale(current, min(desired, _wanted(current) + room), ctx)
+                await _scale(current, min(desired, _wanted(current) + room), deployment, ctx)
         # Old pods may go as far as enough others are available. What was decided counts here, not what the statuses
         # say: they are behind, and would have the same pods go twice.
         least = desired - unavailable
@@ -140,14 +140,14 @@ class Deployments:
             going = min(budget, _wanted(replica_set) - (replica_set.status.available_replicas or 0))
             if going > 0:
                 budget -= going
-                await _scale(replica_set, _wanted(replica_set) - going, ctx)
+                await _scale(replica_set, _wanted(replica_set) - going, deployment, ctx)
         available = sum(each.status.available_replicas or 0 for each in (current, *others))
         budget = min(budget, available - least)
         for replica_set in sorted(others, key=_revision):
             going = min(budget, _wanted(replica_set))
             if going > 0:
                 budget -= going
-                await _scale(replica_set, _wanted(replica_set) - going, ctx)
+                await _scale(replica_set, _wanted(replica_set) - going, deployment, ctx)
 
     async def _clean_up(self, deployment: Deployment, others: list[ReplicaSet], ctx: Context) -> None:
         limit = deployment.spec.revision_history_limit
@@ -185,9 +185,11 @@ def _revision(replica_set: ReplicaSet) -> int:
         return 0
 
 
-async def _scale(replica_set: ReplicaSet, replicas: int, ctx: Context) -> None:
+async def _scale(replica_set: ReplicaSet, replicas: int, deployment: Deployment, ctx: Context) -> None:
+    """Scales it, and notes what the whole Deployment wanted then, as upstream's ``scaleReplicaSet`` does."""
     if _wanted(replica_set) != replicas:
-        await ctx.patch(replica_set, {"spec": {"replicas": replicas}})
+        annotations = {DESIRED: str(desired_of(deployment))}
+        await ctx.patch(replica_set, {"metadata": {"annotations": annotations}, "spec": {"replicas": replicas}})
         replica_set.spec.replicas = replicas
 
 
