@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-peers corpus test-lowest test-newest test-strange test-days fuzz mutation lint types models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-simulation check clean
+.PHONY: help demo test test-peers test-generated corpus test-lowest test-newest test-strange test-days fuzz mutation lint types models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-simulation check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ test-newest: $(VENV)/.made ## the same part on the newest Python here, if there 
 
 test-peers: $(VENV)/.dev ## torture of controllers of controller-runtime and kopf: needs Go, and registries
 	$(BIN)/python -m pytest -q -m peers tests/torture
+
+test-generated: $(VENV)/.dev ## projects of setpoint init in environments of their own, charts with helm: needs Go, and registries
+	$(BIN)/python -m pytest -q -m generated tests/scaffold tests/deploy
 
 corpus: $(VENV)/.dev ## the simulation on the corpus of controllers with known bugs, with the full budget: its table
 	$(BIN)/python -m tests.simulation.corpus $(ARGS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
@@ -64,6 +64,43 @@ def server(
 
 app.command("setpoint.cli.webhook:command", name="webhook", help="Serve admission and conversion webhooks.")
 app.command("setpoint.cli.crd:crd_app", name="crd", help="Compare CustomResourceDefinitions; migrate stored objects.")
+
+
+@app.command
+def init(
+    name: str,
+    *,
+    group: str | None = None,
+    kind: str | None = None,
+    version: str = "v1alpha1",
+    source: Annotated[tuple[Literal["kopf"], Path] | None, Parameter(name="--from")] = None,
+    force: Annotated[bool, Parameter(negative="")] = False,
+) -> None:
+    """Make a project for an operator: types, a controller, tests, an image, deploy/, CI.
+
+    Running it again changes nothing, and no file of yours is overwritten without --force.
+
+    Parameters
+    ----------
+    name
+        The project's name and folder, such as shop.
+    group
+        The API group of its kinds, a domain name of yours; default: NAME.example.com.
+    kind
+        The first kind; default: the name in CamelCase.
+    version
+        The first kind's version.
+    source
+        kopf FILE: the port of a kopf operator, whose handlers become comments where their work belongs.
+    force
+        Overwrite files that are there with other contents, and say which.
+    """
+    from setpoint.cli.init import init as make
+
+    make(name, group=group, kind=kind, version=version, source=source, force=force)
+
+
+app.command("setpoint.cli.init:create_app", name="create", help="Add a kind, webhooks or a version to a project.")
 
 
 @app.command

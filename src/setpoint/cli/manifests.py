@@ -24,7 +24,7 @@ from setpoint.meta.yaml_text import to_yaml
 from setpoint.webhook import Admission, ServiceTarget, configurations
 from setpoint.webhook.registration import TargetError, converters_of, definition_name
 
-__all__ = ["manifests_command"]
+__all__ = ["manifests_command", "operator_of"]
 
 Form = Literal["plain", "kustomize", "helm", "olm"]
 
@@ -116,13 +116,11 @@ def manifests_command(
                 return
             if (form == "plain") is not (output is None):
                 raise UsageError("--output DIR goes with --form kustomize, helm or olm, and they with it")
-            operator = Operator(
-                program=program_name(controllers, name or given),
+            operator = operator_of(
+                controllers,
+                admissions,
                 image=_image(image),
-                controllers=controllers,
-                served=(served := with_conversions(admissions, watched_kinds(controllers))),
-                configuration=webhook_name(served, name or given) if admissions else "",
-                kinds=[each for each in _kinds(controllers, admissions) if issubclass(each, CustomResource)],
+                given=name or given,
                 namespace=_namespace("--namespace", namespace),
                 watch_namespace=watch_namespace and _namespace("--watch-namespace", watch_namespace),
                 certificates=certificates,
@@ -133,6 +131,7 @@ def manifests_command(
                 name_given=name or "",
                 release=release,
             )
+            served = operator.served
             if converters_of(served) and watch_namespace is not None:
                 _warn(command, "definitions have no namespace: the conversion serves all of them")
             if output is None:
@@ -149,6 +148,31 @@ def manifests_command(
             raise SystemExit(1)
 
     return manifests
+
+
+def operator_of(
+    controllers: Sequence[Controller[Any]],
+    admissions: Sequence[Admission[Any]],
+    *,
+    image: str,
+    given: str | None,
+    **more: Any,
+) -> Operator:
+    """The operator of these controllers and admissions, whose program is called ``given``; ``more`` are its fields.
+
+    Raises:
+        UsageError: it has no name of its own.
+    """
+    served = with_conversions(admissions, _kinds(controllers, admissions))
+    return Operator(
+        program=program_name(controllers, given),
+        image=image,
+        controllers=controllers,
+        served=served,
+        configuration=webhook_name(served, given) if admissions else "",
+        kinds=[each for each in _kinds(controllers, admissions) if issubclass(each, CustomResource)],
+        **more,
+    )
 
 
 def _kinds(controllers: Sequence[Controller[Any]], admissions: Sequence[Admission[Any]]) -> list[type[Any]]:

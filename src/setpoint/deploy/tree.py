@@ -8,9 +8,11 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-__all__ = ["RECORD", "File", "TreeError", "Written", "write"]
+import msgspec
+
+__all__ = ["RECORD", "File", "TreeError", "Written", "record_in", "recorded", "write"]
 
 RECORD: Final = ".setpoint.json"
 """The file with the digests of what was generated, by which a later run sees what a person has changed."""
@@ -70,8 +72,9 @@ def write(folder: Path, files: Mapping[str, File], *, force: bool = False, scope
     result = Written()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        record = _recorded(folder / RECORD)
-        known = record.get(scope, {})
+        record = recorded(folder)
+        scopes = record.setdefault("files", {})
+        known = dict(scopes.get(scope, {}))
         digests = {path: digest for path, digest in known.items() if path not in files}
         for path, file in files.items():
             _write_one(folder, path, file, known.get(path, ""), force, result)
@@ -79,12 +82,9 @@ def write(folder: Path, files: Mapping[str, File], *, force: bool = False, scope
                 digests[path] = _digest(file.text.encode())
         for path in [path for path in digests if path not in files]:
             _remove_stale(folder, path, digests.pop(path), result)
-        record[scope] = {path: digests[path] for path in sorted(digests)} | {
-            path: known[path] for path in result.kept if path in known
-        }
-        text = json.dumps({name: record[name] for name in sorted(record) if record[name]}, indent=2) + "\n"
-        if _bytes(folder / RECORD) != text.encode() and (text != "{}\n" or (folder / RECORD).exists()):
-            _replace(folder / RECORD, text)
+        digests |= {path: known[path] for path in result.kept if path in known}
+        scopes[scope] = digests
+        record_in(folder, record)
     except OSError as problem:
         raise TreeError(f"{problem.filename or folder}: {problem.strerror}") from None
     return result
@@ -130,15 +130,28 @@ def _bytes(place: Path) -> bytes | None:
         return None
 
 
-def _recorded(place: Path) -> dict[str, dict[str, str]]:
+def recorded(folder: Path) -> dict[str, dict[str, Any]]:
+    """The content of the folder's record; empty if there is none.
+
+    Raises:
+        TreeError: it is not a record.
+    """
+    place = folder / RECORD
     present = _bytes(place)
     if present is None:
         return {}
     try:
-        found = json.loads(present)
-        return {str(scope): {str(path): str(digest) for path, digest in each.items()} for scope, each in found.items()}
-    except (ValueError, AttributeError):
+        return msgspec.json.decode(present, type=dict[str, dict[str, Any]])
+    except msgspec.DecodeError:
         raise TreeError(f"{place}: not a record of generated files; delete it, and use --force") from None
+
+
+def record_in(folder: Path, record: Mapping[str, Any]) -> None:
+    """Writes the folder's record, in an order that does not depend on what was done before."""
+    files = {scope: dict(sorted(each.items())) for scope, each in sorted(record.get("files", {}).items()) if each}
+    text = json.dumps({**record, "files": files}, indent=2, sort_keys=True) + "\n"
+    if _bytes(folder / RECORD) != text.encode():
+        _replace(folder / RECORD, text)
 
 
 def _digest(content: bytes) -> str:

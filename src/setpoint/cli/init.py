@@ -1,0 +1,153 @@
+"""``setpoint init`` and ``setpoint create``: a project for an operator, and what is added to it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import App, Parameter
+
+from setpoint.cli.declared import declared_by
+from setpoint.cli.loading import SourceError, loaded
+from setpoint.cli.manifests import operator_of
+from setpoint.deploy.kustomize import kustomize
+from setpoint.deploy.tree import File, TreeError, Written, write
+from setpoint.scaffold import generate
+from setpoint.scaffold.kopf import KopfProblem, ported
+from setpoint.scaffold.names import NameProblem, ProjectName
+from setpoint.scaffold.project import Api, Project, ProjectError
+
+__all__ = ["create_app", "init"]
+
+create_app = App(name="create", help="Add a kind, webhooks or a version to a project of setpoint init.")
+Force = Annotated[bool, Parameter(negative="")]
+_FIRST_VERSION = "v1alpha1"
+
+
+def init(
+    name: str,
+    *,
+    group: str | None,
+    kind: str | None,
+    version: str,
+    source: tuple[Literal["kopf"], Path] | None,
+    force: bool,
+) -> None:
+    """See `setpoint.cli.main.init`."""
+    with _reported("setpoint init"):
+        port = ported(source[1]) if source is not None else None
+        if port is not None and (kind or version != _FIRST_VERSION):
+            raise ProjectError("--kind and --version are those of the handlers with --from kopf")
+        domain = group or (port.group if port is not None else f"{name}.example.com")
+        names = ProjectName(name, domain)
+        folder = Path(name)
+        project = Project.of(folder) if folder.is_dir() else None
+        if folder.exists() and project is None and (not folder.is_dir() or any(folder.iterdir())) and not force:
+            raise ProjectError(f"{folder} is there already; choose another name, or say --force to write into it")
+        if project is not None and (project.name, project.group) != (name, domain):
+            raise ProjectError(f"{folder} is the project {project.name} of the group {project.group}")
+        project = project or Project(name, domain)
+        files: dict[str, File] = {}
+        apis = port.apis if port is not None else (Api(kind or names.kind, version),)
+        for api in apis:
+            project, more = generate.add_api(project, api)
+            files |= more if port is None else port.files(project, api)
+        files = generate.project_files(project) | files
+        _write(folder, project, files, force)
+        print(f"next: cd {folder} && make test && make demo")  # noqa: T201 - this is the user's terminal
+
+
+@create_app.command
+def api(kind: str, /, *, version: str = _FIRST_VERSION, force: Force = False) -> None:
+    """Add a kind: types, a controller, tests, a sample.
+
+    Parameters
+    ----------
+    kind
+        Its name, such as Database.
+    version
+        Its version.
+    force
+        Overwrite files that are there with other contents.
+    """
+    _add("api", lambda project: generate.add_api(project, Api(kind, version)), force)
+
+
+@create_app.command
+def webhook(kind: str, /, *, force: Force = False) -> None:
+    """Add webhooks to a kind: defaults and checks before an object is stored, with tests.
+
+    Parameters
+    ----------
+    kind
+        The name of a kind of this project.
+    force
+        Overwrite files that are there with other contents.
+    """
+    _add("webhook", lambda project: generate.add_webhook(project, kind), force)
+
+
+@create_app.command(name="version")
+def version_command(kind: str, version: str, /, *, force: Force = False) -> None:
+    """Add a version to a kind, with its conversion and tests; the stored version stays as it is.
+
+    Parameters
+    ----------
+    kind
+        The name of a kind of this project.
+    version
+        The new version, such as v1beta1.
+    force
+        Overwrite files that are there with other contents.
+    """
+    _add("version", lambda project: generate.add_version(project, kind, version), force)
+
+
+def _add(what: str, change: Callable[[Project], tuple[Project, dict[str, File]]], force: bool) -> None:
+    with _reported(f"setpoint create {what}"):
+        folder = Path()
+        project, files = change(Project.here(folder))
+        _write(folder, project, files, force)
+
+
+def _write(folder: Path, project: Project, files: dict[str, File], force: bool) -> None:
+    """Writes the files, and with the program that they make, ``deploy/``."""
+    _tell(folder, generate.create(folder, project, files, force=force))
+    package = folder / "src" / project.names.package
+    try:
+        with loaded(str(package / "parts.py")) as program:
+            declared = declared_by(program.values)
+            operator = operator_of(
+                declared.controllers,
+                declared.admissions,
+                image=f"registry.example.com/{project.name}:0.1.0",
+                given=project.names.program,
+                namespace=project.name,
+            )
+            files = kustomize(operator)
+    except SourceError as problem:
+        raise ProjectError(
+            f"deploy is not written: the program can't be loaded; mend it, then make manifests: {problem}"
+        ) from None
+    _tell(folder / "deploy", write(folder / "deploy", files, force=force, scope="manifests kustomize"))
+
+
+def _tell(folder: Path, done: Written) -> None:
+    for line in done.lines():
+        word, _, path = line.rpartition(": ")
+        print(f"{word}: {folder / path}")  # noqa: T201 - this is the user's terminal
+
+
+@contextmanager
+def _reported(command: str) -> Iterator[None]:
+    from setpoint.apps.failures import reported
+
+    with reported(command):
+        try:
+            yield
+        except (KopfProblem, NameProblem, ProjectError, TreeError) as problem:
+            print(f"{command}: {problem}", file=sys.stderr)  # noqa: T201 - this is the user's terminal
+            raise SystemExit(1) from None

@@ -1,0 +1,1 @@
+"""Projects for operators: what ``setpoint init`` and ``setpoint create`` write, from files in ``templates/``."""

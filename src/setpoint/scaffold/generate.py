@@ -1,0 +1,85 @@
+"""The files of a project, and of what is added to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from setpoint.deploy.tree import File, Written, record_in, recorded, write
+from setpoint.scaffold.names import check_version
+from setpoint.scaffold.project import Api, Project, ProjectError
+from setpoint.scaffold.templates import parts_file, template, words
+
+__all__ = ["add_api", "add_version", "add_webhook", "api_files", "create", "project_files"]
+
+
+def project_files(project: Project) -> dict[str, File]:
+    """The files of a project, without those of its kinds."""
+    return template("project", words(project.names)) | parts_file(project)
+
+
+def api_files(project: Project, api: Api) -> dict[str, File]:
+    """The files of a kind: its types, controller, tests, and a sample."""
+    return template("api", words(project.names, project.kind_names(api)))
+
+
+def create(folder: Path, project: Project, files: Mapping[str, File], *, force: bool = False) -> Written:
+    """Writes the files, and the project into its record.
+
+    Raises:
+        TreeError: a file can't be read or written.
+    """
+    done = write(folder, {**files, **parts_file(project)}, force=force, scope="project")
+    record = recorded(folder)
+    if record.get("project") != project.document():
+        record_in(folder, record | {"project": project.document()})
+    return done
+
+
+def add_api(project: Project, api: Api) -> tuple[Project, dict[str, File]]:
+    """The project with one more kind, and the kind's files. A kind that is there stays as it is.
+
+    Raises:
+        NameProblem: the kind or version has no valid name.
+        ProjectError: another kind has its names, or it is there with another version.
+    """
+    present = next((each for each in project.apis if each.kind == api.kind), None)
+    if present is not None and present.version != api.version:
+        raise ProjectError(
+            f"{api.kind} is there with the version {present.version}; setpoint create version {api.kind} {api.version}"
+        )
+    project = project.with_api(present or api)
+    return project, api_files(project, present or api)
+
+
+def add_webhook(project: Project, kind: str) -> tuple[Project, dict[str, File]]:
+    """The project with webhooks for the kind, and their files.
+
+    Raises:
+        ProjectError: there is no such kind.
+    """
+    api = replace(project.api(kind), has_webhook=True)
+    return project.with_api(api), template("webhook", words(project.names, project.kind_names(api)))
+
+
+def add_version(project: Project, kind: str, version: str) -> tuple[Project, dict[str, File]]:
+    """The project with another version of the kind, and its files.
+
+    Raises:
+        NameProblem: the version has no valid name.
+        ProjectError: there is no such kind, or that is the version that it has.
+    """
+    check_version(version)
+    api = project.api(kind)
+    if version == api.version:
+        raise ProjectError(f"{kind} has the version {version}")
+    if version not in api.versions:
+        if api.versions:
+            raise ProjectError(
+                f"{kind} has the version {api.versions[-1]} beside {api.version}; one class lists all "
+                f"conversions, so add {version} to it by hand (docs/crd.md)"
+            )
+        api = replace(api, versions=(*api.versions, version))
+    return project.with_api(api), template("version", words(project.names, project.kind_names(api), version))

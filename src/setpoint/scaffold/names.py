@@ -1,0 +1,102 @@
+"""The names in a project: of its package, program and kinds, from those that the user has given."""
+
+from __future__ import annotations
+
+import keyword
+import re
+import sys
+from dataclasses import dataclass
+from typing import Final
+
+from setpoint.crd.custom_resource import plural_of
+from setpoint.meta.names import dns1035_label, dns1123_subdomain
+
+__all__ = ["KindName", "NameProblem", "ProjectName", "version_class"]
+
+_VERSION: Final = re.compile(r"v[1-9]\d*(?:(?:alpha|beta)[1-9]\d*)?")
+_KIND: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
+_LONGEST: Final = 40
+_LONGEST_KIND: Final = 32
+"""With a longer one, formatters would break the lines of the templates in other places."""
+_TAKEN: Final = ("setpoint", "tests", "test", "src", "demo", "deploy", "samples")
+
+
+class NameProblem(Exception):
+    """A name can't be used; the message has the reason, and an example."""
+
+
+@dataclass(frozen=True)
+class ProjectName:
+    """The names of a project: ``my-shop`` has the package ``my_shop``."""
+
+    name: str
+    group: str
+
+    def __post_init__(self) -> None:
+        if len(self.name) > _LONGEST or dns1035_label(self.name):
+            raise NameProblem(
+                f"the name {self.name!r}: up to {_LONGEST} lower-case letters, digits and hyphens, a letter first, "
+                "such as shop or backup-operator"
+            )
+        if keyword.iskeyword(self.package) or self.package in sys.stdlib_module_names or self.package in _TAKEN:
+            raise NameProblem(
+                f"the name {self.name!r}: Python has a module or word of that name; try {self.name}-operator"
+            )
+        if dns1123_subdomain(self.group) or "." not in self.group:
+            raise NameProblem(f"--group {self.group!r}: a domain name of yours, such as {self.name}.example.com")
+
+    @property
+    def package(self) -> str:
+        """The Python package."""
+        return self.name.replace("-", "_")
+
+    @property
+    def program(self) -> str:
+        """The name that no other program in a cluster has."""
+        return self.group if self.group.startswith(f"{self.name}.") else f"{self.name}.{self.group}"
+
+    @property
+    def kind(self) -> str:
+        """The default for the first kind: ``MyShop`` of ``my-shop``, ``Backup`` of ``backup-operator``."""
+        words = [word for word in self.name.split("-") if word]
+        if len(words) > 1 and words[-1] in ("operator", "controller"):
+            words.pop()
+        return "".join(word.capitalize() for word in words)
+
+
+@dataclass(frozen=True)
+class KindName:
+    """The names of a kind in one of its versions: ``DatabaseBackup`` is in the module ``database_backup``."""
+
+    kind: str
+    version: str
+    group: str
+    given_plural: str = ""
+
+    def __post_init__(self) -> None:
+        if not _KIND.fullmatch(self.kind) or len(self.kind) > _LONGEST_KIND or keyword.iskeyword(self.kind):
+            raise NameProblem(f"the kind {self.kind!r}: a singular in CamelCase of up to {_LONGEST_KIND} letters")
+        if keyword.iskeyword(self.module):
+            raise NameProblem(f"the kind {self.kind!r}: {self.module} is a word of Python's, and so no module's name")
+        check_version(self.version)
+
+    @property
+    def module(self) -> str:
+        """The folder of its code, and the name of a variable with such an object."""
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", self.kind).lower()
+
+    @property
+    def plural(self) -> str:
+        """The path segment."""
+        return self.given_plural or plural_of(self.kind)
+
+
+def check_version(version: str) -> None:
+    """Raises `NameProblem` unless it is a version by Kubernetes' rules."""
+    if not _VERSION.fullmatch(version):
+        raise NameProblem(f"the version {version!r}: v1alpha1, v1beta1, v1, v2 and so on")
+
+
+def version_class(version: str) -> str:
+    """The end of the name of a version's classes: ``V1beta1``."""
+    return version.capitalize()

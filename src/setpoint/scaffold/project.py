@@ -1,0 +1,112 @@
+"""Project: the names that ``setpoint init`` and ``setpoint create`` were given, kept in the project's folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from setpoint.deploy.tree import RECORD, recorded
+from setpoint.scaffold.names import KindName, NameProblem, ProjectName
+
+__all__ = ["Api", "Project", "ProjectError"]
+
+
+class ProjectError(Exception):
+    """There is no project, or not the one that is needed; the message has the remedy."""
+
+
+class Api(msgspec.Struct, frozen=True):
+    """A kind of the project, with its further versions."""
+
+    kind: str
+    version: str
+    has_webhook: bool = False
+    versions: tuple[str, ...] = ()
+    plural: str = ""
+    """The path segment, if it is not the one that follows from the kind."""
+
+
+class Project(msgspec.Struct, frozen=True):
+    """A project's name, API group and kinds."""
+
+    name: str
+    group: str
+    apis: tuple[Api, ...] = ()
+
+    @property
+    def names(self) -> ProjectName:
+        """The names that follow from its name."""
+        return ProjectName(self.name, self.group)
+
+    def kind_names(self, api: Api) -> KindName:
+        """The names that follow from a kind's."""
+        return KindName(api.kind, api.version, self.group, api.plural)
+
+    def api(self, kind: str) -> Api:
+        """The kind of that name.
+
+        Raises:
+            ProjectError: there is none.
+        """
+        for each in self.apis:
+            if each.kind == kind:
+                return each
+        known = ", ".join(each.kind for each in self.apis)
+        raise ProjectError(f"there is no kind {kind} in this project, which has {known}; setpoint create api {kind}")
+
+    def with_api(self, api: Api) -> Project:
+        """The project with this kind, which replaces one of the same name.
+
+        Raises:
+            ProjectError: another kind has its module or plural.
+        """
+        mine = self.kind_names(api)
+        for each in self.apis:
+            names = self.kind_names(each)
+            if each.kind != api.kind and (names.module == mine.module or names.plural == mine.plural):
+                raise ProjectError(f"the kinds {each.kind} and {api.kind} would share the name {mine.plural}")
+        if any(each.kind == api.kind for each in self.apis):
+            changed = tuple(api if each.kind == api.kind else each for each in self.apis)
+        else:
+            changed = (*self.apis, api)
+        return msgspec.structs.replace(self, apis=changed)
+
+    def document(self) -> dict[str, Any]:
+        """The project as JSON values, for the record."""
+        found: dict[str, Any] = msgspec.to_builtins(self)
+        return found
+
+    @classmethod
+    def of(cls, folder: Path) -> Project | None:
+        """The project in the folder, or None.
+
+        Raises:
+            ProjectError: its record is damaged.
+            TreeError: its record can't be read.
+        """
+        found = recorded(folder).get("project")
+        if found is None:
+            return None
+        try:
+            project = msgspec.convert(found, cls)
+            for api in project.apis:
+                project.kind_names(api)
+            assert project.names
+        except (msgspec.ValidationError, NameProblem) as problem:
+            raise ProjectError(f"{folder / RECORD}: {problem}") from None
+        return project
+
+    @classmethod
+    def here(cls, folder: Path) -> Project:
+        """The project in the folder.
+
+        Raises:
+            ProjectError: there is none.
+        """
+        if (project := cls.of(folder)) is None:
+            raise ProjectError(
+                f"{folder.resolve()} is not a project of setpoint init (it has no {RECORD}); go into one"
+            )
+        return project

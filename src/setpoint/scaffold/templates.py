@@ -1,0 +1,114 @@
+"""Templates: a project that works, whose names are replaced.
+
+The files of ``templates/`` are those of a project ``acme-dist`` with the package ``acme_pkg`` and the kind ``Gizmo``.
+There is no template language: a template is read like the file that it becomes, and other tools' braces (GitHub's,
+Make's) need no escaping. Lines that end in ``# for each kind`` (or webhook, or version) are repeated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Final
+
+from setpoint.deploy.tree import File
+from setpoint.scaffold.names import KindName, ProjectName, version_class
+from setpoint.scaffold.project import Project
+
+__all__ = ["parts_file", "template", "words"]
+
+_SUFFIX: Final = ".txt"
+_EACH: Final = re.compile(r"^(.*\S)  # for each (kind|webhook|version)$")
+_LONG_IMPORT: Final = re.compile(r"^(from \S+) import (.+)$", re.MULTILINE)
+_WIDTH: Final = 120
+_GENERATED: Final = "src/acme_pkg/parts.py"
+
+
+def words(project: ProjectName, kind: KindName | None = None, version: str = "") -> dict[str, str]:
+    """The words of the templates and their replacements."""
+    found = {"acme_pkg": project.package, "acme-dist": project.name, "acme-program": project.program}
+    found["acme.example.com"] = project.group
+    if kind is not None:
+        found |= {
+            "Gizmo": kind.kind,
+            "gizmos": kind.plural,
+            "gizmokind": kind.kind.lower(),
+            "gizmo": kind.module,
+            "v1alpha1": kind.version,
+        }
+    if version:
+        found |= {"v9next1": version, "V9next1": version_class(version)}
+    return found
+
+
+def template(name: str, replaced: Mapping[str, str]) -> dict[str, File]:
+    """The files of ``templates/NAME``, with their words replaced. They are the user's as soon as they exist."""
+    found: dict[str, File] = {}
+    for path, content in _walk(files("setpoint.scaffold") / "templates" / name, ""):
+        if path != _GENERATED:
+            found[_fill(path, replaced)] = File(_fill(content, replaced), once=True)
+    return found
+
+
+def parts_file(project: Project) -> dict[str, File]:
+    """The module that lists the parts of a program, which is generated again for every new part."""
+    source = files("setpoint.scaffold") / "templates" / "project" / f"{_GENERATED}{_SUFFIX}"
+    lines: list[str] = []
+    for line in source.read_text("utf-8").splitlines():
+        found = _EACH.match(line)
+        lines += [line] if found is None else sorted(_repeated(project, found[1], found[2]))
+    text = "\n".join(_sorted_imports(lines)) + "\n"
+    text = re.sub(r"= \[\n\]", "= []", text)
+    replaced = words(project.names)
+    return {_fill(_GENERATED, replaced): File(_fill(text, replaced))}
+
+
+def _repeated(project: Project, line: str, what: str) -> Iterable[str]:
+    for api in project.apis:
+        kind = project.kind_names(api)
+        if what == "version":
+            for version in api.versions:
+                yield _fill(line, words(project.names, kind, version))
+        elif what == "kind" or api.has_webhook:
+            yield _fill(line, words(project.names, kind))
+
+
+def _sorted_imports(lines: list[str]) -> list[str]:
+    own = sorted(
+        (line for line in lines if line.startswith("from ") and not line.startswith("from typing")), key=_module
+    )
+    if not own:
+        return lines
+    first = min(lines.index(line) for line in own)
+    rest = [line for line in lines if line not in own]
+    return [*rest[:first], *own, *rest[first:]]
+
+
+def _module(line: str) -> list[str]:
+    return line.split()[1].split(".")
+
+
+def _fill(text: str, replaced: Mapping[str, str]) -> str:
+    """One pass, the longest words first, so that a replacement is not replaced again."""
+    pattern = "|".join(re.escape(word) for word in sorted(replaced, key=lambda word: (-len(word), word)))
+    return _LONG_IMPORT.sub(_broken, re.sub(pattern, lambda found: replaced[found[0]], text))
+
+
+def _broken(line: re.Match[str]) -> str:
+    """An import of more than 120 characters, as formatters write it."""
+    if len(line[0]) <= _WIDTH:
+        return line[0]
+    names = "".join(f"    {name},\n" for name in line[2].split(", "))
+    return f"{line[1]} import (\n{names})"
+
+
+def _walk(place: Traversable, path: str) -> Iterable[tuple[str, str]]:
+    for each in sorted(place.iterdir(), key=lambda each: each.name):
+        name = f"{path}/{each.name}".lstrip("/")
+        if each.is_dir():
+            yield from _walk(each, name)
+        elif each.name.endswith(_SUFFIX):
+            shown = re.sub(r"(^|/)dot\.", r"\1.", name.removesuffix(_SUFFIX))
+            yield shown, each.read_text("utf-8")

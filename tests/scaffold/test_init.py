@@ -1,0 +1,252 @@
+"""Projects of ``setpoint init``: what is generated passes its own tests and lint, and nothing of a person's is lost."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import yaml
+
+from setpoint.cli.loading import loaded
+from setpoint.cli.main import app
+from setpoint.deploy.tree import RECORD
+
+ROOT = Path(__file__).parents[2]
+LONG = "ValidatingAdmissionPolicyBinding"
+SLOW = ("test_no_fault", "test_conversions_lose")
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def setpoint(*words: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        app(list(words))
+    return int(ended.value.code or 0)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def ruff(folder: Path) -> None:
+    for words in (["check", "--no-cache", "."], ["format", "--no-cache", "--check", "."]):
+        done = subprocess.run(
+            [Path(sys.executable).with_name("ruff"), *words], cwd=folder, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@contextmanager
+def importable(source: Path) -> Iterator[None]:
+    """``loaded`` forgets afterwards only what was found in the folders that it added itself."""
+    before = set(sys.modules)
+    sys.path.insert(0, str(source))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(source))
+        for name in set(sys.modules) - before:
+            if str(getattr(sys.modules[name], "__file__", "")).startswith(str(source.parent)):
+                del sys.modules[name]
+
+
+def run_tests(folder: Path) -> list[str]:
+    """Runs the generated tests, but for those that take seconds."""
+    ran = []
+    with importable(folder / "src"):
+        for file in sorted((folder / "tests").glob("test_*.py")):
+            with loaded(str(file)) as program:
+                for name, test in vars(program.module).items():
+                    if name.startswith("test_") and not name.startswith(SLOW):
+                        test()
+                        ran.append(name)
+    return ran
+
+
+def test_a_project_with_everything_passes_its_own_tests_and_lint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert setpoint("init", "my-shop", "--kind", "Shop") == 0
+    project = tmp_path / "my-shop"
+    monkeypatch.chdir(project)
+    assert setpoint("create", "api", LONG, "--version", "v1") == 0
+    assert setpoint("create", "webhook", LONG) == 0
+    assert setpoint("create", "webhook", "Shop") == 0
+    assert setpoint("create", "version", "Shop", "v1beta1") == 0
+    ruff(project)
+    assert len(run_tests(project)) == 4 + 4 + 2 + 2 + 1
+    kinds = [each["kind"] for each in yaml.safe_load_all((project / "deploy/base/webhooks.yaml").read_text())]
+    assert kinds == ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]
+    definitions = {
+        each["spec"]["names"]["kind"]: [version["name"] for version in each["spec"]["versions"]]
+        for each in yaml.safe_load_all((project / "deploy/base/definitions.yaml").read_text())
+    }
+    assert definitions == {"Shop": ["v1beta1", "v1alpha1"], LONG: ["v1"]}
+
+
+def test_running_a_command_again_changes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert setpoint("init", "shop") == 0
+    before = contents(tmp_path)
+    assert setpoint("init", "shop") == 0
+    assert contents(tmp_path) == before
+    os.chdir("shop")
+    for words in (["api", "Till"], ["webhook", "Till"], ["version", "Till", "v1"]):
+        assert setpoint("create", *words) == 0
+    before = contents(tmp_path)
+    capsys.readouterr()
+    for words in (["api", "Till"], ["webhook", "Till"], ["version", "Till", "v1"]):
+        assert setpoint("create", *words) == 0
+    assert capsys.readouterr().out == ""
+    assert contents(tmp_path) == before
+
+
+def test_no_file_of_a_person_is_overwritten_without_force_and_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert setpoint("init", "shop") == 0
+    types = tmp_path / "shop/src/shop/shop/types.py"
+    mine = types.read_text() + "\n# mine\n"
+    types.write_text(mine)
+    (tmp_path / "shop/Makefile").unlink()
+    capsys.readouterr()
+    assert setpoint("init", "shop") == 0
+    assert capsys.readouterr().out.splitlines()[:2] == [
+        "created: shop/Makefile",
+        "kept (it has changes of yours; --force replaces it): shop/src/shop/shop/types.py",
+    ]
+    assert types.read_text() == mine
+    assert setpoint("init", "shop", "--force") == 0
+    assert "replaced (it had changes of yours): shop/src/shop/shop/types.py" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["init", "Shop"], "setpoint init: the name 'Shop': up to 40 lower-case letters"),
+        (["init", "../shop"], "setpoint init: the name '../shop'"),
+        (["init", "json"], "setpoint init: the name 'json': Python has a module"),
+        (["init", "class"], "setpoint init: the name 'class': Python has a module or word"),
+        (["init", "full"], "setpoint init: full is there already"),
+        (["init", "file"], "setpoint init: file is there already"),
+        (["init", "shop", "--group", "shop"], "setpoint init: --group 'shop': a domain name"),
+        (["init", "shop", "--kind", "shop"], "setpoint init: the kind 'shop': a singular in CamelCase"),
+        (["init", "shop", "--kind", "Class"], "setpoint init: the kind 'Class': class is a word of Python's"),
+        (["init", "shop", "--version", "1"], "setpoint init: the version '1': v1alpha1"),
+        (["init", "shop", "--from", "kopf", "none.py"], "setpoint init: none.py: No such file"),
+        (["init", "shop", "--from", "kopf", "file"], "setpoint init: file: not a Python file"),
+        (["init", "shop", "--from", "kopf", "full/app.py"], "setpoint init: full/app.py: no handlers of a custom"),
+        (["create", "api", "Till"], "setpoint create api: "),
+        (["create", "webhook", "Till"], "setpoint create webhook: "),
+        (["create", "version", "Till", "v1"], "setpoint create version: "),
+    ],
+)
+def test_a_wrong_word_is_one_clear_line_and_leaves_no_file(
+    words: list[str], line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "app.py").write_text("x = 1\n")
+    (tmp_path / "file").write_text("(")
+    before = contents(tmp_path)
+    assert setpoint(*words) == 1
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith(line)
+    assert contents(tmp_path) == before
+
+
+def test_a_program_that_cannot_be_loaded_keeps_its_deploy_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert setpoint("init", "shop") == 0
+    monkeypatch.chdir(tmp_path / "shop")
+    Path("src/shop/shop/controller.py").write_text("import nowhere\n")
+    before = contents(Path("deploy"))
+    assert setpoint("create", "webhook", "Shop") == 1
+    assert "deploy is not written: the program can't be loaded" in capsys.readouterr().err
+    assert contents(Path("deploy")) == before
+
+
+def test_a_record_of_another_tool_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / RECORD).write_text('{"project": {"name": 1}}')
+    assert setpoint("create", "api", "Till") == 1
+    assert "Expected `str`, got `int`" in capsys.readouterr().err
+
+
+KOPF = """
+import kopf
+
+
+@kopf.on.startup()
+def configure(settings, **_):
+    settings.posting.level = 10
+
+
+@kopf.on.create("acid.example.com", "v1", "databases")
+@kopf.on.update("acid.example.com", "v1", "databases")
+async def make(spec, name, **_):
+    size = spec.get("size", 1)
+    engine = spec["engineName"]
+
+
+@kopf.on.delete("acid.example.com", "v1", "databases")
+def unmake(body, **_):
+    print(body["spec"]["region"])
+
+
+@kopf.timer("policies.v1beta1.acid.example.com", interval=60)
+def tick(**_): pass
+
+
+@kopf.on.event("", "v1", "pods")
+def pod_event(**_): pass
+"""
+
+
+def test_a_kopf_operator_is_ported_with_its_handlers_where_they_belong(tmp_path: Path) -> None:
+    (tmp_path / "operator.py").write_text(KOPF)
+    assert setpoint("init", "acid", "--from", "kopf", "operator.py") == 0
+    project = tmp_path / "acid"
+    ruff(project)
+    assert len(run_tests(project)) == 2
+    types = (project / "src/acid/database/types.py").read_text()
+    for line in ("engine_name: Any = None", "region: Any = None", "size: int = 1", 'plural="databases"'):
+        assert line in types
+    controller = (project / "src/acid/database/controller.py").read_text()
+    reconcile, _, rest = controller.partition("async def clean_up")
+    clean_up, _, declared = rest.partition("controller = ")
+    assert reconcile.count("# async def make(") == 1
+    assert "(kopf, line 12: create, update) was called" in reconcile
+    assert "# def unmake(" in clean_up
+    assert "# def configure(" in declared
+    assert "# def pod_event(" in declared
+    assert "clean_up" not in (project / "src/acid/policy/controller.py").read_text()
+
+
+@pytest.mark.generated
+def test_a_new_project_passes_everything_in_an_environment_of_its_own(tmp_path: Path) -> None:
+    wheels = tmp_path / "wheels"
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", wheels, ROOT]
+    subprocess.run(pip, check=True)
+    assert setpoint("init", "shop") == 0
+    os.chdir("shop")
+    assert setpoint("create", "webhook", "Shop") == 0
+    assert setpoint("create", "version", "Shop", "v1beta1") == 0
+    environment = {**os.environ, "PIP_FIND_LINKS": str(wheels), "PYTHON": sys.executable}
+    for name in ("MAKEFLAGS", "PYTHONPATH", "VIRTUAL_ENV"):
+        environment.pop(name, None)
+    done = subprocess.run(
+        ["make", f"PYTHON={sys.executable}", "lint", "types", "test", "demo", "manifests"],
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "demo: converged" in done.stdout
+    assert "created" not in done.stdout, "init has written all of deploy/"
