@@ -62,6 +62,35 @@ def server(
     )
 
 
+@app.command
+def envtest(*, install: Path | None = None, controllers: str = "") -> None:
+    """Print a directory for KUBEBUILDER_ASSETS, whose kube-apiserver and etcd start the embedded server.
+
+    export KUBEBUILDER_ASSETS="$(setpoint envtest)", and tests that use controller-runtime's envtest, or their like in
+    other languages, run as they are.
+
+    Parameters
+    ----------
+    install
+        Write the programs into this directory instead of the user's cache.
+    controllers
+        Controllers to run beside each server, as for kube-controller-manager: '*' is all of them. Without it there
+        are none, as with the real envtest.
+    """
+    from setpoint.apps.envtest.install import assets
+    from setpoint.apps.envtest.install import install as install_into
+
+    names = [name.strip() for name in controllers.split(",") if name.strip()]
+    try:
+        if install is None:
+            install = assets(names)
+        else:
+            install_into(install, names)
+    except OSError as problem:
+        raise SystemExit(f"setpoint: can't write the programs: {problem}") from None
+    print(install.absolute())  # noqa: T201
+
+
 app.command("setpoint.cli.webhook:command", name="webhook", help="Serve admission and conversion webhooks.")
 app.command("setpoint.cli.crd:crd_app", name="crd", help="Compare CustomResourceDefinitions; migrate stored objects.")
 

@@ -121,7 +121,7 @@ def apply(
     force: bool = False,
     api_version: str,
     subresource: str = "",
-    now: str,
+    now: str | None,
     ignored: FieldSet = EMPTY,
     convert: Convert | None = None,
 ) -> ApplyResult:
@@ -132,10 +132,10 @@ def apply(
     - Fields that ``manager`` applied before and leaves out now are removed, unless another manager owns them.
     - A different value owned by another manager is a conflict; ``force`` takes the field over.
 
-    ``managers``: the live object's managedFields. ``api_version``: that of ``applied``. ``now``: RFC 3339 in seconds;
-    the entry's time moves only if the object changes. ``ignored``: fields that requests to
-    this endpoint can't set (``status`` for the main resource), neither owned nor in conflict. ``convert``: for objects
-    served in several versions with different schemas; without it all entries count as having one version.
+    ``managers``: the live object's managedFields. ``api_version``: that of ``applied``. ``now``: RFC 3339 in seconds,
+    or None for an entry without a time; the entry's time moves only if the object changes. ``ignored``: fields that
+    requests to this endpoint can't set (``status`` for the main resource), neither owned nor in conflict. ``convert``:
+    for objects served in several versions with different schemas; without it all entries count as having one version.
 
     Inputs are never changed; the result shares parts with them. The caller applies defaults and validates, before
     storing.

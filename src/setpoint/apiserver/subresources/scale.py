@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 
 from setpoint.apiserver.answers.representation import Representation
-from setpoint.apiserver.errors import bad_request, conflict, invalid, unsupported_media_type
+from setpoint.apiserver.errors import apply_conflict, bad_request, conflict, invalid, unsupported_media_type
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.objects.codec import decode
 from setpoint.apiserver.requests.body import content_type
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.incoming import read_document, typed
 from setpoint.apiserver.requests.options import WriteOptions
+from setpoint.apiserver.resources.builtin_schemas import built_in_schemas
 from setpoint.apiserver.resources.registry import ScalePaths, Served
 from setpoint.apiserver.storage import Record
-from setpoint.apiserver.verbs.patch import read_patch
+from setpoint.apiserver.verbs.managed_fields import converter
+from setpoint.apiserver.verbs.patch import APPLY, read_configuration, read_patch, unfit
 from setpoint.apiserver.verbs.update import check_name, kind_of, modify
 from setpoint.apiserver.verbs.validation import fit_namespace
 from setpoint.meta import GroupKind, GroupVersionKind, LabelSelector, Selector, SelectorError, from_wire
+from setpoint.models import definition_name
+from setpoint.patch import ApplyConflict, InvalidApply
+from setpoint.patch import apply as server_side_apply
+from setpoint.patch.typed import type_errors
 from setpoint.schema import copy_json
 from setpoint.schema.errors import invalid as invalid_field
 from setpoint.schema.errors import type_invalid
@@ -30,6 +37,13 @@ __all__ = ["get_scale", "patch_scale", "update_scale"]
 JsonObject = dict[str, Any]
 _SCALE: Final = GroupVersionKind("autoscaling", "v1", "Scale")
 _PATCHES = ("application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json")
+_OF_VERSION: Final = re.compile(r" using [^\s:]+")
+_USING: Final = f" using {_SCALE.api_version}"
+_NOT_APPLIED: Final = (
+    "failed to create manager for existing fields: failed to convert live object (/; autoscaling/v1, Kind=Scale) to "
+    "proper version: request to convert CR to an invalid group/version: autoscaling/v1"
+)
+"""Upstream can't apply scales of custom resources, and says so in these words."""
 
 
 def get_scale(call: Call) -> Response:
@@ -52,14 +66,29 @@ def patch_scale(call: Call) -> Response:
     """Applies the patch to the Scale and sets what comes out. Raises ApiStatusError."""
     shape = Representation.negotiate(call)
     kind = content_type(call.request.headers)
+    if kind == APPLY:
+        return _answer(call, shape, _applied(call))
     if kind not in _PATCHES:
-        raise unsupported_media_type(_PATCHES)
+        raise unsupported_media_type((*_PATCHES, APPLY))
     options = WriteOptions.parse(call.query, "PatchOptions")
     record, live = _live(call)
     if kind == _PATCHES[2]:
         kind = _PATCHES[1]  # a Scale has no lists that merge
     change, _ = read_patch(call, call.served, kind)
     return _answer(call, shape, _set(call, record, live, change(scale_of(call.served, live)), options))
+
+
+def _applied(call: Call) -> JsonObject:
+    """The Scale after an apply, which owns the replicas. Raises ApiStatusError."""
+    options = WriteOptions.parse(call.query, "PatchOptions", apply=True)
+    scale = read_configuration(call, options, _SCALE)
+    errors = type_errors(built_in_schemas()[definition_name(_SCALE)], scale)
+    if errors:
+        raise unfit(InvalidApply(errors), _SCALE, scale["metadata"].get("namespace", ""), call.path.name)
+    record, live = _live(call)
+    if call.served.custom:
+        raise bad_request(_NOT_APPLIED)
+    return _set(call, record, live, scale, options, apply=True)
 
 
 def scale_of(served: Served, obj: JsonObject) -> JsonObject:
@@ -95,7 +124,15 @@ def _live(call: Call) -> tuple[Record, JsonObject]:
     return record, call.versions.decoded(call.served, record)
 
 
-def _set(call: Call, record: Record, live: JsonObject, scale: JsonObject, options: WriteOptions) -> JsonObject:
+def _set(
+    call: Call,
+    record: Record,
+    live: JsonObject,
+    scale: JsonObject,
+    options: WriteOptions,
+    *,
+    apply: bool = False,
+) -> JsonObject:
     served = call.served
     typed(scale, _SCALE)
     if scale.get("kind", "Scale") != "Scale" or scale.get("apiVersion", "autoscaling/v1") != "autoscaling/v1":
@@ -132,13 +169,43 @@ def _set(call: Call, record: Record, live: JsonObject, scale: JsonObject, option
         if not isinstance(node, dict):
             raise bad_request(f"the scale can't be set: {step} of the object is not an object")
     node[paths.replicas[-1]] = replicas
+    if apply:
+        new = _owned(call, live, paths, replicas, options)
     new["metadata"].pop("resourceVersion", None)
     if metadata.get("resourceVersion"):
         new["metadata"]["resourceVersion"] = metadata["resourceVersion"]
     elif not served.strategy.unconditional_update:
         new["metadata"]["resourceVersion"] = str(record.revision)
-    value = modify(call, served, record, live, new, options, subresource="scale", shown=shown)
+    value = modify(call, served, record, live, new, options, subresource="scale", shown=shown, track_fields=not apply)
     return scale_of(served, decode(call.versions.converted(served, value)))
+
+
+def _owned(call: Call, live: JsonObject, paths: ScalePaths, replicas: int, options: WriteOptions) -> JsonObject:
+    """``live`` with replicas that the field manager owns. Raises ApiStatusError (409)."""
+    served = call.served
+    configuration: Any = replicas
+    for step in reversed(paths.replicas):
+        configuration = {step: configuration}
+    api_version = served.resource.api_version
+    try:
+        result = server_side_apply.apply(
+            served.schema,
+            live,
+            configuration,
+            live["metadata"].get("managedFields") or [],
+            options.field_manager,
+            force=bool(options.force),
+            api_version=api_version,
+            subresource="scale",
+            now=None,  # as upstream
+            convert=converter(call, served),
+        )
+    except ApplyConflict as problem:
+        # Whoever owns the replicas is said to do so as of a Scale.
+        causes = [{**cause, "message": _OF_VERSION.sub(_USING, cause["message"])} for cause in problem.causes]
+        raise apply_conflict(_OF_VERSION.sub(_USING, problem.message), causes) from None
+    new: JsonObject = copy_json(result.object)
+    return new
 
 
 def _check_replicas(record: Record, replicas: Any) -> None:

@@ -44,8 +44,7 @@ def insert(call: Call, served: Served, obj: JsonObject, options: WriteOptions, *
     Of two that create the same object one gets 409, whatever the moment: between looking and storing nobody else runs.
     """
     metadata = obj["metadata"]
-    if metadata.get("resourceVersion"):
-        raise errors.bad_request("resourceVersion should not be set on objects to be created")
+    versioned = bool(metadata.get("resourceVersion"))
     check_namespace(call, metadata.get("name", ""))
     if served.terminating:
         raise errors.ApiStatusError(
@@ -101,6 +100,8 @@ def insert(call: Call, served: Served, obj: JsonObject, options: WriteOptions, *
     if admission is not None:
         admission.validate(admission.question(served, "CREATE", obj, None, options))
     plugins.validate(attributes)
+    if versioned and not options.dry_run:  # upstream's storage refuses that, and is not asked in a dry run
+        raise errors.bad_request("resourceVersion should not be set on objects to be created")
     return _store(call, served, obj, options, generated)
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from setpoint.apiserver.answers.representation import Representation
 from setpoint.apiserver.errors import (
+    ApiStatusError,
     apply_conflict,
     bad_request,
     conflict,
@@ -26,7 +27,7 @@ from setpoint.apiserver.verbs.create import insert
 from setpoint.apiserver.verbs.managed_fields import converter, ignored_fields
 from setpoint.apiserver.verbs.update import check_name, modify
 from setpoint.apiserver.verbs.validation import fit_namespace
-from setpoint.meta import GroupVersion
+from setpoint.meta import GroupVersion, GroupVersionKind
 from setpoint.patch import (
     ApplyConflict,
     InvalidApply,
@@ -41,7 +42,7 @@ from setpoint.patch import (
 from setpoint.patch import apply as server_side_apply
 from setpoint.schema import copy_json, prune
 
-__all__ = ["APPLY", "Change", "patch", "patch_types", "read_patch"]
+__all__ = ["APPLY", "Change", "patch", "patch_types", "read_configuration", "read_patch", "unfit"]
 
 JsonObject = dict[str, Any]
 Change = Callable[[JsonObject], JsonObject]
@@ -149,7 +150,7 @@ def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
     """Gives the bytes as stored, and whether the object is new."""
     served, path = call.served, call.path
     resource = served.resource
-    configuration = _configuration(call, options)
+    configuration = read_configuration(call, options, resource.gvk)
     given_namespace = configuration["metadata"].get("namespace", "")
     fit_namespace(call, configuration["metadata"])
     record = call.storage.get(served.collection, path.namespace, path.name)
@@ -179,12 +180,7 @@ def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
     except ApplyConflict as problem:
         raise apply_conflict(problem.message, problem.causes) from None
     except InvalidApply as problem:
-        kind = resource.gvk if resource.group else f"/{resource.gvk}"
-        text = str(problem).replace(
-            "failed to create typed patch object:",
-            f"failed to create typed patch object ({given_namespace}/{path.name}; {kind}):",
-        )
-        raise bad_request(text) from None
+        raise unfit(problem, resource.gvk, given_namespace, path.name) from None
     except (TypedError, ValueError) as problem:
         raise bad_request(str(problem)) from None
     if record is not None and live is not None and not result.changed:
@@ -203,8 +199,15 @@ def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
     return value, False
 
 
-def _configuration(call: Call, options: WriteOptions) -> JsonObject:
-    """What is to be applied. Raises ApiStatusError (400)."""
+def unfit(problem: InvalidApply, kind: GroupVersionKind, namespace: str, name: str) -> ApiStatusError:
+    """The configuration of an object does not fit its schema."""
+    what = str(kind) if kind.group else f"/{kind}"
+    words = "failed to create typed patch object"
+    return bad_request(str(problem).replace(f"{words}:", f"{words} ({namespace}/{name}; {what}):"))
+
+
+def read_configuration(call: Call, options: WriteOptions, wanted: GroupVersionKind) -> JsonObject:
+    """What is to be applied, of the kind ``wanted``. Raises ApiStatusError (400)."""
     body = call.request.body or b""
     try:
         document, duplicates = parse_document(body, YAML_TYPE)
@@ -218,9 +221,8 @@ def _configuration(call: Call, options: WriteOptions) -> JsonObject:
             raise bad_request(f"error strict decoding patch: {text}")
         if options.field_validation == "Warn":
             call.warn(text)
-    resource = call.served.resource
     kind, version = document.get("kind"), document.get("apiVersion")
-    if (version, kind) != (resource.api_version, resource.kind):
+    if (version, kind) != (wanted.api_version, wanted.kind):
         shown = str(version or "")
         gvk = f"{shown if '/' in shown else '/' + shown}, Kind={kind or ''}"
         raise bad_request(f"invalid object type: {gvk}")

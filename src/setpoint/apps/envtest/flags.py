@@ -1,0 +1,94 @@
+"""Command lines as Go's programs read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+__all__ = ["Flag", "FlagError", "Flags", "help_text", "parse"]
+
+
+class FlagError(ValueError):
+    """The command line is wrong; the message says where."""
+
+
+class Flag(NamedTuple):
+    """``kind``: ``bool``, ``int``, ``text`` or ``list`` (given several times, and with commas between). ``about``: what
+    it does here; empty where it means nothing."""
+
+    kind: str
+    about: str = ""
+
+
+class Flags:
+    """The values of the flags that were given, by name."""
+
+    def __init__(self, table: Mapping[str, Flag], given: Mapping[str, list[str]]) -> None:
+        self._table = table
+        self._given = given
+
+    def text(self, name: str, default: str = "") -> str:
+        """The last value."""
+        return self._given[name][-1] if self._given.get(name) else default
+
+    def several(self, name: str) -> list[str]:
+        """All values, those with commas between them apart."""
+        parts = (part.strip() for value in self._given.get(name, ()) for part in value.split(","))
+        return [part for part in parts if part]
+
+    def number(self, name: str, default: int) -> int:
+        value = self.text(name)
+        try:
+            return int(value) if value else default
+        except ValueError:
+            raise FlagError(f'invalid argument "{value}" for "--{name}" flag: it is not a whole number') from None
+
+    def true(self, name: str, default: bool) -> bool:
+        value = self.text(name)
+        return value.lower() in ("true", "t", "1") if value else default
+
+    @property
+    def meaningless(self) -> list[str]:
+        """The flags that were given although they do nothing here."""
+        return [name for name in self._given if not self._table[name].about]
+
+
+def parse(table: Mapping[str, Flag], arguments: Sequence[str]) -> Flags:
+    """The flags among ``arguments``: ``--name=value``, ``--name value`` or ``--name`` for those that are true or false;
+    underscores count as hyphens, and one hyphen is as good as two.
+
+    Raises:
+        FlagError: there is no such flag, its value is missing, or something else stands there.
+    """
+    given: dict[str, list[str]] = {}
+    waiting = list(reversed(arguments))
+    while waiting:
+        argument = waiting.pop()
+        if not argument.startswith("-") or argument in ("-", "--"):
+            raise FlagError(f"unknown command or argument {argument!r}: there are only flags")
+        name, equals, value = argument.lstrip("-").partition("=")
+        name = name.replace("_", "-")
+        if name not in table and name[:1] == "v" and name[1:].isdigit():  # -v4
+            name, equals, value = "v", "=", name[1:]
+        flag = table.get(name)
+        if flag is None:
+            raise FlagError(f"unknown flag: {argument.partition('=')[0]}")
+        if not equals:
+            if flag.kind == "bool":
+                value = "true"
+            elif not waiting:
+                raise FlagError(f"flag needs an argument: --{name}")
+            else:
+                value = waiting.pop()
+        given.setdefault(name, []).append(value)
+    return Flags(table, given)
+
+
+def help_text(program: str, about: str, table: Mapping[str, Flag]) -> str:
+    """The text of ``--help``: one flag a line, because programs look for flags in it."""
+    lines = [about, "", "Usage:", f"  {program} [flags]", "", "Flags:"]
+    width = max(len(name) + len(flag.kind) for name, flag in table.items()) + 4
+    for name, flag in table.items():
+        shown = f"--{name} {'' if flag.kind == 'bool' else flag.kind}"
+        lines.append(f"      {shown:<{width}} {flag.about or 'accepted, but does nothing here'}")
+    return "\n".join(lines)

@@ -1,0 +1,69 @@
+"""The folder that ``KUBEBUILDER_ASSETS`` names: kube-apiserver, etcd and kubectl as small scripts."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+__all__ = ["assets", "install"]
+
+_PROGRAM = """#!/bin/sh
+exec {python} -P -m setpoint.apps.envtest.{module} {arguments}"$@"
+"""
+_NO_KUBECTL = """#!/bin/sh
+echo 'kubectl: it was not on the PATH when setpoint envtest made this folder; install it, and make the folder again' >&2
+exit 127
+"""
+
+
+def assets(controllers: Sequence[str] = ()) -> Path:
+    """The user's folder for this Python and these ``controllers``, made if it is missing or out of date.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    said = "\0".join((sys.executable, str(Path(__file__)), *controllers))
+    folder = cache / "setpoint" / f"envtest-{hashlib.sha256(said.encode()).hexdigest()[:12]}"
+    install(folder, controllers)
+    return folder
+
+
+def install(folder: Path, controllers: Sequence[str] = ()) -> None:
+    """Writes the three programs into ``folder``; others in it are left alone. ``controllers`` run beside each server.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    python = shlex.quote(sys.executable)
+    with_them = shlex.quote(f"--controllers={','.join(controllers)}") + " " if controllers else ""
+    _write(folder / "etcd", _PROGRAM.format(python=python, module="etcd", arguments=""))
+    _write(folder / "kube-apiserver", _PROGRAM.format(python=python, module="kube_apiserver", arguments=with_them))
+    kubectl = shutil.which("kubectl", path=_path_without(folder))
+    text = _NO_KUBECTL if kubectl is None else f'#!/bin/sh\nexec {shlex.quote(kubectl)} "$@"\n'
+    _write(folder / "kubectl", text)
+
+
+def _path_without(folder: Path) -> str:
+    """PATH, but for ``folder``: kubectl would call itself."""
+    parts = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(part for part in parts if part and Path(part).resolve() != folder.resolve())
+
+
+def _write(path: Path, text: str) -> None:
+    """In one step: another process may be starting it."""
+    if path.is_file() and os.access(path, os.X_OK) and path.read_text() == text:
+        return
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        new.write_text(text)
+        new.chmod(0o755)
+        new.replace(path)
+    finally:
+        new.unlink(missing_ok=True)

@@ -1,0 +1,97 @@
+"""The flags of kube-apiserver 1.37, and what each does here."""
+
+from __future__ import annotations
+
+from setpoint.apps.envtest.flags import Flag
+
+__all__ = ["FLAGS", "REFUSED"]
+
+_USED = {
+    "anonymous-auth": Flag("bool", "whether requests without credentials are those of system:anonymous (true)"),
+    "api-audiences": Flag("list", "the names of this server in tokens of service accounts (the issuers)"),
+    "authorization-mode": Flag("list", "AlwaysAllow, or RBAC, beside which Node may stand (AlwaysAllow)"),
+    "bind-address": Flag("text", "the address to listen on (127.0.0.1)"),
+    "cert-dir": Flag("text", "has apiserver.crt and apiserver.key, which are made if they are missing"),
+    "client-ca-file": Flag("text", "certificates of clients that it has signed count: CN is the user, O the groups"),
+    "controllers": Flag("list", "setpoint's own: run these controllers as kube-controller-manager would; * is all"),
+    "disable-admission-plugins": Flag("list", "admission plugins that are not asked"),
+    "enable-admission-plugins": Flag("list", "accepted: all plugins that are there are asked unless disabled"),
+    "enable-bootstrap-token-auth": Flag("bool", "whether Secrets of bootstrap tokens let their bearers in (false)"),
+    "etcd-servers": Flag("list", "the address of setpoint's etcd; without it objects are in memory"),
+    "secure-port": Flag("int", "the port to listen on (6443)"),
+    "service-account-issuer": Flag(
+        "list", "whose tokens of service accounts count; the first one is put into new ones"
+    ),
+    "service-account-key-file": Flag("list", "keys that tokens of service accounts may be signed with, too"),
+    "service-account-signing-key-file": Flag("text", "the key that tokens of service accounts are signed with"),
+    "tls-cert-file": Flag("text", "the certificate to serve with, instead of that in --cert-dir"),
+    "tls-private-key-file": Flag("text", "its key"),
+    "token-auth-file": Flag("text", "tokens of users: lines of token,user,uid,groups"),
+    # These say what is so in any case.
+    "allow-privileged": Flag("bool", "accepted: privileged containers are always allowed"),
+    "service-cluster-ip-range": Flag("list", "accepted: addresses of Services are out of 10.96.0.0/12"),
+    "feature-gates": Flag("list", "accepted: features are on or off by their defaults of 1.37"),
+    "runtime-config": Flag("list", "accepted: every built-in version is served"),
+    "v": Flag("int", "accepted: only warnings are logged"),
+    "version": Flag("bool", "print the version and end"),
+    "help": Flag("bool", "print this and end"),
+}
+REFUSED = {
+    name: Flag("text", "refused: it decides what is allowed, and is not here")
+    for name in (
+        *("admission-control-config-file", "authentication-config", "authentication-token-webhook-config-file"),
+        *("authorization-config", "authorization-policy-file", "authorization-webhook-config-file"),
+        *("encryption-provider-config", "egress-selector-config-file", "service-account-signing-endpoint"),
+        *("oidc-ca-file", "oidc-client-id", "oidc-issuer-url"),
+    )
+}
+"""Without these a test would pass or fail for another reason than its author thinks."""
+_BOOLS = (
+    *("aggregator-reject-forwarding-redirect", "audit-log-batch-throttle-enable", "audit-log-compress"),
+    *("audit-log-truncate-enabled", "audit-webhook-batch-throttle-enable", "audit-webhook-truncate-enabled"),
+    *("contention-profiling", "disable-http2-serving", "emulation-forward-compatible", "enable-aggregator-routing"),
+    *("enable-garbage-collector", "enable-logs-handler", "enable-priority-and-fairness"),
+    *("encryption-provider-config-automatic-reload", "log-json-split-stream", "log-text-split-stream"),
+    *("permit-address-sharing", "permit-port-sharing", "profiling", "runtime-config-emulation-forward-compatible"),
+    *("service-account-extend-token-expiration", "service-account-lookup", "shutdown-send-retry-after", "watch-cache"),
+)
+_OTHERS = (
+    *("admission-control", "advertise-address", "allow-metric-labels", "allow-metric-labels-manifest"),
+    *("audit-log-batch-buffer-size", "audit-log-batch-max-size", "audit-log-batch-max-wait"),
+    *("audit-log-batch-throttle-burst", "audit-log-batch-throttle-qps", "audit-log-format", "audit-log-maxage"),
+    *("audit-log-maxbackup", "audit-log-maxsize", "audit-log-mode", "audit-log-path"),
+    *("audit-log-truncate-max-batch-size", "audit-log-truncate-max-event-size", "audit-log-version"),
+    *("audit-policy-file", "audit-webhook-batch-buffer-size", "audit-webhook-batch-max-size"),
+    *("audit-webhook-batch-max-wait", "audit-webhook-batch-throttle-burst", "audit-webhook-batch-throttle-qps"),
+    *("audit-webhook-config-file", "audit-webhook-initial-backoff", "audit-webhook-mode"),
+    *("audit-webhook-truncate-max-batch-size", "audit-webhook-truncate-max-event-size", "audit-webhook-version"),
+    *("authentication-token-webhook-cache-ttl", "authentication-token-webhook-version"),
+    *("authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl"),
+    *("authorization-webhook-version", "coordinated-leadership-lease-duration"),
+    *("coordinated-leadership-renew-deadline", "coordinated-leadership-retry-period", "cors-allowed-origins"),
+    *("debug-socket-path", "default-not-ready-toleration-seconds", "default-unreachable-toleration-seconds"),
+    *("delete-collection-workers", "disabled-metrics", "emulated-version", "endpoint-reconciler-type"),
+    *("etcd-cafile", "etcd-certfile", "etcd-compaction-interval", "etcd-count-metric-poll-period"),
+    *("etcd-db-metric-poll-interval", "etcd-healthcheck-timeout", "etcd-keyfile", "etcd-prefix"),
+    *("etcd-readycheck-timeout", "etcd-servers-overrides", "event-ttl", "external-hostname", "goaway-chance"),
+    *("http2-max-streams-per-connection", "kubelet-certificate-authority", "kubelet-client-certificate"),
+    *("kubelet-client-key", "kubelet-preferred-address-types", "kubelet-timeout", "kubernetes-service-node-port"),
+    *("lease-reuse-duration-seconds", "livez-grace-period", "log-flush-frequency", "log-json-info-buffer-size"),
+    *("log-text-info-buffer-size", "logging-format", "max-connection-bytes-per-sec"),
+    *("max-mutating-requests-inflight", "max-requests-inflight", "min-compatibility-version", "min-request-timeout"),
+    *("oidc-groups-claim", "oidc-groups-prefix", "oidc-required-claim", "oidc-signing-algs", "oidc-username-claim"),
+    *("oidc-username-prefix", "peer-advertise-ip", "peer-advertise-port", "peer-ca-file", "proxy-client-cert-file"),
+    *("proxy-client-key-file", "request-timeout", "requestheader-allowed-names", "requestheader-client-ca-file"),
+    *("requestheader-extra-headers-prefix", "requestheader-group-headers", "requestheader-uid-headers"),
+    *("requestheader-username-headers", "service-account-jwks-uri", "service-account-max-token-expiration"),
+    *("service-node-port-range", "show-hidden-metrics-for-version", "shutdown-delay-duration"),
+    *("shutdown-watch-termination-grace-period", "storage-backend", "storage-initialization-timeout"),
+    *("storage-media-type", "strict-transport-security-directives", "tls-cipher-suites", "tls-curve-preferences"),
+    *("tls-min-version", "tls-sni-cert-key", "tracing-config-file", "vmodule", "watch-cache-sizes"),
+)
+FLAGS = {
+    **_USED,
+    **REFUSED,
+    **{name: Flag("bool") for name in _BOOLS},
+    **{name: Flag("text") for name in _OTHERS},
+}

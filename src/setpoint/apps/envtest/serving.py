@@ -1,0 +1,191 @@
+"""The embedded server as the flags of kube-apiserver describe it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import ssl
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from setpoint.apiserver import (
+    AccountTokens,
+    ApiServer,
+    Authentication,
+    HttpFront,
+    MemoryStorage,
+    Rbac,
+    SqliteStorage,
+    Storage,
+    StorageError,
+)
+from setpoint.apps.envtest.etcd import DIRECTORY
+from setpoint.apps.envtest.flags import FlagError, Flags
+
+__all__ = ["ServingError", "run", "serving"]
+
+_PATIENCE = 20.0
+"""Seconds in which etcd has to answer."""
+_LIFETIME = timedelta(days=365)
+
+
+class ServingError(RuntimeError):
+    """It can't be served; the message says why, and what to do."""
+
+
+def run(flags: Flags) -> None:
+    """Serves until SIGTERM or SIGINT.
+
+    Raises:
+        FlagError, ServingError: the flags don't fit each other, or what they name.
+        OSError: a file can't be read, or the port is taken.
+    """
+    try:
+        asyncio.run(_until_stopped(flags))
+    except StorageError as problem:
+        raise ServingError(str(problem)) from None
+
+
+async def _until_stopped(flags: Flags) -> None:
+    stopped = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    async with serving(flags):
+        await stopped.wait()
+
+
+@asynccontextmanager
+async def serving(flags: Flags) -> AsyncIterator[HttpFront]:
+    """Serves; see `run` for what is raised."""
+    storage = await _storage(flags)
+    modes = flags.several("authorization-mode")
+    authorizer = Rbac(storage) if modes and "AlwaysAllow" not in modes else None
+    server = ApiServer(
+        storage=storage,
+        authentication=_authentication(flags),
+        authorizer=authorizer,
+        account_tokens=_account_tokens(flags),
+        default_objects=True,
+    )
+    port = flags.number("secure-port", 6443)
+    host = flags.text("bind-address", "127.0.0.1")
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(server)
+        if flags.several("controllers"):
+            from setpoint.client import Client, InProcessTransport
+            from setpoint.cluster.catalog import names_of
+            from setpoint.cluster.control_plane import ControlPlane
+
+            try:
+                names = names_of(flags.several("controllers"))
+            except ValueError as problem:
+                raise FlagError(f"--controllers: {problem}") from None
+            assert names is not None
+            client = await stack.enter_async_context(Client(InProcessTransport(server.handle)))
+            await stack.enter_async_context(ControlPlane(client, controllers=names))
+        yield await stack.enter_async_context(HttpFront(server, host, port, tls=_tls(flags, host)))
+
+
+async def _storage(flags: Flags) -> Storage:
+    """The storage in the directory that etcd tells."""
+    urls = flags.several("etcd-servers")
+    if not urls:
+        return MemoryStorage()
+    parts = urlsplit(urls[0])
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            found = await _asked(parts.hostname or "", parts.port or 2379)
+        return SqliteStorage(json.loads(found)["directory"])
+    except (TimeoutError, OSError, asyncio.IncompleteReadError) as problem:
+        raise ServingError(f"--etcd-servers={urls[0]} does not answer: {problem or 'it took too long'}") from None
+    except (ValueError, KeyError, TypeError):
+        raise ServingError(
+            f"--etcd-servers={urls[0]} is not the etcd that belongs to this kube-apiserver: start the one beside it"
+        ) from None
+
+
+async def _asked(host: str, port: int) -> bytes:
+    while True:
+        try:
+            reader, writer = await asyncio.open_connection(host, port)
+            break
+        except ConnectionRefusedError:  # it may be starting
+            await asyncio.sleep(0.05)
+    try:
+        writer.write(f"GET {DIRECTORY} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+        return (await reader.read()).partition(b"\r\n\r\n")[2]
+    finally:
+        writer.close()
+
+
+def _authentication(flags: Flags) -> Authentication:
+    static = {}
+    if tokens := flags.text("token-auth-file"):
+        from setpoint.apiserver.identity.static_tokens import read_tokens
+
+        try:
+            static = read_tokens(Path(tokens))
+        except ValueError as problem:
+            raise FlagError(f"--token-auth-file: {problem}") from None
+    return Authentication(
+        static=static,
+        bootstrap=flags.true("enable-bootstrap-token-auth", False),
+        anonymous=flags.true("anonymous-auth", True),
+    )
+
+
+def _account_tokens(flags: Flags) -> AccountTokens | None:
+    """None where no key is given: tokens are then good for the life of this process."""
+    signing = flags.text("service-account-signing-key-file")
+    if not signing:
+        return None
+    from setpoint.apiserver.identity.keys import BadKeyError, PemKeys
+
+    try:
+        verifying = [Path(name).read_bytes() for name in flags.several("service-account-key-file")]
+        keys = PemKeys(Path(signing).read_bytes(), verifying)
+    except BadKeyError as problem:
+        raise FlagError(f"--service-account-signing-key-file={signing}: {problem}") from None
+    issuers = flags.several("service-account-issuer")
+    audiences = flags.several("api-audiences")
+    return AccountTokens(keys, issuers=issuers, audiences=audiences) if issuers else AccountTokens(keys)
+
+
+def _tls(flags: Flags, host: str) -> ssl.SSLContext:
+    certificate, key = _certificate(flags, host)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(certificate, key)
+        if authority := flags.text("client-ca-file"):
+            context.load_verify_locations(authority)
+            context.verify_mode = ssl.CERT_OPTIONAL
+    except ssl.SSLError as problem:
+        names = ", ".join(filter(None, (str(certificate), str(key), flags.text("client-ca-file"))))
+        raise ServingError(f"{names}: not the certificates and keys that TLS takes ({problem})") from None
+    return context
+
+
+def _certificate(flags: Flags, host: str) -> Sequence[Path]:
+    """The files of the certificate to serve with and of its key; made if they are missing."""
+    given = flags.text("tls-cert-file"), flags.text("tls-private-key-file")
+    if all(given):
+        return [Path(name) for name in given]
+    if any(given):
+        raise FlagError("--tls-cert-file and --tls-private-key-file are only taken together")
+    folder = Path(flags.text("cert-dir", "/var/run/kubernetes"))
+    files = [folder / "apiserver.crt", folder / "apiserver.key"]
+    if not all(file.exists() for file in files):
+        from setpoint.webhook.authority import issue, make_authority
+
+        now = datetime.now(UTC)
+        authority = make_authority(f"{host}-ca", now=now, lifetime=_LIFETIME)
+        pair = issue(authority, [host, "localhost", "kubernetes"], now=now, lifetime=_LIFETIME)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        files[1].touch(mode=0o600)
+        files[1].write_bytes(pair.key)
+        files[0].write_bytes(pair.certificate + authority.certificate)
+    return files

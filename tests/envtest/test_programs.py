@@ -1,0 +1,285 @@
+"""What stands in the place of kube-apiserver and etcd, in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import ssl
+import subprocess
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from setpoint.apps.envtest import etcd, kube_apiserver
+from setpoint.apps.envtest.flags import FlagError, parse
+from setpoint.apps.envtest.install import assets, install
+from setpoint.apps.envtest.server_flags import FLAGS
+from setpoint.apps.envtest.serving import ServingError, serving
+from setpoint.webhook.authority import Pair, make_authority
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+TOKENS = 'secret,admin,1,"system:masters"\nother,jane,2\n'
+
+
+# -- flags ------------------------------------------------------------------------------------------------------------
+
+
+def test_flags_are_read_as_gos_programs_read_them() -> None:
+    flags = parse(
+        FLAGS,
+        [
+            "--secure_port=1",
+            "--secure-port",
+            "2",
+            "--anonymous-auth",
+            "-v4",
+            "--api-audiences=a, b",
+            "--api-audiences=c",
+        ],
+    )
+    assert flags.number("secure-port", 0) == 2
+    assert flags.true("anonymous-auth", False)
+    assert not parse(FLAGS, ["--anonymous-auth=false"]).true("anonymous-auth", True)
+    assert flags.several("api-audiences") == ["a", "b", "c"]
+    assert flags.text("v") == "4"
+    assert parse(FLAGS, ["--audit-log-path=x", "--cert-dir=y"]).meaningless == ["audit-log-path"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--no-such"], "unknown flag: --no-such"),
+        (["--secure-port"], "flag needs an argument: --secure-port"),
+        (["here"], "unknown command or argument 'here'"),
+        (["--authorization-mode=Node,Webhook"], "--authorization-mode=Webhook is not supported here"),
+        (["--admission-control-config-file=x"], "--admission-control-config-file is not supported"),
+        (["--secure-port=x"], 'invalid argument "x" for "--secure-port" flag'),
+        (["--etcd-servers=http://127.0.0.1:1"], "does not answer"),
+    ],
+)
+def test_what_can_not_be_meant_ends_with_the_reason(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("setpoint.apps.envtest.serving._PATIENCE", 0.01)
+    assert kube_apiserver.main(arguments) == 1
+    assert words in capsys.readouterr().err
+
+
+def test_help_names_the_flags_that_test_environments_look_for(capsys: pytest.CaptureFixture[str]) -> None:
+    for program, names in ((etcd.main, etcd.FLAGS), (kube_apiserver.main, FLAGS)):
+        assert program(["--help"]) == 0
+        lines = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line.startswith("      --")]
+        assert lines == [f"--{name}" for name in names]
+    assert "--insecure-port" not in lines, "its presence means a server older than 1.24"
+
+
+# -- the two together -------------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def server(*arguments: str) -> AsyncIterator[str]:
+    async with serving(parse(FLAGS, ["--secure-port=0", *arguments])) as front:
+        yield front.url
+
+
+async def ask(
+    url: str, method: str = "GET", body: Any = None, *, token: str = "", tls: ssl.SSLContext | bool = False
+) -> tuple[int, Any]:
+    headers = {"authorization": f"Bearer {token}"} if token else {}
+    async with (
+        aiohttp.ClientSession() as session,
+        session.request(method, url, json=body, headers=headers, ssl=tls) as answer,
+    ):
+        text = await answer.text()
+        return answer.status, json.loads(text) if text.startswith("{") else text
+
+
+def arguments(folder: Path, *more: str) -> Sequence[str]:
+    tokens = folder / "tokens.csv"
+    tokens.write_text(TOKENS)
+    return (f"--cert-dir={folder / 'certs'}", f"--token-auth-file={tokens}", "--authorization-mode=RBAC", *more)
+
+
+async def test_objects_outlive_both_programs_in_etcds_directory(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    async with etcd.answering(["http://127.0.0.1:0"], data) as ports:
+        store = f"http://127.0.0.1:{ports[0]}"
+        assert await ask(f"{store}/health") == (200, {"health": "true", "reason": ""})
+        assert (await ask(f"{store}/v3/kv/range"))[0] == 404
+        async with server(*arguments(tmp_path), f"--etcd-servers={store}") as url:
+            assert (await ask(f"{url}/healthz"))[0] == 200, "without credentials"
+            made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kept"}}
+            assert (await ask(f"{url}{MAPS}", "POST", made, token="secret"))[0] == 201
+            with pytest.raises(Exception, match="in use by another server"):
+                async with server(*arguments(tmp_path), f"--etcd-servers={store}"):
+                    pass
+        async with server(*arguments(tmp_path), f"--etcd-servers={store}") as url:
+            assert (await ask(f"{url}{MAPS}/kept", token="secret"))[0] == 200
+
+
+async def test_users_are_held_to_their_roles(tmp_path: Path) -> None:
+    async with server(*arguments(tmp_path)) as url:
+        assert (await ask(f"{url}{MAPS}"))[0] == 403
+        assert (await ask(f"{url}{MAPS}", token="other"))[1]["message"].startswith(
+            'configmaps is forbidden: User "jane"'
+        )
+        assert (await ask(f"{url}{MAPS}", token="wrong"))[0] == 401
+        role = {
+            "metadata": {"name": "reader", "namespace": "default"},
+            "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"]}],
+        }
+        binding = {
+            "metadata": {"name": "reader", "namespace": "default"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"},
+            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "jane"}],
+        }
+        root = f"{url}/apis/rbac.authorization.k8s.io/v1/namespaces/default"
+        assert (await ask(f"{root}/roles", "POST", role, token="secret"))[0] == 201
+        assert (await ask(f"{root}/rolebindings", "POST", binding, token="secret"))[0] == 201
+        assert (await ask(f"{url}{MAPS}", token="other"))[0] == 200
+    async with server(*arguments(tmp_path), "--authorization-mode=AlwaysAllow", "--anonymous-auth=false") as url:
+        assert (await ask(f"{url}{MAPS}", token="other"))[0] == 200
+        assert (await ask(f"{url}{MAPS}"))[0] == 401
+
+
+async def test_certificates_name_users_and_groups(tmp_path: Path) -> None:
+    authority, client = certified("jane", "system:masters")
+    (tmp_path / "ca.crt").write_bytes(authority)
+    (tmp_path / "client.crt").write_bytes(client.certificate)
+    (tmp_path / "client.key").write_bytes(client.key)
+    async with server(*arguments(tmp_path, f"--client-ca-file={tmp_path / 'ca.crt'}")) as url:
+        tls = ssl.create_default_context()
+        tls.check_hostname = False
+        tls.verify_mode = ssl.CERT_NONE
+        tls.load_cert_chain(tmp_path / "client.crt", tmp_path / "client.key")
+        review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+        _, answer = await ask(f"{url}/apis/authentication.k8s.io/v1/selfsubjectreviews", "POST", review, tls=tls)
+        user = answer["status"]["userInfo"]
+        assert (user["username"], set(user["groups"])) == ("jane", {"system:masters", "system:authenticated"})
+        assert (await ask(f"{url}{MAPS}", tls=tls))[0] == 200
+
+
+async def test_tokens_of_accounts_are_signed_with_the_key_that_is_given(tmp_path: Path) -> None:
+    from setpoint.apiserver.identity.keys import PemKeys, make_key
+
+    key = tmp_path / "sa.key"
+    key.write_bytes(make_key())
+    given = (f"--service-account-signing-key-file={key}", "--service-account-issuer=https://here/")
+    async with server(*arguments(tmp_path, *given)) as url:
+        accounts = f"{url}/api/v1/namespaces/default/serviceaccounts"
+        assert (await ask(accounts, "POST", {"metadata": {"name": "robot"}}, token="secret"))[0] == 201
+        _, answer = await ask(f"{accounts}/robot/token", "POST", {"spec": {}}, token="secret")
+        token = answer["status"]["token"]
+        assert PemKeys(key.read_bytes()).verify(token)["iss"] == "https://here/"
+        status, refusal = await ask(f"{url}{MAPS}", token=token)
+        assert (status, "system:serviceaccount:default:robot" in refusal["message"]) == (403, True)
+
+
+async def test_controllers_run_where_they_are_asked_for(tmp_path: Path) -> None:
+    async with server(*arguments(tmp_path, "--controllers=serviceaccount")) as url:
+        watched = f"{url}/api/v1/namespaces/default/serviceaccounts?watch=true&resourceVersion=0"
+        headers = {"authorization": "Bearer secret"}
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(watched, headers=headers, ssl=False) as answer,
+        ):
+            assert b'"name":"default"' in await answer.content.readline()
+    with pytest.raises(FlagError, match="--controllers: "):
+        async with server(*arguments(tmp_path, "--controllers=nonsense")):
+            pass
+
+
+async def test_what_is_wrong_with_files_is_said(tmp_path: Path) -> None:
+    (tmp_path / "bad").write_text("nonsense")
+    pair = ("--tls-cert-file", "--tls-private-key-file")
+    with pytest.raises(ServingError, match="not the certificates and keys that TLS takes"):
+        async with server(*arguments(tmp_path), *(f"{name}={tmp_path / 'bad'}" for name in pair)):
+            pass
+    with pytest.raises(FlagError, match="only taken together"):
+        async with server(*arguments(tmp_path), f"--tls-cert-file={tmp_path / 'bad'}"):
+            pass
+    with pytest.raises(FlagError, match=r"--service-account-signing-key-file=.*bad: not an unencrypted private key"):
+        async with server(*arguments(tmp_path), f"--service-account-signing-key-file={tmp_path / 'bad'}"):
+            pass
+    other = await asyncio.start_server(_something_else, "127.0.0.1", 0)
+    async with other:
+        port = other.sockets[0].getsockname()[1]
+        with pytest.raises(ServingError, match="not the etcd that belongs to this kube-apiserver"):
+            async with server(f"--etcd-servers=http://127.0.0.1:{port}"):
+                pass
+
+
+async def _something_else(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.readuntil(b"\r\n\r\n")
+    writer.write(b"HTTP/1.1 404 Not Found\r\n\r\nnothing")
+    writer.close()
+
+
+def certified(name: str, group: str) -> tuple[bytes, Pair]:
+    """The certificate of an authority, and a client's that it has signed."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    now = datetime.now(UTC)
+    authority = make_authority("clients", now=now, lifetime=timedelta(days=1))
+    signer = serialization.load_pem_private_key(authority.key, None)
+    assert isinstance(signer, ec.EllipticCurvePrivateKey)
+    key = ec.generate_private_key(ec.SECP256R1())
+    oid = x509.oid.NameOID
+    subject = x509.Name([x509.NameAttribute(oid.COMMON_NAME, name), x509.NameAttribute(oid.ORGANIZATION_NAME, group)])
+    issuer = x509.load_pem_x509_certificate(authority.certificate)
+    made = (
+        x509.CertificateBuilder(issuer.subject, subject, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.ExtendedKeyUsage([x509.oid.ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
+        .sign(signer, hashes.SHA256())
+    )
+    encoding = serialization.Encoding.PEM
+    private = key.private_bytes(encoding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    return authority.certificate, Pair(made.public_bytes(encoding), private)
+
+
+# -- the folder -------------------------------------------------------------------------------------------------------
+
+
+def test_the_folder_has_three_programs_and_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "with space"))
+    folder = assets()
+    times = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
+    assert times.keys() == {"etcd", "kube-apiserver", "kubectl"}
+    assert assets() == folder
+    assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == times
+    assert assets(["*"]) != folder
+    told = subprocess.run([folder / "etcd", "--version"], capture_output=True, text=True, check=True).stdout
+    assert told.startswith("etcd Version: 3.")
+
+
+def test_controllers_are_written_into_the_program(tmp_path: Path) -> None:
+    install(tmp_path, ["*", "-cronjob"])
+    assert "'--controllers=*,-cronjob' \"$@\"" in (tmp_path / "kube-apiserver").read_text()
+
+
+def test_kubectl_is_the_one_on_the_path_but_never_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, folder = tmp_path / "bin", tmp_path / "assets"
+    real.mkdir()
+    (real / "kubectl").write_text("#!/bin/sh\necho real $1\n")
+    (real / "kubectl").chmod(0o755)
+    monkeypatch.setenv("PATH", os.pathsep.join((str(folder), str(real), os.environ["PATH"])))
+    for _ in range(2):
+        install(folder)
+        assert (
+            subprocess.run([folder / "kubectl", "get"], capture_output=True, text=True, check=True).stdout
+            == "real get\n"
+        )
+    monkeypatch.setenv("PATH", str(folder))
+    install(folder)
+    assert "was not on the PATH" in (folder / "kubectl").read_text()
