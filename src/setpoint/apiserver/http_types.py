@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-__all__ = ["SYSTEM_ADMIN", "HungUp", "IncomingRequest", "Peer", "Request", "Response", "UserInfo"]
+__all__ = ["SYSTEM_ADMIN", "HungUp", "IncomingRequest", "Peer", "Request", "Response", "Socket", "Upgrade", "UserInfo"]
 
 
 class HungUp(ConnectionError):
@@ -74,6 +74,26 @@ class Request:
     peer: Peer | None = None
 
 
+class Socket(Protocol):
+    """The server's side of an open WebSocket."""
+
+    async def send(self, data: bytes) -> None:
+        """Sends a message; nothing happens if the client is gone."""
+        ...
+
+    async def receive(self) -> bytes | None:
+        """The next message; None when the client has closed, or is gone."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Upgrade:
+    """What becomes of the connection of an answer with status 101: a WebSocket of this subprotocol, and its talk."""
+
+    protocol: str
+    serve: Callable[[Socket], Awaitable[None]]
+
+
 @dataclass(slots=True)
 class Response:
     """One answer. A ``body`` that is a stream is an async generator; whoever reads it calls its ``aclose()``."""
@@ -81,3 +101,4 @@ class Response:
     status: int
     headers: dict[str, str]
     body: bytes | AsyncIterator[bytes]
+    upgrade: Upgrade | None = None

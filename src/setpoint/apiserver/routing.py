@@ -14,6 +14,7 @@ from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.options import ListOptions
 from setpoint.apiserver.subresources.actions import ACTIONS
+from setpoint.apiserver.subresources.containers import CONNECTIONS, log
 from setpoint.apiserver.subresources.scale import get_scale, patch_scale, update_scale
 from setpoint.apiserver.verbs.create import create
 from setpoint.apiserver.verbs.delete import delete, delete_collection
@@ -93,10 +94,18 @@ def _watch(call: Call) -> Response:
 
 def _subresource(call: Call) -> Response:
     name, method = call.path.subresource, call.request.method
+    connection = CONNECTIONS.get((str(call.served.group_resource), name))
+    if connection is not None:
+        if method not in ("GET", "POST"):
+            raise _method_not_allowed(call)
+        return connection(call)
     if name not in call.served.resource.subresources:
         raise no_such_path()
+    handler: Handler | None
     if name == "scale":
         handler = _SCALE.get(method)
+    elif name == "log":
+        handler = log if method in ("GET", "HEAD") else None
     elif name in PARTIAL:
         handler = _PARTIAL.get(method)
     elif method == ("PUT" if name == "finalize" else "POST"):

@@ -45,6 +45,7 @@ from setpoint.apiserver.routing import route
 from setpoint.apiserver.state import LARGE, OpenWatch, State
 from setpoint.apiserver.storage import Damage, MemoryStorage, Storage, StorageError
 from setpoint.apiserver.strategies.builtin import add_builtin
+from setpoint.apiserver.streams.kubelets import Kubelets
 from setpoint.apiserver.webhooks.caller import HttpCaller, WebhookCaller
 
 __all__ = ["ApiServer"]
@@ -137,6 +138,15 @@ class ApiServer:
     def storage(self) -> Storage:
         """Where the objects are."""
         return self.state.storage
+
+    @property
+    def kubelets(self) -> Kubelets | None:
+        """What answers logs, commands and connections of containers; None where there are no nodes."""
+        return self.state.kubelets
+
+    @kubelets.setter
+    def kubelets(self, kubelets: Kubelets | None) -> None:
+        self.state.kubelets = kubelets
 
     @property
     def random(self) -> Random:

@@ -14,6 +14,7 @@ from setpoint.apiserver.replay import Lengthy, ObjectLocks, Replay
 from setpoint.apiserver.resources.behaviour import AdmissionConfigurations, Definitions
 from setpoint.apiserver.resources.registry import Registry, Served
 from setpoint.apiserver.storage import Damage, Storage
+from setpoint.apiserver.streams.kubelets import Kubelets
 from setpoint.apiserver.webhooks.caller import WebhookCaller
 from setpoint.slices import Slicer
 
@@ -85,6 +86,8 @@ class State:
         self.admin = admin
         self.webhook_caller = webhook_caller
         self.bookmark_period = bookmark_period
+        self.kubelets: Kubelets | None = None
+        """Answers what is asked of containers, once there are nodes."""
         self.registry = Registry()
         self.locks = ObjectLocks()
         self.watches: dict[OpenWatch, None] = {}

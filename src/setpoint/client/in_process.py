@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from types import TracebackType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from setpoint.client.errors import error_from
 from setpoint.client.transport import Request, Response, too_long
 from setpoint.client.waits import Waits
+from setpoint.concurrency import TaskScope
+
+if TYPE_CHECKING:
+    from setpoint.client.websocket import WebSocket
 
 __all__ = ["InProcessTransport"]
 
@@ -45,8 +50,60 @@ class InProcessTransport:
             request = replace(request, headers={**self._headers, **request.headers})
         return _Exchange(self, request)
 
+    @asynccontextmanager
+    async def connect(self, request: Request, protocols: Sequence[str]) -> AsyncIterator[WebSocket]:
+        """A WebSocket to the handler; see `setpoint.client.websocket.WebSocketTransport`."""
+        asked = {"upgrade": "websocket", "connection": "Upgrade", "sec-websocket-protocol": ", ".join(protocols)}
+        request = replace(request, headers={**self._headers, **request.headers, **asked})
+        if request.allowed is not None:
+            request.allowed()
+        answer = await self._handler(request)
+        upgrade = getattr(answer, "upgrade", None)
+        if upgrade is None:
+            body = answer.body if isinstance(answer.body, bytes) else b""
+            raise error_from(answer.status, body, headers=answer.headers, verb="connect", resource=request.path)
+        here, there = _Pair(upgrade.protocol), _Pair(upgrade.protocol)
+        here.other, there.other = there, here
+
+        async def serve() -> None:
+            try:
+                await upgrade.serve(there)
+            finally:
+                here.close()
+
+        async with TaskScope() as scope:
+            scope.start(serve())
+            try:
+                yield here
+            finally:
+                there.close()
+
     async def close(self) -> None:
         self._waits.close()
+
+
+class _Pair:
+    """One end of a WebSocket within the process; see `setpoint.client.websocket.WebSocket`."""
+
+    other: _Pair
+
+    def __init__(self, protocol: str) -> None:
+        self.protocol = protocol
+        self._messages: asyncio.Queue[bytes | None] = asyncio.Queue()
+
+    async def send(self, data: bytes) -> None:
+        self.other._messages.put_nowait(data)
+        await asyncio.sleep(0)
+
+    async def receive(self) -> bytes | None:
+        message = await self._messages.get()
+        if message is None:
+            self._messages.put_nowait(None)
+        return message
+
+    def close(self) -> None:
+        """The other side has closed."""
+        self._messages.put_nowait(None)
 
 
 class _Exchange:

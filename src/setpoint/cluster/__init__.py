@@ -16,6 +16,8 @@ from setpoint.cluster.local_webhooks import LocalWebhooks, with_conversions
 from setpoint.cluster.namespaces import DefaultServiceAccounts, NamespaceLifecycle, RootCertificates
 from setpoint.cluster.nodes import (
     NEVER,
+    Command,
+    Connection,
     ContainerBehaviour,
     HollowKubelet,
     HollowNode,
@@ -36,6 +38,8 @@ __all__ = [
     "NEVER",
     "AttributesProtection",
     "ClaimProtection",
+    "Command",
+    "Connection",
     "ContainerBehaviour",
     "ControlPlane",
     "CronJobs",

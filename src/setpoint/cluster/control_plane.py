@@ -8,12 +8,14 @@ from random import Random
 from types import TracebackType
 from typing import Any, Final, Self
 
+from setpoint.apiserver.streams.kubelets import Kubelets
 from setpoint.cache import InformerFactory
 from setpoint.client import Client
 from setpoint.cluster.catalog import EVERYTHING, GARBAGE_COLLECTOR, Parts, chosen
 from setpoint.cluster.garbage_collector import GarbageCollector
 from setpoint.cluster.nodes import HollowKubelet, HollowNode, HollowNodes
 from setpoint.cluster.nodes.behaviour import Behaviours, as_annotated
+from setpoint.cluster.nodes.streams import HollowStreams
 from setpoint.cluster.on_demand import OnDemand
 from setpoint.cluster.resources import ServedResources
 from setpoint.cluster.scheduling import Scheduler
@@ -37,6 +39,8 @@ class ControlPlane:
     when there is the first object of theirs (`OnDemand`). While nothing changes it does nothing: the server is in this
     process, so a silent watch is a quiet collection and never a dead connection. That is why its watches are long,
     without bookmarks and without a limit to silence.
+
+    ``kubelets`` answers logs, commands and connections of containers: `ApiServer.kubelets` has to be told of it.
 
     Args:
         client: of a server in this process; may do everything (``system:admin``).
@@ -76,6 +80,7 @@ class ControlPlane:
             for kind in entry.wakes:
                 sleepers.setdefault(kind, []).extend(made)
         self.nodes: HollowNodes | None = None
+        self.kubelets: Kubelets | None = None
         if nodes:
             self.nodes = HollowNodes(client, nodes, now=now)
             kubelet = HollowKubelet(
@@ -84,6 +89,7 @@ class ControlPlane:
                 start_seconds=pod_start_seconds,
                 stop_seconds=pod_stop_seconds,
             )
+            self.kubelets = HollowStreams(client, kubelet, now=now)
             awake += [Scheduler().controller, kubelet.controller]
         factory = InformerFactory(
             client,

@@ -71,9 +71,9 @@ class EmbeddedCluster:
             self._front = await stack.enter_async_context(HttpFront(server, host=self._host, port=self._port))
             self.client = await stack.enter_async_context(Client(InProcessTransport(server.handle)))
             if self._controllers is not None:
-                await stack.enter_async_context(
-                    ControlPlane(self.client, controllers=self._controllers, nodes=self._nodes)
-                )
+                plane = ControlPlane(self.client, controllers=self._controllers, nodes=self._nodes)
+                server.kubelets = plane.kubelets
+                await stack.enter_async_context(plane)
             self._stack = stack.pop_all()
         return self
 

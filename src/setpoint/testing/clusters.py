@@ -125,6 +125,7 @@ class Cluster:
                     now=self.now,
                     random=self.random,
                 )
+                self.server.kubelets = plane.kubelets
                 self.control_plane = await stack.enter_async_context(plane)
             for obj in self._objects:
                 await self.client.create(obj)

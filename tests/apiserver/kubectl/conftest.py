@@ -116,7 +116,8 @@ async def kubectl(tmp_path: Path) -> AsyncIterator[Kubectl]:
 @pytest.fixture
 async def cluster(kubectl: Kubectl) -> AsyncIterator[Kubectl]:
     """kubectl on a server with a control plane: garbage collector, workloads, one hollow node."""
-    async with Client(InProcessTransport(kubectl.server.handle)) as client, ControlPlane(client):
+    async with Client(InProcessTransport(kubectl.server.handle)) as client, ControlPlane(client) as plane:
+        kubectl.server.kubelets = plane.kubelets
         yield kubectl
 
 

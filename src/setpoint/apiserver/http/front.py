@@ -166,6 +166,10 @@ class HttpFront:
         except HungUp:
             _break(http)
             raise
+        if response.upgrade is not None:
+            from setpoint.apiserver.http.socket import upgraded
+
+            return await upgraded(http, response.upgrade)
         headers = response.headers | {"server": "setpoint"}
         body = response.body
         if isinstance(body, bytes):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from hashlib import blake2b
 
 from setpoint.cache import Head
@@ -48,6 +50,7 @@ class HollowKubelet:
         self._stop_seconds = stop_seconds
         self._stopwatch = Stopwatch()
         self._dead: set[str] = set()
+        self._followers: dict[ObjectKey, list[asyncio.Event]] = {}
         self.controller = (
             Controller(
                 Pod,
@@ -56,7 +59,7 @@ class HollowKubelet:
                 reconcile_deleting=True,
                 owns_status=False,
                 leader_only=False,
-                predicates=[self._forget_deleted],
+                predicates=[self._note],
             )
             .index(_NODE_INDEX, lambda pod: pod.spec.node_name)
             .watches(Node, self._pods_of, metadata_only=True)
@@ -71,7 +74,23 @@ class HollowKubelet:
         name = pod.spec.node_name or ""
         return name in self._nodes and name not in self._dead
 
-    def _forget_deleted(self, old: Head | None, new: Head | None) -> bool:
+    @contextmanager
+    def following(self, key: ObjectKey) -> Iterator[asyncio.Event]:
+        """An event that is set when the pod of that key changes."""
+        changed = asyncio.Event()
+        self._followers.setdefault(key, []).append(changed)
+        try:
+            yield changed
+        finally:
+            self._followers[key].remove(changed)
+            if not self._followers[key]:
+                del self._followers[key]
+
+    def _note(self, old: Head | None, new: Head | None) -> bool:
+        head = new if new is not None else old
+        if head is not None:
+            for changed in self._followers.get(head.key, ()):
+                changed.set()
         if new is None and old is not None:
             self._stopwatch.forget(old.uid)
         return True

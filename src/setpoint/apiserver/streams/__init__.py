@@ -1,0 +1,1 @@
+"""Streams between clients and containers: logs, commands, connections to ports."""

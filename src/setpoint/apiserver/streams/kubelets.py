@@ -1,0 +1,77 @@
+"""Kubelets, as the server needs them: they know what containers wrote, and answer commands and connections."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol
+
+from setpoint.apiserver.streams.pipes import Input, Output
+
+__all__ = ["CommandRequest", "Kubelets", "LogRequest", "Streams", "TerminalSize"]
+
+JsonObject = dict[str, Any]
+
+
+class TerminalSize(NamedTuple):
+    """Columns and rows of a client's terminal."""
+
+    columns: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogRequest:
+    """What `kubectl logs` asks for, of one container."""
+
+    container: str
+    follow: bool = False
+    previous: bool = False
+    timestamps: bool = False
+    since: datetime | None = None
+    tail: int | None = None
+    limit: int | None = None
+    """In bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRequest:
+    """What `kubectl exec` asks for, of one container; without ``arguments`` it is `kubectl attach`."""
+
+    container: str
+    arguments: tuple[str, ...] = ()
+    tty: bool = False
+
+
+@dataclass(slots=True)
+class Streams:
+    """The streams of a command, and the sizes of the client's terminal as they change."""
+
+    stdin: Input = field(default_factory=Input)
+    stdout: Output = field(default_factory=Output)
+    stderr: Output = field(default_factory=Output)
+    sizes: asyncio.Queue[TerminalSize] = field(default_factory=asyncio.Queue)
+
+
+Run = Callable[[Streams], Awaitable[int]]
+"""Runs a command and returns its exit code; cancelled when the client goes."""
+Talk = Callable[[Input, Output], Awaitable[None]]
+"""Talks over one connection to a port."""
+
+
+class Kubelets(Protocol):
+    """What runs containers. Each method raises `ApiStatusError` if the pod, container or port can't do it."""
+
+    def log(self, pod: JsonObject, asked: LogRequest) -> AsyncIterator[bytes]:
+        """What a container wrote, in parts; with ``follow`` until it ends."""
+        ...
+
+    def command(self, pod: JsonObject, asked: CommandRequest) -> Run:
+        """What runs a command in a container, or attaches to it."""
+        ...
+
+    def port(self, pod: JsonObject, port: int) -> Talk:
+        """What answers a connection to a port of a pod."""
+        ...

@@ -1,0 +1,87 @@
+"""Pipes: the streams of a command or a connection, between a client and what answers it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import Final
+
+__all__ = ["Input", "Output"]
+
+FULL: Final = 64
+"""Parts that wait to be sent from which on `Output.drain` waits."""
+
+
+class Input:
+    """Bytes that come from a client, until it closes them. For one reader."""
+
+    def __init__(self) -> None:
+        self._parts: deque[bytes] = deque()
+        self._changed = asyncio.Event()
+        self._ended = False
+
+    def feed(self, data: bytes) -> None:
+        """Bytes have come; what comes after the end is dropped."""
+        if data and not self._ended:
+            self._parts.append(data)
+            self._changed.set()
+
+    def end(self) -> None:
+        """Nothing more will come."""
+        self._ended = True
+        self._changed.set()
+
+    async def read(self) -> bytes:
+        """The next bytes; ``b""`` at the end."""
+        while not self._parts:
+            if self._ended:
+                return b""
+            self._changed.clear()
+            await self._changed.wait()
+        return self._parts.popleft()
+
+    async def read_all(self) -> bytes:
+        """Everything up to the end."""
+        parts = []
+        while part := await self.read():
+            parts.append(part)
+        return b"".join(parts)
+
+
+class Output:
+    """Bytes that go to a client. ``open`` is False where the client did not ask for them: they are dropped."""
+
+    def __init__(self, *, open: bool = True) -> None:
+        self.open = open
+        self._parts: deque[bytes] = deque()
+        self._changed = asyncio.Event()
+        self._room = asyncio.Event()
+        self._ended = False
+
+    def write(self, data: bytes | str) -> None:
+        """Sends bytes, or text as UTF-8. What is written after the end is dropped."""
+        if data and self.open and not self._ended:
+            self._parts.append(data.encode() if isinstance(data, str) else data)
+            self._changed.set()
+
+    async def drain(self) -> None:
+        """Waits while a lot is waiting to be sent."""
+        while len(self._parts) >= FULL and not self._ended:
+            self._room.clear()
+            await self._room.wait()
+
+    def end(self) -> None:
+        """Nothing more will be written."""
+        self._ended = True
+        self._changed.set()
+        self._room.set()
+
+    async def take(self) -> bytes:
+        """The next bytes to send; ``b""`` at the end."""
+        while not self._parts:
+            if self._ended:
+                return b""
+            self._changed.clear()
+            await self._changed.wait()
+        self._room.set()
+        return self._parts.popleft()

@@ -1,0 +1,168 @@
+"""SPDY/3.1, the server's side, as far as Kubernetes' clients use it: streams with headers and data, pings, resets.
+
+The frames, their numbers and the dictionary of the headers are those of the specification, "SPDY Protocol - Draft
+3.1". Windows of flow control are not kept, as those clients don't keep them either.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+__all__ = ["Data", "Frames", "Headers", "Ping", "Reset", "SpdyError"]
+
+_WORDS: Final = (
+    "options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age allow "
+    "authorization cache-control connection content-base content-encoding content-language content-length "
+    "content-location content-md5 content-range content-type date etag expect expires from host if-match "
+    "if-modified-since if-none-match if-range if-unmodified-since last-modified location max-forwards pragma "
+    "proxy-authenticate proxy-authorization range referer retry-after server te trailer transfer-encoding upgrade "
+    "user-agent vary via warning www-authenticate method get status|200 OK|version HTTP/1.1 url public set-cookie "
+    "keep-alive origin"
+)
+_REST: Final = (
+    "100101201202205206300302303304305306307402405406407408409410411412413414415416417502504505203 Non-Authoritative "
+    "Information204 No Content301 Moved Permanently400 Bad Request401 Unauthorized403 Forbidden404 Not Found500 "
+    "Internal Server Error501 Not Implemented503 Service UnavailableJan Feb Mar Apr May Jun Jul Aug Sept Oct Nov Dec "
+    "00:00:00 Mon, Tue, Wed, Thu, Fri, Sat, Sun, GMTchunked,text/html,image/png,image/jpg,image/gif,application/xml,"
+    "application/xhtml+xml,text/plain,text/javascript,publicprivatemax-age=gzip,deflate,sdchcharset=utf-8"
+    "charset=iso-8859-1,utf-,*,enq=0."
+)
+
+
+def _dictionary() -> bytes:
+    """Words with their lengths before them, and the rest as it is."""
+    listed: list[str] = []
+    for number, part in enumerate(_WORDS.split("|")):
+        listed += [part] if number == 1 else part.split()
+    return b"".join(len(word).to_bytes(4, "big") + word.encode() for word in listed) + _REST.encode()
+
+
+DICTIONARY: Final = _dictionary()
+_VERSION: Final = 3
+_SYN_STREAM, _SYN_REPLY, _RST_STREAM, _SETTINGS, _PING, _GOAWAY, _HEADERS, _WINDOW_UPDATE = 1, 2, 3, 4, 6, 7, 8, 9
+_FIN: Final = 1
+_MOST: Final = 16 << 20
+"""Bytes of one frame; 24 bits can say no more."""
+_MOST_HEADERS: Final = 1 << 20
+
+
+class SpdyError(ValueError):
+    """What came is not SPDY/3.1."""
+
+
+class Headers(NamedTuple):
+    """A stream begins (or gets more headers)."""
+
+    stream: int
+    headers: Mapping[str, str]
+    is_last: bool
+
+
+class Data(NamedTuple):
+    """Bytes on a stream; ``is_last``: no more will come."""
+
+    stream: int
+    data: bytes
+    is_last: bool
+
+
+class Reset(NamedTuple):
+    """A stream is over, at once."""
+
+    stream: int
+
+
+class Ping(NamedTuple):
+    """To be answered with the same number."""
+
+    number: int
+
+
+Event = Headers | Data | Reset | Ping
+
+
+class Frames:
+    """Reads and writes frames; it does not know what streams mean."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+        self._inflate = zlib.decompressobj(zdict=DICTIONARY)
+        self._deflate = zlib.compressobj(zdict=DICTIONARY)
+
+    def feed(self, data: bytes) -> Iterator[Event]:
+        """The events in the bytes so far.
+
+        Raises:
+            SpdyError: they are not SPDY/3.1.
+        """
+        self._buffer += data
+        while len(self._buffer) >= 8:
+            head = bytes(self._buffer[:8])
+            length = int.from_bytes(head[5:8], "big")
+            if length > _MOST:
+                raise SpdyError("a frame is too long")
+            if len(self._buffer) < 8 + length:
+                return
+            body = bytes(self._buffer[8 : 8 + length])
+            del self._buffer[: 8 + length]
+            event = self._event(head, body)
+            if event is not None:
+                yield event
+
+    def _event(self, head: bytes, body: bytes) -> Event | None:
+        is_last = bool(head[4] & _FIN)
+        if not head[0] & 0x80:
+            return Data(_number(head[:4]), body, is_last)
+        version, kind = int.from_bytes(head[:2], "big") & 0x7FFF, int.from_bytes(head[2:4], "big")
+        if version != _VERSION:
+            raise SpdyError(f"version {version} of SPDY is not spoken here")
+        if kind in (_SYN_STREAM, _HEADERS):
+            begins = 10 if kind == _SYN_STREAM else 4
+            return Headers(_number(body[:4]), self._read_headers(body[begins:]), is_last)
+        if kind == _RST_STREAM:
+            return Reset(_number(body[:4]))
+        if kind == _PING:
+            return Ping(int.from_bytes(body[:4], "big"))
+        return None  # settings, windows, replies and farewells ask for nothing
+
+    def _read_headers(self, packed: bytes) -> dict[str, str]:
+        try:
+            plain = self._inflate.decompress(packed, _MOST_HEADERS)
+        except zlib.error as problem:
+            raise SpdyError(f"headers can't be read: {problem}") from None
+        if self._inflate.unconsumed_tail:
+            raise SpdyError(f"headers of more than {_MOST_HEADERS} bytes")
+        found, place = {}, 4
+        for _ in range(int.from_bytes(plain[:4], "big")):
+            texts = []
+            for _ in range(2):
+                length = int.from_bytes(plain[place : place + 4], "big")
+                texts.append(plain[place + 4 : place + 4 + length].decode("utf-8", "replace"))
+                place += 4 + length
+            found[texts[0].lower()] = texts[1]
+            if place > len(plain):
+                raise SpdyError("headers are cut off")
+        return found
+
+    def reply(self, stream: int) -> bytes:
+        """A stream is accepted; without headers."""
+        packed = self._deflate.compress(bytes(4)) + self._deflate.flush(zlib.Z_SYNC_FLUSH)
+        return self._control(_SYN_REPLY, stream.to_bytes(4, "big") + packed)
+
+    def data(self, stream: int, data: bytes, *, is_last: bool = False) -> bytes:
+        """Bytes on a stream."""
+        return stream.to_bytes(4, "big") + bytes((_FIN if is_last else 0,)) + len(data).to_bytes(3, "big") + data
+
+    def ping(self, number: int) -> bytes:
+        """The answer to a ping."""
+        return self._control(_PING, number.to_bytes(4, "big"))
+
+    @staticmethod
+    def _control(kind: int, body: bytes) -> bytes:
+        return (0x8000 | _VERSION).to_bytes(2, "big") + kind.to_bytes(2, "big") + len(body).to_bytes(4, "big") + body
+
+
+def _number(data: bytes) -> int:
+    return int.from_bytes(data, "big") & 0x7FFFFFFF

@@ -1,0 +1,95 @@
+"""Connections to ports as kubectl makes them: SPDY streams in one WebSocket (KEP-4006)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from setpoint.apiserver.errors import ApiStatusError
+from setpoint.apiserver.http_types import Socket
+from setpoint.apiserver.streams.channels import PIECE
+from setpoint.apiserver.streams.kubelets import Talk
+from setpoint.apiserver.streams.pipes import Input, Output
+from setpoint.apiserver.streams.spdy import Data, Frames, Headers, Ping, Reset, SpdyError
+from setpoint.concurrency import TaskScope
+
+__all__ = ["TUNNEL_PROTOCOLS", "PortTunnel"]
+
+TUNNEL_PROTOCOLS: Final = ("SPDY/3.1+portforward.k8s.io",)
+
+
+class PortTunnel:
+    """Any number of connections to ports of one pod, each a pair of streams: one for data, one for errors.
+
+    ``talk_of`` gives what answers connections to a port; what it raises (`ApiStatusError`) is told on the pair's
+    stream for errors, and the other connections go on.
+    """
+
+    def __init__(self, socket: Socket, talk_of: Callable[[int], Talk]) -> None:
+        self._socket = socket
+        self._talk_of = talk_of
+        self._frames = Frames()
+        self._inputs: dict[int, Input] = {}
+        self._errors: dict[str, int] = {}
+        """The streams for errors, by the id that a pair has in common."""
+
+    async def serve(self) -> None:
+        """Serves until the client goes; then all connections end."""
+        async with TaskScope() as scope:
+            while (message := await self._socket.receive()) is not None:
+                try:
+                    for event in self._frames.feed(message):
+                        await self._take(event, scope)
+                except SpdyError:
+                    return
+            for each in self._inputs.values():
+                each.end()
+
+    async def _take(self, event: Headers | Data | Reset | Ping, scope: TaskScope) -> None:
+        match event:
+            case Headers(stream, headers, is_last):
+                await self._socket.send(self._frames.reply(stream))
+                pair = headers.get("requestid", "")
+                if headers.get("streamtype") == "error":
+                    self._errors[pair] = stream
+                elif headers.get("streamtype") == "data":
+                    port = headers.get("port", "")
+                    received = self._inputs[stream] = Input()
+                    if is_last:
+                        received.end()
+                    scope.start(self._talk(stream, self._errors.pop(pair, 0), port, received))
+            case Data(stream, data, is_last):
+                found = self._inputs.get(stream)
+                if found is not None:
+                    found.feed(data)
+                    if is_last:
+                        found.end()
+            case Reset(stream):
+                if stream in self._inputs:
+                    self._inputs[stream].end()
+            case Ping(number):
+                await self._socket.send(self._frames.ping(number))
+
+    async def _talk(self, stream: int, errors: int, port: str, received: Input) -> None:
+        sent = Output()
+        said = ""
+        async with TaskScope() as scope:
+            pumping = scope.start(self._pump(stream, sent))
+            try:
+                number = int(port) if port.isdecimal() else 0
+                await self._talk_of(number)(received, sent)
+            except ApiStatusError as problem:
+                said = str(problem.status.get("message", ""))
+            except Exception as problem:  # noqa: BLE001 - what goes wrong with the connection is the client's answer
+                said = f"an error occurred forwarding {port}: {type(problem).__name__}: {problem}"
+            sent.end()
+            await pumping
+        if errors:
+            await self._socket.send(self._frames.data(errors, said.encode(), is_last=True))
+        await self._socket.send(self._frames.data(stream, b"", is_last=True))
+        self._inputs.pop(stream, None)
+
+    async def _pump(self, stream: int, sent: Output) -> None:
+        while data := await sent.take():
+            for start in range(0, len(data), PIECE):
+                await self._socket.send(self._frames.data(stream, data[start : start + PIECE]))
