@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from tests.apiserver.harness import NOW, PODS, Answer, Api, pod, serving
 
 from setpoint.apiserver import AccountTokens, Authentication, Peer, Request
@@ -40,14 +40,17 @@ class Clock:
 
 @cache
 def rsa_key() -> bytes:
-    return make_key()
+    return _pem(rsa.generate_private_key(65537, 2048))
 
 
 @cache
 def curve_key(curve: type[ec.EllipticCurve]) -> bytes:
-    key = ec.generate_private_key(curve())
+    return make_key() if curve is ec.SECP256R1 else _pem(ec.generate_private_key(curve()))
+
+
+def _pem(key: Any) -> bytes:
     encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
-    return key.private_bytes(encoding, form, serialization.NoEncryption())
+    return bytes(key.private_bytes(encoding, form, serialization.NoEncryption()))
 
 
 async def from_network(api: Api, token: str = "", *, peer: Peer | None = None, path: str = WHO_AM_I) -> Answer:

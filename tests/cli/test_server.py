@@ -139,7 +139,7 @@ async def test_an_object_nested_deeply_ends_no_server(tmp_path: Path) -> None:
     path = "/apis/apps/v1/namespaces/default/controllerrevisions"
     head = '{"apiVersion":"apps/v1","kind":"ControllerRevision","metadata":{"name":"deep-%d"},"revision":1,"data":'
     accepted: set[str] = set()
-    async with server(tmp_path, "--data-dir", data) as (running, url, kubeconfig):
+    async with server(tmp_path, "--http", "--data-dir", data) as (running, url, kubeconfig):
         async with ClientSession() as http:
             for depth in (10, 240, 260, 900, 970, 5000, 100_000):
                 body = (head % depth + '{"a":' * depth + "1" + "}" * depth + "}").encode()

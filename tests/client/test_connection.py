@@ -114,6 +114,20 @@ def test_an_answer_is_the_same_however_it_is_cut(body: bytes, form: str, interim
     asyncio.run(main())
 
 
+async def test_an_answer_that_ends_together_with_its_connection_is_whole() -> None:
+    """TLS brings the last chunk and close_notify in one turn of the loop, before a waiting reader has its own."""
+    connection = connected()
+    connection.send(b"GET / HTTP/1.1\r\n\r\n")
+    connection.data_received(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n")
+    assert await connection.chunk(None, None) == b"a"
+    reading = asyncio.create_task(connection.chunk(None, None))
+    await asyncio.sleep(0)
+    connection.data_received(b"0\r\n\r\n")
+    connection.eof_received()
+    assert await reading == b""
+    assert not connection.usable
+
+
 @pytest.mark.parametrize(
     ("form", "size"), [(b"1\r\n%c\r\n", 1), (b"1;extension=of-a-chunk\r\n%c\r\n", 1), (b"fff\r\n%b\r\n", 4095)]
 )

@@ -43,6 +43,7 @@ def explain(problem: BaseException) -> str | None:
     from setpoint.apiserver import OpenAddressError, PortTakenError, StorageError
     from setpoint.cache import CacheSyncError
     from setpoint.client import ApiError, ConfigError, CredentialsError, TransportError
+    from setpoint.cluster.security import SecurityError
     from setpoint.crd import ConversionError, DefinitionError
     from setpoint.manager import LeadershipLost
     from setpoint.manager.processes import ChildFailed, SupervisorLost
@@ -54,7 +55,7 @@ def explain(problem: BaseException) -> str | None:
     (problem,) = parts
     from_client = (CacheSyncError, ApiError, ConfigError, CredentialsError, LeadershipLost, TransportError)
     from_processes = (ChildFailed, SupervisorLost)
-    from_here = (*from_processes, UsageError, OpenAddressError, PortTakenError, StorageError)
+    from_here = (*from_processes, UsageError, OpenAddressError, PortTakenError, SecurityError, StorageError)
     from_user = (*from_here, ConversionError, DefinitionError, DecodeError, SelectorError)
     if isinstance(problem, (*from_client, *from_user)):
         return str(problem)

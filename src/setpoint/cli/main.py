@@ -10,7 +10,11 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
+from setpoint.cli.security import SecurityFlags
+
 Port = Annotated[int, Parameter(validator=Number(gte=0, lte=65535))]
+
+_DEFAULT_ACCESS = SecurityFlags()
 
 app = App(
     name="setpoint",
@@ -29,13 +33,14 @@ def server(
     control_plane: Annotated[bool, Parameter(negative="--no-control-plane")] = True,
     controllers: str = "*",
     nodes: Annotated[int, Parameter(validator=Number(gte=0, lte=10000))] = 1,
+    access: SecurityFlags = _DEFAULT_ACCESS,
 ) -> None:
     """Run the embedded Kubernetes API server in the foreground until Ctrl-C or SIGTERM.
 
     Parameters
     ----------
     host
-        The address to listen on; it must be a loopback one, because clients are not authenticated.
+        The address to listen on; it must be a loopback one unless --auth is given.
     port
         The port to listen on; 0 picks a free one.
     kubeconfig
@@ -59,6 +64,7 @@ def server(
         data_dir=data_dir,
         controllers=[name.strip() for name in controllers.split(",")] if control_plane else None,
         nodes=nodes,
+        security=access.made(),
     )
 
 

@@ -9,14 +9,24 @@ from setpoint.apps.failures import UsageError
 from setpoint.apps.running import run
 from setpoint.cluster.catalog import UnknownControllerError
 from setpoint.cluster.embedded import EmbeddedCluster
+from setpoint.cluster.security import Security
 from setpoint.manager.logging import configure
+
+__all__ = ["serve"]
 
 
 def serve(
-    *, host: str, port: int, kubeconfig: Path | None, data_dir: Path | None, controllers: list[str] | None, nodes: int
+    *,
+    host: str,
+    port: int,
+    kubeconfig: Path | None,
+    data_dir: Path | None,
+    controllers: list[str] | None,
+    nodes: int,
+    security: Security | None,
 ) -> None:
     """Serves until a signal arrives; prints one line with the URL when it is ready. Without ``controllers`` no control
-    plane runs.
+    plane runs; without ``security`` it is plain HTTP.
 
     Raises:
         UsageError: no controller has one of the names.
@@ -30,6 +40,8 @@ def serve(
             data_dir=data_dir,
             control_plane=False if controllers is None else controllers,
             nodes=nodes,
+            security=security,
+            default_objects=True,
         )
     except UnknownControllerError as problem:
         raise UsageError(f"--controllers: {problem}") from None

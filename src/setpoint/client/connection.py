@@ -314,7 +314,7 @@ class Connection(asyncio.Protocol):
             await self._waiter
         finally:
             self._waiter = None
-        if self._problem is not None and not self._parts:
+        if self._problem is not None and not self._parts and not self.complete:
             raise self._problem
 
     def _look(self) -> None:

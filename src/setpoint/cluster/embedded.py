@@ -8,18 +8,24 @@ from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
-from setpoint.apiserver import ApiServer, HttpFront, MemoryStorage, SqliteStorage
+from setpoint.apiserver import ApiServer, HttpFront, MemoryStorage, Rbac, SqliteStorage
 from setpoint.client import Client, ClientConfig, InProcessTransport, PatchType
+from setpoint.client.credentials import StaticToken
 from setpoint.cluster.catalog import names_of
 from setpoint.cluster.control_plane import ControlPlane
 from setpoint.cluster.local_webhooks import LocalWebhooks
 from setpoint.cluster.nodes import HollowNode
 from setpoint.meta.yaml_text import to_yaml
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
+from setpoint.models.core_v1 import ConfigMap
 from setpoint.webhook import Webhooks
 
+if TYPE_CHECKING:
+    from setpoint.cluster.security import Secured, Security
+
+_AUTHENTICATION: Final = "extension-apiserver-authentication"
 ESTABLISHED_WITHIN = 10.0
 """Seconds in which the server has to serve a CustomResourceDefinition that was just installed."""
 
@@ -39,6 +45,9 @@ class EmbeddedCluster:
         control_plane: whether the controllers of `ControlPlane` and the hollow nodes run, or the names of those
             controllers that do.
         nodes: how many hollow nodes there are, or what each is like; with 0 every pod stays pending.
+        security: how the server is reached over TLS, and by whom; None for plain HTTP and everybody.
+        default_objects: whether there are the default roles, priorities and so on of a kube-apiserver, and the Service
+            ``kubernetes``. They are there in any case where users are held to roles.
 
     ``client`` talks to the server's core without a socket, as an administrator; ``url`` is for everybody else.
     A control plane that fails ends the ``async with`` block with its reason.
@@ -54,24 +63,51 @@ class EmbeddedCluster:
         data_dir: Path | None = None,
         control_plane: bool | Iterable[str] = True,
         nodes: int | Sequence[HollowNode] = 1,
+        security: Security | None = None,
+        default_objects: bool = False,
     ) -> None:
         self._host = host
         self._port = port
         self._data_dir = data_dir
         self._controllers = names_of(control_plane)
         self._nodes = nodes
+        self._security = security
+        self._secured: Secured | None = None
+        self._default_objects = default_objects or (security is not None and security.auth)
         self._stack = AsyncExitStack()
         self._front: HttpFront | None = None
         self._webhooks = LocalWebhooks()
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
+            secured = self._secured = await self._secure()
             storage = MemoryStorage() if self._data_dir is None else SqliteStorage(self._data_dir)
-            server = await stack.enter_async_context(ApiServer(storage=storage, webhook_caller=self._webhooks))
-            self._front = await stack.enter_async_context(HttpFront(server, host=self._host, port=self._port))
+            auth = secured is not None and secured.authentication is not None
+            server = ApiServer(
+                storage=storage,
+                webhook_caller=self._webhooks,
+                authentication=None if secured is None else secured.authentication,
+                authorizer=Rbac(storage) if auth else None,
+                account_tokens=None if secured is None else secured.account_tokens,
+                default_objects=self._default_objects,
+            )
+            await stack.enter_async_context(server)
+            front = HttpFront(
+                server,
+                host=self._host,
+                port=self._port,
+                tls=None if secured is None else secured.tls,
+                authority=b"" if secured is None else secured.authority,
+                authenticates=auth,
+            )
+            self._front = await stack.enter_async_context(front)
+            server.listens_at(self._host, self._front.port)
             self.client = await stack.enter_async_context(Client(InProcessTransport(server.handle)))
+            if secured is not None and secured.client_ca:
+                await self._publish(secured.client_ca)
             if self._controllers is not None:
-                plane = ControlPlane(self.client, controllers=self._controllers, nodes=self._nodes)
+                ca = "" if secured is None else secured.authority.decode()
+                plane = ControlPlane(self.client, controllers=self._controllers, nodes=self._nodes, ca=ca)
                 server.kubelets = plane.kubelets
                 await stack.enter_async_context(plane)
             self._stack = stack.pop_all()
@@ -82,15 +118,39 @@ class EmbeddedCluster:
     ) -> bool | None:
         return await self._stack.__aexit__(kind, error, trace)
 
+    async def _secure(self) -> Secured | None:
+        if self._security is None:
+            return None
+        from setpoint.cluster.security import secure
+
+        directory = None if self._data_dir is None else self._data_dir / "pki"
+        return await secure(self._security, self._host, directory)
+
+    async def _publish(self, client_ca: bytes) -> None:
+        """Stores where servers of extensions find the authority of clients."""
+        data = {"data": {"client-ca-file": client_ca.decode()}}
+        body = {"apiVersion": "v1", "kind": "ConfigMap", **data}
+        await self.client.patch(
+            ConfigMap,
+            _AUTHENTICATION,
+            body | {"metadata": {"name": _AUTHENTICATION, "namespace": "kube-system"}},
+            namespace="kube-system",
+            type=PatchType.APPLY,
+            field_manager="kube-apiserver",
+        )
+
     @property
     def url(self) -> str:
-        """Where clients find the server, such as ``http://127.0.0.1:43210``."""
+        """Where clients find the server, such as ``https://127.0.0.1:43210``."""
         assert self._front is not None, "the cluster has not been entered"
         return self._front.url
 
     def config(self) -> ClientConfig:
-        """How a client reaches the server over HTTP."""
-        return ClientConfig(server=self.url)
+        """How a client reaches the server over HTTP, as an administrator."""
+        if self._secured is None:
+            return ClientConfig(server=self.url)
+        credentials = StaticToken(self._secured.token)
+        return ClientConfig(server=self.url, ca_data=self._secured.authority, credentials=credentials)
 
     def write_kubeconfig(self, path: Path) -> None:
         """Writes a kubeconfig for this server; an older file is replaced in one step, readable by its owner only.
@@ -99,7 +159,8 @@ class EmbeddedCluster:
             OSError: the file can't be written.
         """
         assert self._front is not None, "the cluster has not been entered"
-        text = to_yaml([self._front.kubeconfig()])
+        token = "" if self._secured is None else self._secured.token
+        text = to_yaml([self._front.kubeconfig(token=token)])
         path.parent.mkdir(parents=True, exist_ok=True)
         new = path.with_name(f".{path.name}.{os.getpid()}")
         new.touch(mode=0o600)

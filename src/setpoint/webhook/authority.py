@@ -174,8 +174,7 @@ def _library() -> tuple[Any, Any]:
         from cryptography.hazmat.primitives import serialization
     except ImportError:
         raise CertificateError(
-            "making certificates needs the package cryptography: install setpoint[tls], or serve with certificates "
-            "from files"
+            "making certificates needs the package cryptography: install it, or serve with certificates from files"
         ) from None
     return x509, serialization
 

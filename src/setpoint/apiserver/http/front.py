@@ -9,7 +9,6 @@ import ssl
 import zlib
 from collections.abc import AsyncIterator
 from http import HTTPStatus
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import parse_qsl, unquote
@@ -58,15 +57,15 @@ class HttpFront:
         async with ApiServer() as server, HttpFront(server) as front:
             print(front.url)
 
-    ``tls``: a server-side SSL context; without one it is plain HTTP. ``authority``: the PEM file of the CA that the
-    kubeconfig tells clients to trust.
+    ``tls``: a server-side SSL context; without one it is plain HTTP. ``authority``: the certificate (PEM) of the CA
+    that the kubeconfig tells clients to trust.
 
     On leaving, no new connection is taken, watches are told to end, and requests under way have ``grace`` seconds. A
     client that goes away ends its watch at once.
 
-    Nobody is authenticated: whoever reaches the address may do everything, so it must be a loopback address, unless
-    ``tls`` requires certificates of clients. Web pages may do nothing (`hosts`). A connection has ``head_timeout``
-    seconds for its first request, each body, and each read of an answer, ``body_timeout``.
+    ``authenticates``: whether ``server`` does not let everybody do everything. If it does, the address must be a
+    loopback one, unless ``tls`` requires certificates of clients. Web pages may do nothing (`hosts`). A connection has
+    ``head_timeout`` seconds for its first request, each body, and each read of an answer, ``body_timeout``.
 
     Raises:
         OpenAddressError: on another address without certificates of clients.
@@ -81,23 +80,26 @@ class HttpFront:
         port: int = 0,
         *,
         tls: ssl.SSLContext | None = None,
-        authority: Path | None = None,
+        authority: bytes = b"",
+        authenticates: bool = False,
         backlog: int = 1024,
         grace: float = _GRACE,
         head_timeout: float = 32.0,
         body_timeout: float = 60.0,
     ) -> None:
-        if not is_loopback(host) and (tls is None or tls.verify_mode is not ssl.CERT_REQUIRED):
+        safe = tls is not None and (authenticates or tls.verify_mode is ssl.CERT_REQUIRED)
+        if not safe and not is_loopback(host):
             raise OpenAddressError(
                 f"this server authenticates nobody, so it can't listen on {host or 'all addresses'}: use a loopback "
-                "address (127.0.0.1, ::1, localhost), reached from elsewhere over ssh -L, or a TLS context that "
-                "requires certificates of clients"
+                "address (127.0.0.1, ::1, localhost), reached from elsewhere over ssh -L, or authentication "
+                "(setpoint server --auth)"
             )
         self.server = server
         self.host = host
         self.port = port
         self._tls = tls
         self._authority = authority
+        self._authenticates = authenticates
         self._backlog = backlog
         self._grace = grace
         self._head_timeout = head_timeout
@@ -110,16 +112,16 @@ class HttpFront:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'https' if self._tls else 'http'}://{host}:{self.port}"
 
-    def kubeconfig(self, name: str = "setpoint") -> dict[str, Any]:
-        """A kubeconfig document that leads here."""
+    def kubeconfig(self, name: str = "setpoint", *, token: str = "") -> dict[str, Any]:
+        """A kubeconfig document that leads here, with the bearer's ``token`` if there is one."""
         cluster: dict[str, Any] = {"server": self.url}
-        if self._authority is not None:
-            cluster["certificate-authority-data"] = base64.b64encode(self._authority.read_bytes()).decode()
+        if self._authority:
+            cluster["certificate-authority-data"] = base64.b64encode(self._authority).decode()
         return {
             "apiVersion": "v1",
             "kind": "Config",
             "clusters": [{"name": name, "cluster": cluster}],
-            "users": [{"name": name, "user": {}}],
+            "users": [{"name": name, "user": {"token": token} if token else {}}],
             "contexts": [{"name": name, "context": {"cluster": name, "user": name, "namespace": "default"}}],
             "current-context": name,
         }
@@ -189,7 +191,8 @@ class HttpFront:
         if http.version not in ((1, 0), (1, 1)):
             error = ApiStatusError(505, "", "this server speaks HTTP/1.1")
             return respond(error.status, error.code)
-        if why := refusal(self.host, http.headers.get("Host", ""), http.headers.get("Origin")):
+        host = "" if self._authenticates else http.headers.get("Host", "")
+        if why := refusal(self.host, host, http.headers.get("Origin")):
             error = ApiStatusError(403, "Forbidden", why, {})
             return respond(error.status, error.code)
         if http.headers.get("Content-Encoding", "identity").lower() not in ("", "identity"):

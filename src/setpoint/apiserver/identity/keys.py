@@ -38,8 +38,6 @@ _CURVES: Final = {
 _SECRET_HEADER: Final = b'{"alg":"HS256","typ":"JWT"}'
 _FORGED: Final = "go-jose/go-jose: error in cryptographic primitive"
 """Upstream's words for a signature by another key."""
-_EXPONENT: Final = 65537
-_BITS: Final = 2048
 
 
 class BadKeyError(ValueError):
@@ -255,11 +253,11 @@ def keys_of_jwks(document: bytes) -> list[PublicKey]:
 
 
 def make_key() -> bytes:
-    """A new private key for tokens, as PEM."""
+    """A new private key for tokens (ECDSA, P-256), as PEM."""
     from cryptography.hazmat.primitives import serialization
-    from cryptography.hazmat.primitives.asymmetric import rsa
+    from cryptography.hazmat.primitives.asymmetric import ec
 
-    key = rsa.generate_private_key(_EXPONENT, _BITS)
+    key = ec.generate_private_key(ec.SECP256R1())
     encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
     return key.private_bytes(encoding, form, serialization.NoEncryption())
 

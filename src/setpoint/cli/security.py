@@ -1,0 +1,137 @@
+"""The flags of ``setpoint server`` about TLS and users; most have the names that they have in kube-apiserver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Group, Parameter
+
+from setpoint.apps.failures import UsageError
+
+if TYPE_CHECKING:
+    from setpoint.cluster.security import Security
+
+__all__ = ["SecurityFlags"]
+
+_GROUP = Group("TLS and users", sort_key=2)
+_Switch = Annotated[bool, Parameter(negative="")]
+_Files = Annotated[tuple[Path, ...], Parameter(negative_iterable="")]
+_Texts = Annotated[tuple[str, ...], Parameter(negative_iterable="")]
+
+
+@Parameter(name="*", group=_GROUP)
+@dataclass(frozen=True, kw_only=True)
+class SecurityFlags:
+    """TLS and users of the server.
+
+    Parameters
+    ----------
+    http
+        Speak plain HTTP instead of TLS.
+    auth
+        Authenticate users and hold them to roles (RBAC), as a cluster does. The kubeconfig is an administrator's.
+    tls_cert_file
+        The certificate to serve (PEM). Without it the server makes one, and an authority that the kubeconfig trusts.
+    tls_private_key_file
+        Its key.
+    client_ca_file
+        With --auth: the authority of clients' certificates (common name: the user; organizations: the groups).
+    token_auth_file
+        With --auth: tokens, in lines of token,user,uid,"group1,group2".
+    service_account_issuer
+        The issuer of tokens of service accounts; repeat it to accept those of other issuers, too.
+    service_account_key_file
+        A key (PEM) whose tokens of service accounts are accepted; repeatable.
+    service_account_signing_key_file
+        The private key that signs tokens of service accounts. Without it the server makes one.
+    api_audiences
+        The names of this server in tokens of service accounts (default: the issuer); repeatable.
+    anonymous_auth
+        With --auth: whether requests without credentials are those of system:anonymous; else they are refused.
+    oidc_issuer_url
+        With --auth: the URL of an OpenID Connect provider whose identity tokens are accepted.
+    oidc_client_id
+        The client that identity tokens must be for.
+    oidc_jwks_file
+        The provider's keys (a JSON web key set). Without it they are fetched from the provider at the start.
+    oidc_ca_file
+        The authority of the provider's certificate, instead of the system's.
+    oidc_username_claim
+        The claim that names the user.
+    oidc_username_prefix
+        What comes before user names; '-' for nothing. Without it ISSUER#, unless the claim is email.
+    oidc_groups_claim
+        The claim that names the groups.
+    oidc_groups_prefix
+        What comes before groups.
+    oidc_required_claim
+        NAME=VALUE that a token must have; repeatable.
+    oidc_signing_algs
+        The algorithms that identity tokens may be signed with, with commas between.
+    """
+
+    http: _Switch = False
+    auth: _Switch = False
+    tls_cert_file: Path | None = None
+    tls_private_key_file: Path | None = None
+    client_ca_file: Path | None = None
+    token_auth_file: Path | None = None
+    service_account_issuer: _Texts = ()
+    service_account_key_file: _Files = ()
+    service_account_signing_key_file: Path | None = None
+    api_audiences: _Texts = ()
+    anonymous_auth: bool = True
+    oidc_issuer_url: str = ""
+    oidc_client_id: str = ""
+    oidc_jwks_file: Path | None = None
+    oidc_ca_file: Path | None = None
+    oidc_username_claim: str = "sub"
+    oidc_username_prefix: str | None = None
+    oidc_groups_claim: str = ""
+    oidc_groups_prefix: str = ""
+    oidc_required_claim: _Texts = ()
+    oidc_signing_algs: str = "RS256"
+
+    def made(self) -> Security | None:
+        """None for plain HTTP. Raises UsageError for flags that don't fit together."""
+        from setpoint.cluster.security import OidcOptions, Security
+
+        if self.http:
+            if replace(self, http=False) != SecurityFlags():
+                raise UsageError("--http serves every client in plain HTTP, so no flag about TLS or users goes with it")
+            return None
+        oidc = None
+        if self.oidc_issuer_url:
+            claims: dict[str, str] = {}
+            for text in self.oidc_required_claim:
+                name, equals, value = text.partition("=")
+                if not equals or not name:
+                    raise UsageError(f"--oidc-required-claim {text}: give it as NAME=VALUE")
+                claims[name] = value
+            oidc = OidcOptions(
+                self.oidc_issuer_url,
+                self.oidc_client_id,
+                jwks_file=self.oidc_jwks_file,
+                ca_file=self.oidc_ca_file,
+                username_claim=self.oidc_username_claim,
+                username_prefix=self.oidc_username_prefix,
+                groups_claim=self.oidc_groups_claim,
+                groups_prefix=self.oidc_groups_prefix,
+                required_claims=claims,
+                signing_algorithms=tuple(name.strip() for name in self.oidc_signing_algs.split(",")),
+            )
+        return Security(
+            auth=self.auth,
+            tls_cert_file=self.tls_cert_file,
+            tls_private_key_file=self.tls_private_key_file,
+            client_ca_file=self.client_ca_file,
+            token_auth_file=self.token_auth_file,
+            service_account_issuers=self.service_account_issuer,
+            service_account_key_files=self.service_account_key_file,
+            service_account_signing_key_file=self.service_account_signing_key_file,
+            api_audiences=self.api_audiences,
+            oidc=oidc,
+            anonymous_auth=self.anonymous_auth,
+        )

@@ -1,0 +1,316 @@
+"""How the server of an embedded cluster is reached: over TLS or not, and by whom."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from setpoint.apiserver import AccountTokens, Authentication, UserInfo
+from setpoint.apiserver.identity.keys import BadKeyError, PemKeys, PublicKey, keys_of_jwks, make_key
+from setpoint.apiserver.identity.oidc import OidcProvider
+from setpoint.apiserver.identity.static_tokens import read_tokens
+from setpoint.apiserver.identity.tokens import AUDIENCE
+from setpoint.webhook.authority import CertificateError, Pair, facts_of, issue, make_authority, matches
+from setpoint.webhook.tls import ServerTls
+
+__all__ = ["OidcOptions", "Secured", "Security", "SecurityError", "secure"]
+
+_LIFETIME: Final = timedelta(days=3650)
+_SERVING: Final = timedelta(days=365)
+_RENEW: Final = 0.5
+"""The part of its life after which a certificate that was kept is made anew at the start."""
+_NAMES: Final = (
+    *("localhost", "127.0.0.1", "::1", "10.96.0.1"),
+    *("kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"),
+)
+_ADMIN: Final = "kubernetes-admin"
+_ASYMMETRIC: Final = frozenset(
+    ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "EdDSA")
+)
+
+
+class SecurityError(ValueError):
+    """A file or value of `Security` can't be used; the message names it and says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class OidcOptions:
+    """As kube-apiserver's ``--oidc-…`` flags.
+
+    The provider's keys are those of ``jwks_file``; without it they are fetched from ``issuer_url`` at the start, whose
+    certificate is checked by ``ca_file`` or the system's authorities. ``username_prefix``: see `OidcProvider`.
+    """
+
+    issuer_url: str
+    client_id: str
+    jwks_file: Path | None = None
+    ca_file: Path | None = None
+    username_claim: str = "sub"
+    username_prefix: str | None = None
+    groups_claim: str = ""
+    groups_prefix: str = ""
+    required_claims: Mapping[str, str] = field(default_factory=dict)
+    signing_algorithms: tuple[str, ...] = ("RS256",)
+
+
+@dataclass(frozen=True, slots=True)
+class Security:
+    """How an `EmbeddedCluster` is reached over TLS; each field is as kube-apiserver's flag of that name.
+
+    ``auth``: whether users are authenticated and held to roles; without it, all that reach the server may do
+    everything. The cluster's kubeconfig is an administrator's in either case. Without ``tls_cert_file`` and
+    ``tls_private_key_file`` the server makes an authority and a certificate, and keeps them in the data directory.
+    """
+
+    auth: bool = False
+    tls_cert_file: Path | None = None
+    tls_private_key_file: Path | None = None
+    client_ca_file: Path | None = None
+    token_auth_file: Path | None = None
+    service_account_issuers: tuple[str, ...] = ()
+    service_account_key_files: tuple[Path, ...] = ()
+    service_account_signing_key_file: Path | None = None
+    api_audiences: tuple[str, ...] = ()
+    oidc: OidcOptions | None = None
+    anonymous_auth: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Secured:
+    """What `secure` made of a `Security`: ``authority`` (PEM) is what clients trust, ``token`` an administrator's where
+    users are authenticated; any token will do elsewhere."""
+
+    tls: ssl.SSLContext
+    authority: bytes
+    account_tokens: AccountTokens
+    authentication: Authentication | None
+    client_ca: bytes
+    token: str
+
+
+async def secure(security: Security, host: str, directory: Path | None) -> Secured:
+    """Reads and makes keys, certificates and tokens for a server at ``host``.
+
+    ``directory`` keeps what is made, so that clients and tokens are good for the server's next life, too.
+
+    Raises:
+        SecurityError: a file can't be used.
+    """
+    if not security.auth and (wrong := _only_with_auth(security)):
+        raise SecurityError(f"{wrong} says how users are authenticated, which happens only with --auth")
+    serving, authority = _certificate(security, host, directory)
+    client_ca = b"" if security.client_ca_file is None else _read(security.client_ca_file, "--client-ca-file")
+    try:
+        tls = ServerTls(client_ca)
+    except CertificateError as problem:
+        raise SecurityError(f"--client-ca-file {security.client_ca_file}: {problem}") from None
+    if client_ca:
+        tls.context.verify_mode = ssl.CERT_OPTIONAL  # there are tokens, too
+    try:
+        tls.use(serving)
+    except CertificateError as problem:
+        raise SecurityError(f"--tls-cert-file {security.tls_cert_file}: {problem}") from None
+    token = secrets.token_urlsafe(32)  # kubectl asks for a password where a kubeconfig has no credentials for TLS
+    authentication = None
+    if security.auth:
+        static = {}
+        if security.token_auth_file is not None:
+            try:
+                static = read_tokens(security.token_auth_file)
+            except OSError as problem:
+                raise SecurityError(f"--token-auth-file {security.token_auth_file}: {problem.strerror}") from None
+            except ValueError as problem:
+                raise SecurityError(f"--token-auth-file: {problem}") from None
+        static[token] = UserInfo(_ADMIN, groups=("system:masters",))
+        oidc = [await _provider(security.oidc)] if security.oidc is not None else []
+        authentication = Authentication(static, oidc=oidc, anonymous=security.anonymous_auth)
+    return Secured(
+        tls=tls.context,
+        authority=authority,
+        account_tokens=_account_tokens(security, directory),
+        authentication=authentication,
+        client_ca=client_ca,
+        token=token,
+    )
+
+
+def _only_with_auth(security: Security) -> str:
+    given = {
+        "--client-ca-file": security.client_ca_file,
+        "--token-auth-file": security.token_auth_file,
+        "--oidc-issuer-url": security.oidc,
+    }
+    return next((name for name, value in given.items() if value is not None), "")
+
+
+# -- certificates ------------------------------------------------------------------------------------------------------
+
+
+def _certificate(security: Security, host: str, directory: Path | None) -> tuple[Pair, bytes]:
+    """The serving certificate, and what clients trust."""
+    certificate, key = security.tls_cert_file, security.tls_private_key_file
+    if (certificate is None) != (key is None):
+        raise SecurityError("--tls-cert-file and --tls-private-key-file belong together, and only one of them is given")
+    if certificate is not None and key is not None:
+        pair = Pair(_read(certificate, "--tls-cert-file"), _read(key, "--tls-private-key-file"))
+        return pair, pair.certificate
+    names = _NAMES if host in _NAMES or not host else (*_NAMES, host)
+    now = datetime.now(UTC)
+    try:
+        authority = _kept(directory, "ca") or _keep(
+            directory, "ca", make_authority("setpoint", now=now, lifetime=_LIFETIME)
+        )
+        serving = _kept(directory, "apiserver")
+        if serving is not None:
+            facts = facts_of(serving.certificate)
+            if facts.life_spent(now) > _RENEW or not set(names) <= facts.names:
+                serving = None
+        if serving is None:
+            serving = _keep(directory, "apiserver", issue(authority, names, now=now, lifetime=_SERVING))
+    except CertificateError as problem:
+        raise SecurityError(str(problem)) from None
+    return serving, authority.certificate
+
+
+def _kept(directory: Path | None, name: str) -> Pair | None:
+    if directory is None:
+        return None
+    certificate, key = directory / f"{name}.crt", directory / f"{name}.key"
+    try:
+        pair = Pair(certificate.read_bytes(), key.read_bytes())
+        if matches(pair):
+            return pair
+    except FileNotFoundError:
+        return None
+    except OSError as problem:
+        raise SecurityError(f"{problem.filename}: {problem.strerror}") from None
+    except CertificateError as problem:
+        raise SecurityError(f"{certificate}: {problem}") from None
+    raise SecurityError(f"{certificate} and {key} don't belong together; remove both, and new ones are made")
+
+
+def _keep(directory: Path | None, name: str, pair: Pair) -> Pair:
+    if directory is not None:
+        _write(directory / f"{name}.key", pair.key)
+        _write(directory / f"{name}.crt", pair.certificate)
+    return pair
+
+
+def _write(path: Path, content: bytes) -> None:
+    """In one step, and for its owner only."""
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        new.touch(mode=0o600)
+        new.write_bytes(content)
+        new.replace(path)
+    except OSError as problem:
+        new.unlink(missing_ok=True)
+        raise SecurityError(f"{path} can't be written: {problem.strerror}") from None
+
+
+def _read(path: Path, flag: str) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as problem:
+        raise SecurityError(f"{flag} {path}: {problem.strerror}") from None
+
+
+# -- tokens ------------------------------------------------------------------------------------------------------------
+
+
+def _account_tokens(security: Security, directory: Path | None) -> AccountTokens:
+    file = security.service_account_signing_key_file
+    if file is not None:
+        signing, name = _read(file, "--service-account-signing-key-file"), f"--service-account-signing-key-file {file}"
+    else:
+        kept = None if directory is None else directory / "sa.key"
+        name = str(kept)
+        if kept is not None and kept.exists():
+            signing = _read(kept, "the key of service accounts")
+        else:
+            signing = make_key()
+            if kept is not None:
+                _write(kept, signing)
+    verifying: list[bytes] = []
+    for path in security.service_account_key_files:
+        verifying.append(_read(path, "--service-account-key-file"))
+        try:
+            PemKeys(signing, verifying[-1:])
+        except BadKeyError as problem:
+            _check_signing(signing, name)
+            raise SecurityError(f"--service-account-key-file {path}: {problem}") from None
+    _check_signing(signing, name)
+    issuers = security.service_account_issuers or (AUDIENCE,)
+    return AccountTokens(PemKeys(signing, verifying), issuers=issuers, audiences=security.api_audiences)
+
+
+def _check_signing(pem: bytes, name: str) -> None:
+    try:
+        PemKeys(pem)
+    except BadKeyError as problem:
+        raise SecurityError(f"{name}: {problem}") from None
+
+
+async def _provider(options: OidcOptions) -> OidcProvider:
+    if not options.issuer_url.startswith("https://"):
+        raise SecurityError(f"--oidc-issuer-url {options.issuer_url}: the URL of a provider begins with https://")
+    if not options.client_id:
+        raise SecurityError("--oidc-client-id is missing: identity tokens are for one client, and this is its name")
+    if wrong := set(options.signing_algorithms) - _ASYMMETRIC:
+        listed = ", ".join(sorted(_ASYMMETRIC))
+        raise SecurityError(f"--oidc-signing-algs: {', '.join(sorted(wrong))} is not one of {listed}")
+    if options.jwks_file is not None:
+        where, document = f"--oidc-jwks-file {options.jwks_file}", _read(options.jwks_file, "--oidc-jwks-file")
+    else:
+        where, document = f"--oidc-issuer-url {options.issuer_url}", await _fetched(options)
+    try:
+        keys: list[PublicKey] = keys_of_jwks(document)
+    except BadKeyError as problem:
+        raise SecurityError(f"{where}: {problem}") from None
+    return OidcProvider(
+        options.issuer_url,
+        options.client_id,
+        keys,
+        username_claim=options.username_claim,
+        username_prefix=options.username_prefix,
+        groups_claim=options.groups_claim,
+        groups_prefix=options.groups_prefix,
+        required_claims=options.required_claims,
+        algorithms=options.signing_algorithms,
+    )
+
+
+async def _fetched(options: OidcOptions) -> bytes:
+    """The provider's key set, as its discovery document says where it is."""
+    import aiohttp
+
+    where = f"--oidc-issuer-url {options.issuer_url}"
+    try:
+        context = ssl.create_default_context(cafile=options.ca_file)
+    except (OSError, ssl.SSLError) as problem:
+        raise SecurityError(f"--oidc-ca-file {options.ca_file}: {problem}") from None
+    try:
+        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=context)) as session, asyncio.timeout(10):
+            found: Any = {}
+            async with session.get(f"{options.issuer_url.rstrip('/')}/.well-known/openid-configuration") as answer:
+                answer.raise_for_status()
+                found = await answer.json(content_type=None)
+            if found.get("issuer") != options.issuer_url:
+                raise SecurityError(f"{where}: the provider calls itself {found.get('issuer')!r}")
+            async with session.get(found["jwks_uri"]) as answer:
+                answer.raise_for_status()
+                return await answer.read()
+    except TimeoutError:
+        raise SecurityError(f"{where}: no answer in 10 s") from None
+    except (aiohttp.ClientError, ValueError, KeyError, AttributeError) as problem:
+        if isinstance(problem, SecurityError):
+            raise
+        raise SecurityError(f"{where}: the keys can't be fetched: {problem}") from None
