@@ -120,3 +120,18 @@ def test_times_need_an_offset() -> None:
     assert parse_time("2026-01-31T12:00:00Z") == datetime(2026, 1, 31, 12, tzinfo=UTC)
     with pytest.raises(ValueError, match="not an RFC 3339 time"):
         parse_time("2026-01-31T12:00:00")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "total", "left"),
+    [
+        ("1", "500m", "1500m", "500m"),
+        ("1Gi", "512Mi", "1536Mi", "512Mi"),
+        ("0", "1Gi", "1Gi", "-1Gi"),
+        ("2k", "0", "2k", "2k"),
+        ("1e3", "1", "1001", "999"),
+    ],
+)
+def test_quantities_are_added_and_subtracted_exactly(one: str, other: str, total: str, left: str) -> None:
+    assert str(Quantity(one) + Quantity(other)) == total
+    assert str(Quantity(one) - Quantity(other)) == left

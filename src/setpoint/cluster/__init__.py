@@ -28,6 +28,7 @@ from setpoint.cluster.nodes import (
 )
 from setpoint.cluster.persistent_volumes import PersistentVolumes
 from setpoint.cluster.replicasets import ReplicaSets, ReplicationControllers
+from setpoint.cluster.resource_quotas import ResourceQuotas
 from setpoint.cluster.resources import ServedResources
 from setpoint.cluster.scheduling import Scheduler
 from setpoint.cluster.statefulsets import StatefulSets
@@ -62,6 +63,7 @@ __all__ = [
     "PodBehaviour",
     "ReplicaSets",
     "ReplicationControllers",
+    "ResourceQuotas",
     "RootCertificates",
     "Scheduler",
     "ServedResources",

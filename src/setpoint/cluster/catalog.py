@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Final
 
+from setpoint.cache import InformerFactory
 from setpoint.cluster.cronjobs import CronJobs
 from setpoint.cluster.daemonsets import DaemonSets
 from setpoint.cluster.deployments import Deployments
@@ -20,6 +21,7 @@ from setpoint.cluster.namespaces import DefaultServiceAccounts, NamespaceLifecyc
 from setpoint.cluster.nodes import NodeLifecycle, TaintEvictions
 from setpoint.cluster.persistent_volumes import PersistentVolumes
 from setpoint.cluster.replicasets import ReplicaSets, ReplicationControllers
+from setpoint.cluster.resource_quotas import ResourceQuotas
 from setpoint.cluster.resources import ServedResources
 from setpoint.cluster.statefulsets import StatefulSets
 from setpoint.cluster.volume_claims import VolumeClaims
@@ -28,7 +30,15 @@ from setpoint.controller import Controller
 from setpoint.meta import Object
 from setpoint.models.apps_v1 import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from setpoint.models.batch_v1 import CronJob, Job
-from setpoint.models.core_v1 import Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController, Service
+from setpoint.models.core_v1 import (
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    ReplicationController,
+    ResourceQuota,
+    Service,
+)
 from setpoint.models.policy_v1 import PodDisruptionBudget
 from setpoint.models.storage_v1 import VolumeAttributesClass
 
@@ -43,9 +53,11 @@ class UnknownControllerError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The things that controllers are made with: what the server serves, and the certificate (PEM) of its authority."""
+    """The things that controllers are made with: what the server serves, the caches, and the certificate (PEM) of its
+    authority."""
 
     resources: ServedResources
+    factory: InformerFactory
     ca: str = ""
 
 
@@ -102,6 +114,11 @@ ENTRIES: Final = (
     Entry("replicaset-controller", lambda _: [ReplicaSets().controller], (ReplicaSet,)),
     Entry(
         "replicationcontroller-controller", lambda _: [ReplicationControllers().controller], (ReplicationController,)
+    ),
+    Entry(
+        "resourcequota-controller",
+        lambda parts: [ResourceQuotas(parts.resources, parts.factory).controller],
+        (ResourceQuota,),
     ),
     Entry(
         "root-ca-certificate-publisher-controller",

@@ -69,7 +69,15 @@ class ControlPlane:
         random: Random | None = None,
     ) -> None:
         self.resources = ServedResources(client)
-        parts = Parts(self.resources, ca)
+        factory = InformerFactory(
+            client,
+            random=random,
+            streaming_lists=False,
+            min_watch_timeout=WATCH_SECONDS,
+            bookmarks=False,
+            idle_timeout=None,
+        )
+        parts = Parts(self.resources, factory, ca)
         awake: list[Controller[Any]] = []
         sleepers: dict[type[Object], list[Controller[Any]]] = {}
         entries = chosen(controllers)
@@ -91,14 +99,6 @@ class ControlPlane:
             )
             self.kubelets = HollowStreams(client, kubelet, now=now)
             awake += [Scheduler().controller, kubelet.controller]
-        factory = InformerFactory(
-            client,
-            random=random,
-            streaming_lists=False,
-            min_watch_timeout=WATCH_SECONDS,
-            bookmarks=False,
-            idle_timeout=None,
-        )
         self.manager = Manager(
             client,
             controllers=awake,

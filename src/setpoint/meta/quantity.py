@@ -58,6 +58,19 @@ class Quantity:
     def __hash__(self) -> int:
         return hash(self.value)
 
+    def __add__(self, other: Quantity) -> Quantity:
+        """The sum, in the family of the first amount that is not 0."""
+        return self._made(_EXACT.add(self.value, other.value), other)
+
+    def __sub__(self, other: Quantity) -> Quantity:
+        """The difference, in the family of the first amount that is not 0."""
+        return self._made(_EXACT.subtract(self.value, other.value), other)
+
+    def _made(self, value: Decimal, other: Quantity) -> Quantity:
+        made = Quantity.__new__(Quantity)
+        made._family, made.value = self._family if self.value else other._family, value
+        return made
+
     def __float__(self) -> float:
         return float(self.value)
 

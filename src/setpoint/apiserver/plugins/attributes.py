@@ -8,7 +8,7 @@ from typing import Any
 
 from setpoint.apiserver import errors
 from setpoint.apiserver.objects.codec import decode
-from setpoint.apiserver.resources.behaviour import WriteContext
+from setpoint.apiserver.requests.call import Call
 from setpoint.meta import GroupResource
 
 __all__ = ["Attributes", "JsonObject"]
@@ -20,7 +20,7 @@ JsonObject = dict[str, Any]
 class Attributes:
     """One write: ``old`` is None on creation. Plugins that mutate change ``obj`` in place."""
 
-    call: WriteContext
+    call: Call
     resource: GroupResource
     namespace: str
     obj: JsonObject

@@ -1,0 +1,130 @@
+"""LimitRanger: what a namespace's LimitRanges give containers that say nothing, and what they refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from setpoint.apiserver.plugins.attributes import Attributes, JsonObject
+from setpoint.apiserver.plugins.pod_amounts import Amounts, amounts_of, pod_amounts
+from setpoint.meta import Quantity
+
+__all__ = ["check_limits", "default_limits"]
+
+_ANNOTATION: Final = "kubernetes.io/limit-ranger"
+_RANGES: Final = "limitranges"
+
+
+def default_limits(attributes: Attributes) -> None:
+    """Gives the containers of a new pod the requests and limits that they lack."""
+    if attributes.old is not None or attributes.subresource:
+        return
+    for each in attributes.stored(_RANGES, attributes.namespace):
+        _default(attributes, each)
+
+
+def _default(attributes: Attributes, limit_range: JsonObject) -> None:
+    defaults: dict[str, dict[str, str]] = {"limits": {}, "requests": {}}
+    for limit in _limits(limit_range, "Container"):
+        defaults["requests"] |= limit.get("defaultRequest") or {}
+        defaults["limits"] |= limit.get("default") or {}
+    told: list[str] = []
+    for field, word in (("containers", "container"), ("initContainers", "init container")):
+        for container in attributes.spec.get(field) or ():
+            told += _merge(container, defaults, word)
+    if told:
+        metadata = attributes.obj["metadata"]
+        text = f"LimitRanger plugin set: {'; '.join(told)}"
+        metadata["annotations"] = {**(metadata.get("annotations") or {}), _ANNOTATION: text}
+
+
+def _merge(container: JsonObject, defaults: dict[str, dict[str, str]], word: str) -> Iterator[str]:
+    """Fills in what is missing, and says what that was."""
+    for side in ("requests", "limits"):
+        given = (container.get("resources") or {}).get(side) or {}
+        missing = {name: value for name, value in defaults[side].items() if name not in given}
+        if missing:
+            container["resources"] = {**(container.get("resources") or {}), side: {**given, **missing}}
+            yield f"{', '.join(sorted(missing))} {side.removesuffix('s')} for {word} {container.get('name', '')}"
+
+
+def check_limits(attributes: Attributes) -> None:
+    """Refuses pods and claims that are outside of the ranges. Raises ApiStatusError (403)."""
+    pod = attributes.resource.resource == "pods"
+    if pod and attributes.subresource != ("" if attributes.old is None else "resize"):
+        return
+    if not pod and attributes.subresource:
+        return
+    if attributes.old is not None and attributes.old["metadata"].get("deletionTimestamp"):
+        return
+    for each in attributes.stored(_RANGES, attributes.namespace):
+        found = list(dict.fromkeys(_pod_errors(attributes.spec, each) if pod else _claim_errors(attributes.spec, each)))
+        if found:
+            raise attributes.forbidden(found[0] if len(found) == 1 else f"[{', '.join(found)}]")
+
+
+def _pod_errors(spec: JsonObject, limit_range: JsonObject) -> Iterator[str]:
+    for limit in (limit_range.get("spec") or {}).get("limits") or ():
+        if limit.get("type") == "Container":
+            for container in [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]:
+                yield from _errors(limit, amounts_of(container, "requests"), amounts_of(container, "limits"))
+        elif limit.get("type") == "Pod":
+            requests, limits = (pod_amounts(spec, side, overhead=False) for side in ("requests", "limits"))
+            yield from _errors(limit, requests, limits)
+
+
+def _claim_errors(spec: JsonObject, limit_range: JsonObject) -> Iterator[str]:
+    requests = amounts_of(spec, "requests")
+    for limit in _limits(limit_range, "PersistentVolumeClaim"):
+        for name, least in _amounts(limit, "min"):
+            yield from _too_little(limit, name, least, requests, {})
+        for name, most in _amounts(limit, "max"):
+            given = requests.get(name)
+            if given is None:
+                yield f"{_head('maximum', limit, name, most)}.  No request is specified"
+            elif given > most:
+                yield f"{_head('maximum', limit, name, most)}, but request is {given}"
+
+
+def _errors(limit: JsonObject, requests: Amounts, limits: Amounts) -> Iterator[str]:
+    for name, least in _amounts(limit, "min"):
+        yield from _too_little(limit, name, least, requests, limits)
+    for name, most in _amounts(limit, "max"):
+        if name not in limits:
+            yield f"{_head('maximum', limit, name, most)}.  No limit is specified"
+        elif limits[name] > most:
+            yield f"{_head('maximum', limit, name, most)}, but limit is {limits[name]}"
+        elif name in requests and requests[name] > most:
+            yield f"{_head('maximum', limit, name, most)}, but request is {requests[name]}"
+    for name, ratio in _amounts(limit, "maxLimitRequestRatio"):
+        head = f"{name} max limit to request ratio per {limit['type']} is {ratio}"
+        if not requests.get(name, _ZERO).value:
+            yield f"{head}, but no request is specified or request is 0"
+        elif not limits.get(name, _ZERO).value:
+            yield f"{head}, but no limit is specified or limit is 0"
+        elif limits[name].value / requests[name].value > ratio.value:
+            yield f"{head}, but provided ratio is {limits[name].value / requests[name].value:.6f}"
+
+
+_ZERO: Final = Quantity(0)
+
+
+def _too_little(limit: JsonObject, name: str, least: Quantity, requests: Amounts, limits: Amounts) -> Iterator[str]:
+    if name not in requests:
+        yield f"{_head('minimum', limit, name, least)}.  No request is specified"
+    elif requests[name] < least:
+        yield f"{_head('minimum', limit, name, least)}, but request is {requests[name]}"
+    elif name in limits and limits[name] < least:
+        yield f"{_head('minimum', limit, name, least)}, but limit is {limits[name]}"
+
+
+def _head(word: str, limit: JsonObject, name: str, amount: Quantity) -> str:
+    return f"{word} {name} usage per {limit['type']} is {amount}"
+
+
+def _limits(limit_range: JsonObject, type: str) -> list[JsonObject]:
+    return [each for each in (limit_range.get("spec") or {}).get("limits") or () if each.get("type") == type]
+
+
+def _amounts(limit: JsonObject, field: str) -> list[tuple[str, Quantity]]:
+    return [(name, Quantity(value)) for name, value in sorted((limit.get(field) or {}).items())]

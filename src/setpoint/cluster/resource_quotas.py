@@ -1,0 +1,174 @@
+"""ResourceQuotas: how much of each is used in a namespace."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from typing import Any, Final
+
+import msgspec
+
+from setpoint.apiserver.plugins.usage import EVALUATED, Amounts, concerned, matches, usage
+from setpoint.cache import Head, Informer, InformerFactory
+from setpoint.client import Client, MethodNotAllowed, NotFound, dynamic
+from setpoint.cluster.resources import ServedResources
+from setpoint.controller import Context, Controller, Outcome, done
+from setpoint.controller.caches import Caches
+from setpoint.meta import GroupVersionResource, ObjectKey, Quantity, Resource
+from setpoint.models.core_v1 import PersistentVolumeClaim, Pod, ResourceQuota, Service
+
+JsonObject = dict[str, Any]
+_METADATA: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+
+
+class _Status(msgspec.Struct):
+    phase: str = ""
+
+
+class _Phase(msgspec.Struct):
+    """The little of a pod that says whether it counts."""
+
+    status: _Status = msgspec.field(default_factory=_Status)
+
+
+class ResourceQuotas:
+    """Counts what a namespace uses of each quota, for the server to enforce.
+
+    The server counts new objects itself, when it admits them. This counts again when a quota is made or changed, and
+    when something of a kind that it limits has gone or ended: also of custom kinds (``count/widgets.example.com``).
+
+    *Guarantees*: the counting begins with the quota's version and is written for that one only, so that an object
+    which is admitted meanwhile is never forgotten.
+
+    Args:
+        resources: what the server serves.
+        factory: of the caches by which deletions of all kinds but pods, claims and services are followed.
+    """
+
+    def __init__(self, resources: ServedResources, factory: InformerFactory) -> None:
+        self._resources = resources
+        self._factory = factory
+        self._followed: dict[GroupVersionResource, Informer[Any]] = {}
+        self._known: dict[str, set[ObjectKey]] = {}
+        self._freed: asyncio.Queue[ObjectKey] = asyncio.Queue()
+        self.controller = (
+            Controller(
+                ResourceQuota,
+                self._reconcile,
+                name="resourcequota",
+                owns_status=False,
+                leader_only=False,
+                predicates=[self._forget_deleted],
+            )
+            .watches(Pod, _quotas_of_pod)
+            .watches(PersistentVolumeClaim, _quotas_of, predicates=(_is_gone,), metadata_only=True)
+            .watches(Service, _quotas_of, metadata_only=True)
+            .source(self._deletions)
+        )
+
+    async def _reconcile(self, cached: ResourceQuota, ctx: Context) -> Outcome:
+        self._known.setdefault(cached.namespace, set()).add(cached.key)
+        try:
+            quota = await ctx.client.get(ResourceQuota, cached.name, namespace=cached.namespace)
+        except NotFound:
+            return done()
+        used: Amounts = {}
+        document = {"spec": _scopes(quota)}
+        for resource in await self._resources():
+            collection = str(resource.group_resource)
+            names = concerned(collection, quota.spec.hard) if resource.namespaced and "list" in resource.verbs else []
+            if not names:
+                continue
+            if collection not in EVALUATED:
+                self._follow(resource)
+            used |= dict.fromkeys(names, Quantity(0))
+            for obj in await _objects(ctx.client, resource, quota.namespace, whole=collection in EVALUATED):
+                if matches(document, collection, obj):
+                    counted = usage(collection, obj, ctx.now())
+                    used |= {name: used[name] + counted[name] for name in names if name in counted}
+        status = {"hard": quota.spec.hard, "used": {name: str(amount) for name, amount in sorted(used.items())}}
+        if (quota.status.hard, quota.status.used) != (status["hard"], status["used"]):
+            # Replaced as a whole: what is not limited any more is not counted any more.
+            gone = {
+                "hard": dict.fromkeys(quota.status.hard.keys() - status["hard"].keys()),
+                "used": dict.fromkeys(quota.status.used.keys() - status["used"].keys()),
+            }
+            patch = {
+                "metadata": {"resourceVersion": quota.metadata.resource_version},
+                "status": {field: {**gone[field], **status[field]} for field in ("hard", "used")},
+            }
+            await ctx.patch(quota, patch, subresource="status")
+        return done()
+
+    def _follow(self, resource: Resource) -> None:
+        """From now on deletions of a kind lead to another count."""
+        if resource.gvr in self._followed or "watch" not in resource.verbs:
+            return
+        informer = self._factory.informer(dynamic(resource), namespace="", metadata_only=True)
+        self._followed[resource.gvr] = informer
+        informer.add_event_handler(on_delete=self._gone, name=f"quotas of {resource}")
+
+    def _gone(self, head: Head, *_: object) -> None:
+        for key in self._known.get(head.namespace, ()):
+            self._freed.put_nowait(key)
+
+    def _forget_deleted(self, old: Head | None, new: Head | None) -> bool:
+        if new is None and old is not None:
+            self._known.get(old.namespace, set()).discard(old.key)
+        return True
+
+    async def _deletions(self) -> AsyncIterator[ObjectKey]:
+        try:
+            while True:
+                yield await self._freed.get()
+        finally:
+            for informer in self._followed.values():
+                await informer.close()
+            self._followed.clear()
+
+
+def _scopes(quota: ResourceQuota) -> JsonObject:
+    """The spec as JSON, as far as `matches` looks at it."""
+    selector = quota.spec.scope_selector
+    requirements = selector.match_expressions if selector is not None else []
+    return {
+        "scopes": quota.spec.scopes,
+        "scopeSelector": {
+            "matchExpressions": [
+                {"scopeName": each.scope_name, "operator": each.operator, "values": each.values}
+                for each in requirements
+            ]
+        },
+    }
+
+
+async def _objects(client: Client, resource: Resource, namespace: str, *, whole: bool) -> list[JsonObject]:
+    """The objects of a kind as they are on the server; their metadata alone unless they are wanted whole."""
+    try:
+        body = await client.request(
+            "GET",
+            resource.path(namespace=namespace),
+            accept="application/json" if whole else _METADATA,
+            verb="list",
+            resource=resource,
+            key=f"{namespace}/",
+        )
+    except (NotFound, MethodNotAllowed):
+        return []  # the kind has gone
+    items: list[JsonObject] = msgspec.json.decode(body).get("items") or []
+    return items
+
+
+def _is_gone(_: Head | None, new: Head | None) -> bool:
+    return new is None
+
+
+def _quotas_of(head: Head, caches: Caches) -> list[ObjectKey]:
+    return [quota.key for quota in caches.lister(ResourceQuota).heads(namespace=head.namespace)]
+
+
+def _quotas_of_pod(head: Head, caches: Caches) -> Iterable[str]:
+    """A pod frees something when it has gone, and when it has ended."""
+    quotas = _quotas_of(head, caches)
+    pod = caches.lister(Pod).try_get(head.key, as_=_Phase) if quotas else None
+    return () if pod is not None and pod.status.phase not in ("Failed", "Succeeded") else quotas
