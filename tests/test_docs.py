@@ -210,6 +210,14 @@ async def test_the_webhooks_are_declared_and_run_as_is_said() -> None:
         assert (condition.type, condition.reason, condition.status) == ("Reconciled", "InvalidObject", "False")
 
 
+@virtual_time
+async def test_nodes_and_pods_behave_as_is_said() -> None:
+    nodes, behaviour = examples("docs/nodes.md")
+    names: dict[str, Any] = {"sp": sp, "Pod": Pod, "pod_spec": pod_spec}
+    await run(nodes, names)
+    await run(behaviour, names)
+
+
 def test_the_files_that_the_architecture_names_are_there() -> None:
     """Of the embedded server: those of its table and of its walks."""
     page = (ROOT / "docs/architecture.md").read_text()
