@@ -139,6 +139,38 @@ app.command("setpoint.cli.init:create_app", name="create", help="Add a kind, web
 
 
 @app.command
+def rbac(
+    app: str,
+    /,
+    *command: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    role: Path | None = None,
+    asked: Path | None = None,
+    strict: Annotated[bool, Parameter(negative="")] = False,
+) -> int:
+    """Compare the permissions that a program declares, that its tests ask for, and that a role grants.
+
+    The exit status is 0 if nothing is missing, 1 if something is, 2 if the command fails.
+
+    Parameters
+    ----------
+    app
+        A file (app.py), a package's folder or a module, with Controllers and Admissions in global names.
+    command
+        After --: the tests to run, such as python -m pytest. What controllers ask for in clusters of
+        sp.testing.cluster and sp.simulation is recorded.
+    role
+        A YAML file, or a folder of them, with the roles to compare with; with bindings, only roles that are bound.
+    asked
+        Add to this file what is recorded, and compare with all of it, so that several runs count.
+    strict
+        Return 1 also for permissions that are never used.
+    """
+    from setpoint.cli.rbac import rbac as compare
+
+    return compare(app, command, role=role, asked=asked, strict=strict)
+
+
+@app.command
 def explain(
     kind: str,
     key: str,

@@ -10,7 +10,18 @@ from setpoint.controller import Controller
 from setpoint.meta import resource_of
 from setpoint.webhook import Admission, Converter
 
-__all__ = ["READ", "WRITE", "Grant", "access_reviews", "certificates", "declared", "injection", "leases", "rules"]
+__all__ = [
+    "READ",
+    "WRITE",
+    "Grant",
+    "access_reviews",
+    "certificates",
+    "declared",
+    "injection",
+    "leases",
+    "of_the_framework",
+    "rules",
+]
 
 Document = dict[str, Any]
 READ: Final = ("get", "list", "watch")
@@ -30,18 +41,13 @@ def declared(controllers: Iterable[Controller[Any]], served: Iterable[Admission[
     """The grants that the declarations need: read access to everything that is watched or read, also by admissions;
     write access to owned kinds; the status and finalizers of the controllers' own kinds; `Controller.needs`; events.
     """
-    grants = {Grant("events.k8s.io", "events", verb) for verb in ("create", "patch")}
+    controllers = list(controllers)
+    grants = of_the_framework(controllers)
     for controller in controllers:
-        own = controller.resource
         for watch in controller.watched:
             resource = resource_of(watch.kind)
             verbs = (*READ, *WRITE) if watch.role == "owns" else READ
             grants.update(Grant(resource.group, resource.plural, verb) for verb in verbs)
-        grants.update(Grant(own.group, own.plural, verb) for verb in ("patch", "update"))
-        # Setting blockOwnerDeletion needs permission to update the owner's finalizers.
-        grants.add(Grant(own.group, f"{own.plural}/finalizers", "update"))
-        if "status" in own.subresources:
-            grants.update(Grant(own.group, f"{own.plural}/status", verb) for verb in ("get", "patch", "update"))
         for need in controller.needed:
             resource = resource_of(need.kind)
             name = f"{resource.plural}/{need.subresource}".rstrip("/")
@@ -50,6 +56,18 @@ def declared(controllers: Iterable[Controller[Any]], served: Iterable[Admission[
         for kind in getattr(each, "read_kinds", ()):
             resource = resource_of(kind)
             grants.update(Grant(resource.group, resource.plural, verb) for verb in READ)
+    return grants
+
+
+def of_the_framework(controllers: Iterable[Controller[Any]]) -> set[Grant]:
+    """The grants that every controller needs, whatever it does: its own kind's finalizers and status, and events."""
+    grants = {Grant("events.k8s.io", "events", verb) for verb in ("create", "patch")}
+    for own in (controller.resource for controller in controllers):
+        grants.update(Grant(own.group, own.plural, verb) for verb in ("patch", "update"))
+        # Setting blockOwnerDeletion needs permission to update the owner's finalizers.
+        grants.add(Grant(own.group, f"{own.plural}/finalizers", "update"))
+        if "status" in own.subresources:
+            grants.update(Grant(own.group, f"{own.plural}/status", verb) for verb in ("get", "patch", "update"))
     return grants
 
 

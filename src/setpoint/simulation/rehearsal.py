@@ -23,7 +23,9 @@ def rehearse() -> None:
 
     The user's own code is not run: whatever it remembers is to begin with every run.
     """
-    run_here(Setup(scenario=_scenario, factory=_factory), Plan((fault("restart", "step 1"),)), Options())
+    run_here(
+        Setup(scenario=_scenario, factory=_factory, is_rehearsal=True), Plan((fault("restart", "step 1"),)), Options()
+    )
 
 
 def prepare(setup: Setup) -> None:

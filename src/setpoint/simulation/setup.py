@@ -40,6 +40,8 @@ class Setup:
     first_list: FirstList = "newest"
     ignore: Mapping[str, str] = field(default_factory=dict)
     off: Mapping[str, str] = field(default_factory=dict)
+    is_rehearsal: bool = False
+    """Whether the controllers are not the user's."""
 
     def controllers(self) -> list[Controller[Any]]:
         """Fresh ones, as a new process has them."""

@@ -35,6 +35,7 @@ from setpoint.manager import LeaderElection, Lifespan, Manager, Runtime
 from setpoint.meta import LabelSelector, Object, Selector, resource_of
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.models.core_v1 import Pod
+from setpoint.testing.access_log import AccessLog
 from setpoint.testing.clock import EPOCH, VirtualTimeLoop, settle
 from setpoint.testing.faults import Faults
 from setpoint.testing.trouble import NotSettled, described, errors_of, restless_keys
@@ -101,7 +102,9 @@ class Cluster:
                 Client(InProcessTransport(self.server.handle), namespace=self._namespace, random=self.random)
             )
             # The controllers' own connection: faults that a test injects do not affect the rest.
-            self.faults = Faults(self._wrap(InProcessTransport(self.server.handle)))
+            log = AccessLog.from_environment()
+            handler = self.server.handle if log is None else log.noting(self.server.handle)
+            self.faults = Faults(self._wrap(InProcessTransport(handler)))
             client = await stack.enter_async_context(Client(self.faults, namespace=self._namespace, random=self.random))
             self.manager = Manager(
                 client,

@@ -1,0 +1,132 @@
+"""``setpoint rbac``: the permissions that are declared, that are asked for in tests, and that a role grants."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from setpoint.apiserver.requests.yaml_body import parse_yaml_documents
+from setpoint.cli.declared import declared_by
+from setpoint.cli.loading import SourceError, loaded
+from setpoint.cluster import with_conversions
+from setpoint.deploy.comparison import Comparison, Granted, compare, granted_in, shown
+from setpoint.deploy.permissions import (
+    Grant,
+    access_reviews,
+    certificates,
+    declared,
+    injection,
+    leases,
+    of_the_framework,
+)
+from setpoint.testing.access_log import VARIABLE, read
+from setpoint.webhook.registration import trusting
+
+__all__ = ["rbac"]
+
+_MISSING, _TROUBLE = 1, 2
+_SUFFIXES: Final = (".yaml", ".yml", ".json")
+
+
+def rbac(app: str, command: Sequence[str], *, role: Path | None, asked: Path | None, strict: bool) -> int:
+    """See `setpoint.cli.main.rbac`."""
+    try:
+        with loaded(app) as program:
+            found = declared_by(program.values)
+            if not found.controllers:
+                raise SourceError(f"{app}: no Controller in a global name, such as controller = Controller(...)")
+            served = with_conversions((*found.admissions, *found.conversions), found.all_kinds)
+            known = declared(found.controllers, served)
+            besides = leases() | access_reviews() | of_the_framework(found.controllers)
+            if served:
+                besides |= certificates("webhook-tls") | injection(trusting(served, "webhooks"))
+        granted = None if role is None else _granted(role)
+        if not command and asked is None and granted is None:
+            raise SourceError("there is nothing to compare with: --role FILE, --asked FILE, or the tests after --")
+        wanted = _asked(command, asked)
+        if command and not wanted:
+            raise SourceError(
+                f"{command[0]} recorded no request: controllers are recorded in sp.testing.cluster and sp.simulation"
+            )
+        result = compare(known, wanted, granted, besides=besides)
+    except KeyboardInterrupt:
+        return 130
+    except (OSError, SourceError) as problem:
+        text = f"{problem.filename}: {problem.strerror}" if isinstance(problem, OSError) else problem
+        print(f"setpoint rbac: {text}", file=sys.stderr)  # noqa: T201 - this is the user's terminal
+        return _TROUBLE
+    _tell(result, role, was_asked=bool(wanted))
+    return _MISSING if result.is_missing or (strict and result.is_exceeding) else 0
+
+
+def _asked(command: Sequence[str], kept: Path | None) -> list[Grant]:
+    """Runs the tests, and returns what was recorded."""
+    with tempfile.TemporaryDirectory(prefix="setpoint-") as folder:
+        path = kept.absolute() if kept is not None else Path(folder) / "asked"
+        if command:
+            # The output of the tests must not be mixed with the command's own.
+            done = subprocess.run(command, env={**os.environ, VARIABLE: str(path)}, stdout=sys.stderr, check=False)  # noqa: S603 - the user's own
+            if done.returncode:
+                raise SourceError(f"{' '.join(command)} ended with {done.returncode}, so nothing is compared")
+        try:
+            found = read(path)
+        except msgspec.DecodeError as problem:
+            raise SourceError(f"{path}: not a record of setpoint rbac: {problem}") from None
+    return [Grant(each.group, each.resource, each.verb, each.name) for each in found]
+
+
+def _granted(role: Path) -> list[Granted]:
+    files = sorted(each for each in role.rglob("*") if each.suffix in _SUFFIXES) if role.is_dir() else [role]
+    documents: list[dict[str, Any]] = []
+    for file in files:
+        try:
+            found = parse_yaml_documents(file.read_bytes())
+        except ValueError as problem:
+            raise SourceError(f"{file}: not YAML: {str(problem).removeprefix('yaml: ')}") from None
+        documents += [each for each in found if isinstance(each, dict)]
+    if not any(each.get("kind") in ("Role", "ClusterRole") for each in documents):
+        raise SourceError(f"{role}: no Role and no ClusterRole in it")
+    return granted_in(documents)
+
+
+def _tell(result: Comparison, role: Path | None, *, was_asked: bool) -> None:
+    _list("asked for, and not declared: add to the controller", result.undeclared, as_code=True)
+    _list(f"needed, and not granted by {role}", result.ungranted)
+    _list(f"granted by {role}, and not needed", result.excessive)
+    _list("declared, and never asked for in these tests", result.unused)
+    if not result.is_missing:
+        compared = [word for word, is_there in (("the tests", was_asked), (str(role), role is not None)) if is_there]
+        print(f"nothing is missing: the declarations fit {' and '.join(compared)}")  # noqa: T201
+
+
+def _list(title: str, grants: Sequence[Grant], *, as_code: bool = False) -> None:
+    if not grants:
+        return
+    print(f"{title}:")  # noqa: T201 - this is the user's terminal
+    for line in _code(grants) if as_code else shown(grants):
+        print(f"  {line}")  # noqa: T201
+
+
+def _code(grants: Iterable[Grant]) -> list[str]:
+    """The declarations to add: ``.needs(ConfigMap, "create", "patch")``."""
+    from setpoint.models import BUILTIN
+
+    kinds = {(each.group, each.plural): each.kind for each in BUILTIN}
+    lines: dict[tuple[str, str], list[str]] = {}
+    for grant in grants:
+        lines.setdefault((grant.group, grant.resource), []).append(grant.verb)
+    found = []
+    for (group, whole), verbs in sorted(lines.items()):
+        resource, _, subresource = whole.partition("/")
+        kind = kinds.get((group, resource), f"<the class of {f'{resource}.{group}'.rstrip('.')}>")
+        more = f", subresource={subresource!r}" if subresource else ""
+        quoted = ", ".join(f'"{verb}"' for verb in sorted(verbs))
+        found.append(f".needs({kind}, {quoted}{more})")
+    return found

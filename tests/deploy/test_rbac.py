@@ -1,0 +1,184 @@
+"""Roles that are right: what tests ask for is compared with what is declared, and with what a role grants."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import setpoint as sp
+from setpoint.cli.main import app
+from setpoint.deploy.comparison import Granted, compare, granted_in, shown
+from setpoint.deploy.permissions import Grant, declared, rules
+from setpoint.meta.yaml_text import to_yaml
+from setpoint.models.core_v1 import ConfigMap, Secret
+from setpoint.testing import cluster, virtual_time
+from setpoint.testing.access_log import VARIABLE, Asked, read
+
+MAPS = Grant("", "configmaps", "create")
+
+
+def role(*grants: Grant, name: str = "a", kind: str = "ClusterRole") -> dict[str, Any]:
+    return {"kind": kind, "metadata": {"name": name}, "rules": rules(grants)}
+
+
+async def reconcile(secret: Secret, ctx: sp.Context) -> None:
+    if secret.name == "source":
+        await ctx.apply(ConfigMap.named("copy", data={"a": "b"}))
+
+
+def controller() -> sp.Controller[Secret]:
+    return sp.Controller(Secret, reconcile)
+
+
+async def record(path: Path, monkeypatch: pytest.MonkeyPatch, made: sp.Controller[Secret]) -> set[Grant]:
+    monkeypatch.setenv(VARIABLE, str(path))
+    async with cluster(made) as world:
+        await world.create(Secret.named("source", "default"))
+        await world.settle()
+        await world.delete(await world.get(Secret, "source"))
+    return {Grant(each.group, each.resource, each.verb) for each in read(path)}
+
+
+@virtual_time
+async def test_an_apply_that_is_not_declared_is_found_and_one_that_is_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = await record(tmp_path / "asked", monkeypatch, controller())
+    found = compare(declared([controller()]), asked)
+    assert {each.resource for each in found.undeclared} == {"configmaps"}
+    assert {"create", "patch"} <= {each.verb for each in found.undeclared}
+    verbs = [each.verb for each in found.undeclared]
+    mended = controller().needs(ConfigMap, *verbs)
+    assert not compare(declared([mended]), asked).is_missing
+
+
+@virtual_time
+async def test_only_what_controllers_ask_for_is_recorded_and_nothing_without_being_told_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = await record(tmp_path / "asked", monkeypatch, controller())
+    assert Grant("", "secrets", "create") not in asked, "a user made it"
+    assert Grant("", "secrets", "delete") not in asked
+    monkeypatch.delenv(VARIABLE)
+    (tmp_path / "asked").unlink()
+    async with cluster(controller()) as world:
+        await world.create(Secret.named("source", "default"))
+        await world.settle()
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_the_simulation_is_recorded_without_its_rehearsal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(world: sp.testing.Cluster) -> None:
+        await world.create(Secret.named("source", "default"))
+        await world.settle()
+
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "asked"))
+    sp.simulation.check(scenario, lambda: [controller()], budget=sp.simulation.Budget(runs=1), workers=0)
+    asked = read(tmp_path / "asked")
+    assert {each.resource for each in asked} <= {"secrets", "configmaps", "events", "secrets/status"}
+    assert any(each.resource == "configmaps" and each.verb == "create" for each in asked)
+
+
+def test_what_a_role_lacks_and_what_it_has_too_much_is_named() -> None:
+    granted = granted_in([role(MAPS, Grant("", "secrets", "get"))])
+    found = compare({MAPS, MAPS._replace(verb="patch")}, [], granted)
+    assert (found.ungranted, found.excessive) == ([MAPS._replace(verb="patch")], [Grant("", "secrets", "get")])
+    assert found.is_missing
+    assert found.is_exceeding
+
+
+@pytest.mark.parametrize(
+    ("rule", "covers"),
+    [
+        (Grant("*", "*", "*"), True),
+        (Grant("", "*", "create"), True),
+        (Grant("", "configmaps", "*"), True),
+        (Grant("apps", "configmaps", "create"), False),
+        (Grant("", "configmaps/status", "create"), False),
+        (Grant("", "configmaps", "create", "one"), False),
+    ],
+)
+def test_wildcards_of_a_role_are_understood_and_named_as_too_much(rule: Grant, covers: bool) -> None:
+    assert Granted(rule).covers(MAPS) is covers
+    found = compare({MAPS}, [], [Granted(rule)])
+    assert (found.ungranted == []) is covers
+    assert found.excessive == [rule]
+
+
+def test_roles_that_are_not_bound_do_not_count_where_there_are_bindings() -> None:
+    binding = {"kind": "ClusterRoleBinding", "roleRef": {"kind": "ClusterRole", "name": "a"}}
+    users = role(Grant("", "secrets", "get"), name="users")
+    assert [each.grant for each in granted_in([role(MAPS), users, binding])] == [MAPS]
+    assert len(granted_in([role(MAPS), users])) == 2
+
+
+def test_declarations_that_no_test_uses_are_named_without_the_choice_of_how_to_read() -> None:
+    reads = {Grant("", "pods", verb) for verb in ("get", "list", "watch", "delete")}
+    found = compare(reads, [Grant("", "pods", "watch")])
+    assert found.unused == [Grant("", "pods", "delete")]
+    assert shown(found.unused) == ["pods: delete"]
+
+
+PROGRAM = """
+import setpoint as sp
+from setpoint.models.core_v1 import Secret
+
+async def reconcile(secret: Secret, ctx: sp.Context) -> None: ...
+
+controller = sp.Controller(Secret, reconcile)
+"""
+
+
+def run(*words: str | Path) -> int:
+    with pytest.raises(SystemExit) as ended:
+        app(["rbac", *map(str, words)])
+    return int(ended.value.code or 0)
+
+
+def test_the_command_prints_the_declaration_to_add_and_its_status_is_for_ci(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("app.py").write_text(PROGRAM)
+    line = b'{"group":"","resource":"configmaps","verb":"%s"}\\n'
+    write = f"import os; open(os.environ['{VARIABLE}'], 'ab').write(b'''{(line % b'create').decode()}''')"
+    assert run("app.py", "--asked", "asked", "--", sys.executable, "-c", write) == 1
+    assert '.needs(ConfigMap, "create")' in capfd.readouterr().out
+    assert read(Path("asked")) == [Asked("", "configmaps", "create")]
+    granted = [*declared([controller()]), MAPS]
+    Path("role.yaml").write_text(to_yaml([role(*granted)]))
+    Path("app.py").write_text(PROGRAM.replace("reconcile)\n", "reconcile).needs(ConfigMap, 'create')\n").replace(
+        "import Secret", "import ConfigMap, Secret"
+    ))  # fmt: skip
+    assert run("app.py", "--asked", "asked", "--role", "role.yaml") == 1, "no Leases, no reviews"
+    assert "leases.coordination.k8s.io: create, delete, get, list, patch, update" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nope.py"], "nope.py: no such file"),
+        (["app.py"], "there is nothing to compare with"),
+        (["empty.py", "--role", "app.py"], "empty.py: no Controller in a global name"),
+        (["app.py", "--role", "none.yaml"], "none.yaml: No such file"),
+        (["app.py", "--role", "empty.yaml"], "empty.yaml: no Role and no ClusterRole"),
+        (["app.py", "--role", "bad.yaml"], "bad.yaml: not YAML"),
+        (["app.py", "--asked", "bad.yaml"], "not a record of setpoint rbac"),
+        (["app.py", "--", "false"], "false ended with 1"),
+        (["app.py", "--", "true"], "true recorded no request"),
+        (["app.py", "--", "no-such-program"], "no-such-program: No such file"),
+    ],
+)
+def test_a_wrong_argument_is_one_clear_line_with_status_2(
+    words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in {"app.py": PROGRAM, "empty.py": "", "empty.yaml": "a: 1", "bad.yaml": "a: [\n"}.items():
+        Path(name).write_text(text)
+    assert run(*words) == 2
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith("setpoint rbac: ")
+    assert message in line
