@@ -156,8 +156,8 @@ def rbac(
     app
         A file (app.py), a package's folder or a module, with Controllers and Admissions in global names.
     command
-        After --: the tests to run, such as python -m pytest. What controllers ask for in clusters of
-        sp.testing.cluster and sp.simulation is recorded.
+        After --: the tests to run, such as python -m pytest. The requests of controllers in clusters of
+        sp.testing.cluster and sp.simulation are recorded.
     role
         A YAML file, or a folder of them, with the roles to compare with; with bindings, only roles that are bound.
     asked

@@ -36,7 +36,7 @@ class Granted:
 
 @dataclass
 class Comparison:
-    """What is missing, and what is too much, each in order."""
+    """The missing and the excessive grants, each in order."""
 
     undeclared: list[Grant] = field(default_factory=list)
     """Asked for, and not declared."""
