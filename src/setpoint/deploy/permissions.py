@@ -72,10 +72,12 @@ def of_the_framework(controllers: Iterable[Controller[Any]]) -> set[Grant]:
 
 
 def leases() -> set[Grant]:
-    """The grants of an election and of shards, which list each other's Leases and delete those of the dead."""
+    """The grants of an election and of shards, which list each other's Leases and delete those of the dead; and of the
+    events about them, which are in their namespace."""
     # An update is sent as a patch.
     verbs = ("create", "delete", "get", "list", "patch", "update")
-    return {Grant("coordination.k8s.io", "leases", verb) for verb in verbs}
+    events = {Grant("events.k8s.io", "events", verb) for verb in ("create", "patch")}
+    return events | {Grant("coordination.k8s.io", "leases", verb) for verb in verbs}
 
 
 def access_reviews() -> set[Grant]:

@@ -1,0 +1,137 @@
+"""The operator under its own roles: it does all its work, and is refused nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mykind
+import mykinds
+import pytest
+import yaml
+from tests.apiserver.harness import Api
+from tests.deploy.test_documents import path_of
+
+import setpoint as sp
+from setpoint.apiserver import AccessRecord, ApiServer, MemoryStorage, Rbac
+from setpoint.cli.manifests import operator_of
+from setpoint.client import Client, Forbidden, InProcessTransport
+from setpoint.cluster import ControlPlane
+from setpoint.deploy.operator import Operator
+from setpoint.deploy.plain import plain
+from setpoint.manager import LeaderElection, Manager, Sharding
+from setpoint.models.core_v1 import ConfigMap, Pod
+from setpoint.testing import advance, virtual_time
+
+SPACE = "operators"
+
+
+async def installed(api: Api, operator: Operator) -> None:
+    """Applies everything but webhooks, which nothing serves here."""
+    for document in yaml.safe_load_all(plain(operator)):
+        if document["kind"].endswith("WebhookConfiguration"):
+            continue
+        if document["kind"] == "Deployment":
+            document["spec"]["replicas"] = 0  # this test is the replica
+        (await api.apply(path_of(document), document, fieldValidation="Strict")).ok()
+
+
+def operator(**more: Any) -> Operator:
+    return operator_of([mykind.controller], [], image="mykind:1", given=None, namespace=SPACE, **more)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"watch_namespace": "default"}, {"shards": True}],
+    ids=["everywhere", "one namespace", "shards"],
+)
+@virtual_time
+async def test_an_operator_does_its_work_and_is_refused_nothing(more: dict[str, Any]) -> None:
+    made = operator(**more)
+    storage, record = MemoryStorage(), AccessRecord()
+    account = f"system:serviceaccount:{SPACE}:{made.name}"
+    async with ApiServer(storage=storage, authorizer=Rbac(storage), access_record=record) as server:
+        admin = Client(InProcessTransport(server.handle))
+        async with admin, ControlPlane(admin):
+            await installed(Api(server), made)
+            transport = InProcessTransport(server.handle, user=account)
+            async with Client(transport, namespace=SPACE) as client:
+                settings = {"name": made.program, "identity": "me", "namespace": SPACE}
+                manager = Manager(
+                    client,
+                    controllers=[mykind.controller],
+                    leader_election=None if made.shards else LeaderElection(**settings),
+                    sharding=Sharding(**settings) if made.shards else None,
+                    namespace=made.watch_namespace,
+                )
+                async with manager:
+                    spec = mykind.MykindSpec(numpods=2)
+                    await admin.create(mykind.Mykind.named("sample", "default", spec=spec))
+                    await advance(60)
+                    pods = await admin.list(Pod, namespace="default")
+                    await admin.delete(pods[0])
+                    await advance(60)
+                    assert len(await admin.list(Pod, namespace="default")) == 2
+                    found = await admin.get(mykind.Mykind, "sample", namespace="default")
+                    assert found.status.ready == 2
+                    await admin.delete(found)
+                    await advance(60)
+                    assert not [*await admin.list(Pod, namespace="default")]
+                assert any(asked.user.name == account and asked.verb == "patch" for asked in record.asked)
+                assert [(asked.verb, asked.combined) for asked, _ in record.refused] == []
+                with pytest.raises(Forbidden, match='cannot list resource "configmaps"'):
+                    await client.list(ConfigMap, namespace="default")
+
+
+@virtual_time
+async def test_users_may_do_with_the_kinds_what_their_roles_say() -> None:
+    """Kubernetes adds the roles to its own; here they are bound as they are."""
+    made = operator()
+    storage = MemoryStorage()
+    async with ApiServer(storage=storage, authorizer=Rbac(storage)) as server:
+        api = Api(server)
+        await installed(api, made)
+        for level in ("edit", "view"):
+            binding = {
+                "apiVersion": "rbac.authorization.k8s.io/v1",
+                "kind": "ClusterRoleBinding",
+                "metadata": {"name": level},
+                "roleRef": {
+                    "apiGroup": "rbac.authorization.k8s.io",
+                    "kind": "ClusterRole",
+                    "name": f"{made.cluster_name}-mykinds-{level}",
+                },
+                "subjects": [{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": level}],
+            }
+            (await api.apply(path_of(binding), binding)).ok()
+        editor = Client(InProcessTransport(server.handle, user="edit"))
+        viewer = Client(InProcessTransport(server.handle, user="view"))
+        async with editor, viewer:
+            await editor.create(mykind.Mykind.named("sample", "default", spec=mykind.MykindSpec()))
+            found = await viewer.get(mykind.Mykind, "sample", namespace="default")
+            with pytest.raises(Forbidden, match="cannot delete"):
+                await viewer.delete(found)
+            path = "/apis/grp.example.com/v1alpha1/namespaces/default/mykinds/sample/status"
+            answer = await api.send("PATCH", path, {}, impersonate_user="edit")
+            answer.failed(403, "Forbidden", "mykinds/status")
+            await editor.delete(found)
+
+
+def test_the_operator_with_webhooks_may_write_its_own_certificates_only() -> None:
+    made = operator_of(
+        [mykinds.controller], [mykinds.admission], image="mykind:1", given=None, namespace=SPACE, certificates="own"
+    )
+    named = [
+        (resource, tuple(rule["resourceNames"]), rule["verbs"])
+        for document in yaml.safe_load_all(plain(made))
+        if document["kind"] in ("Role", "ClusterRole")
+        for rule in document["rules"]
+        if "resourceNames" in rule
+        for resource in rule["resources"]
+    ]
+    assert sorted(named) == [
+        ("customresourcedefinitions", ("mykinds.grp.example.com",), ["get", "patch"]),
+        ("mutatingwebhookconfigurations", ("grp.example.com",), ["get", "patch"]),
+        ("secrets", ("mykind-webhook-tls",), ["get", "patch"]),
+        ("validatingwebhookconfigurations", ("grp.example.com",), ["get", "patch"]),
+    ]
+    assert isinstance(mykinds.admission, sp.Admission)
