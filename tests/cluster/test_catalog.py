@@ -61,7 +61,9 @@ def test_an_unknown_name_is_answered_with_the_one_probably_meant(given: str) -> 
 
 def test_the_command_refuses_an_unknown_controller_in_one_sentence() -> None:
     with pytest.raises(UsageError, match=r"^--controllers: no controller is named 'nodes'"):
-        serve(host="127.0.0.1", port=0, kubeconfig=None, data_dir=None, controllers=["*", "nodes"], nodes=1)
+        serve(
+            host="127.0.0.1", port=0, kubeconfig=None, data_dir=None, controllers=["*", "nodes"], nodes=1, security=None
+        )
 
 
 def test_the_documentation_names_every_controller() -> None:
