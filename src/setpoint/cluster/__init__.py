@@ -1,5 +1,6 @@
 """The embedded control plane: garbage collector, namespaces, workloads, hollow nodes; all written with `controller`."""
 
+from setpoint.cluster.autoscaling import Autoscalers
 from setpoint.cluster.catalog import UnknownControllerError
 from setpoint.cluster.control_plane import ControlPlane
 from setpoint.cluster.cronjobs import CronJobs
@@ -38,6 +39,7 @@ from setpoint.cluster.volume_protection import AttributesProtection, ClaimProtec
 __all__ = [
     "NEVER",
     "AttributesProtection",
+    "Autoscalers",
     "ClaimProtection",
     "Command",
     "Connection",

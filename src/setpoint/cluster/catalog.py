@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from setpoint.cache import InformerFactory
+from setpoint.cluster.autoscaling import Autoscalers
 from setpoint.cluster.cronjobs import CronJobs
 from setpoint.cluster.daemonsets import DaemonSets
 from setpoint.cluster.deployments import Deployments
@@ -29,6 +30,7 @@ from setpoint.cluster.volume_protection import AttributesProtection, ClaimProtec
 from setpoint.controller import Controller
 from setpoint.meta import Object
 from setpoint.models.apps_v1 import DaemonSet, Deployment, ReplicaSet, StatefulSet
+from setpoint.models.autoscaling_v2 import HorizontalPodAutoscaler
 from setpoint.models.batch_v1 import CronJob, Job
 from setpoint.models.core_v1 import (
     Node,
@@ -91,6 +93,12 @@ ENTRIES: Final = (
     ),
     Entry("ephemeral-volume-controller", lambda _: [EphemeralVolumes().controller], (Pod,)),
     Entry(GARBAGE_COLLECTOR, lambda _: [], aliases=("garbagecollector",)),  # is not a reconcile loop of one kind
+    Entry(
+        "horizontal-pod-autoscaler-controller",
+        lambda parts: [Autoscalers(parts.resources).controller],
+        (HorizontalPodAutoscaler,),
+        ("horizontalpodautoscaling",),
+    ),
     Entry("job-controller", lambda _: [Jobs().controller, JobOrphans().controller], (Job,)),
     Entry("namespace-controller", lambda parts: [NamespaceLifecycle(parts.resources).controller]),
     Entry("node-lifecycle-controller", lambda _: [NodeLifecycle().controller], (Node,), ("nodelifecycle",)),

@@ -1,0 +1,141 @@
+"""Pace: how fast an autoscaler may follow what the metrics ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import ceil
+from typing import Final, NamedTuple
+
+from setpoint.models.autoscaling_v2 import HorizontalPodAutoscalerBehavior, HPAScalingPolicy, HPAScalingRules
+
+DOWN_WINDOW: Final = 300
+"""Seconds for which the highest recommendation counts, unless the behavior says something else."""
+_MOST: Final = 2**31 - 1
+
+
+class Verdict(NamedTuple):
+    """A number of replicas, and why it is that one."""
+
+    replicas: int
+    reason: str
+    message: str
+
+
+class Pace:
+    """What one autoscaler remembers: its recommendations, and when it has changed how much.
+
+    Like upstream's it is lost with the process; then the replicas that there are count as the first recommendation.
+    """
+
+    def __init__(self) -> None:
+        self._recommended: list[tuple[float, int]] = []
+        self._changed: list[tuple[float, int]] = []
+
+    def begin(self, replicas: int, now: float) -> None:
+        """Before the first recommendation."""
+        if not self._recommended:
+            self._recommended.append((now, replicas))
+
+    def changed(self, by: int, now: float) -> None:
+        """The number of replicas was changed."""
+        self._changed = [(at, each) for at, each in self._changed if now - at <= 3600.0]
+        self._changed.append((now, by))
+
+    def stabilized(
+        self, wanted: int, current: int, behavior: HorizontalPodAutoscalerBehavior | None, now: float
+    ) -> Verdict:
+        """The recommendation that counts: of the last minutes the highest before there are fewer, the lowest before
+        there are more."""
+        up_window = _window(behavior.scale_up if behavior is not None else None, 0)
+        down_window = _window(behavior.scale_down if behavior is not None else None, DOWN_WINDOW)
+        longest = max(up_window, down_window)
+        self._recommended = [(at, each) for at, each in self._recommended if now - at <= longest]
+        if behavior is None:
+            found = max([wanted, *(each for at, each in self._recommended if now - at <= down_window)])
+        else:
+            up = min([wanted, *(each for at, each in self._recommended if now - at < up_window)])
+            down = max([wanted, *(each for at, each in self._recommended if now - at < down_window)])
+            found = min(max(current, up), down)
+        self._recommended.append((now, wanted))
+        if found == wanted:
+            return Verdict(found, "ReadyForNewScale", "recommended size matches current size")
+        if behavior is None or wanted < current:
+            text = "recent recommendations were higher than current one, applying the highest recent recommendation"
+            return Verdict(found, "ScaleDownStabilized", text)
+        text = "recent recommendations were lower than current one, applying the lowest recent recommendation"
+        return Verdict(found, "ScaleUpStabilized", text)
+
+    def limited(
+        self,
+        wanted: int,
+        current: int,
+        least: int,
+        most: int,
+        behavior: HorizontalPodAutoscalerBehavior | None,
+        now: float,
+    ) -> Verdict:
+        """As much of it as is allowed now."""
+        upper, lower = most, least
+        rate = False
+        if behavior is None:
+            limit = max(2 * current, 4)
+            rate = most > limit
+            upper = min(most, limit)
+        elif wanted > current:
+            limit = max(self._up_limit(current, behavior.scale_up or HPAScalingRules(), now), current)
+            rate = most > limit
+            upper = min(most, limit)
+        elif wanted < current:
+            limit = min(self._down_limit(current, behavior.scale_down or HPAScalingRules(), now), current)
+            rate = least < limit
+            lower = max(least, limit)
+        if wanted > upper:
+            if rate:
+                text = "the desired replica count is increasing faster than the maximum scale rate"
+                return Verdict(upper, "ScaleUpLimit", text)
+            return Verdict(
+                upper, "TooManyReplicas", "the desired replica count is more than the maximum replica count"
+            )  # fmt: skip
+        if wanted < lower:
+            if rate and behavior is not None:
+                text = "the desired replica count is decreasing faster than the maximum scale rate"
+                return Verdict(lower, "ScaleDownLimit", text)
+            return Verdict(lower, "TooFewReplicas", "the desired replica count is less than the minimum replica count")
+        return Verdict(wanted, "DesiredWithinRange", "the desired count is within the acceptable range")
+
+    def _up_limit(self, current: int, rules: HPAScalingRules, now: float) -> int:
+        if rules.select_policy == "Disabled":
+            return current
+        policies = rules.policies or [_policy("Pods", 4), _policy("Percent", 100)]
+        found = [
+            begun + each.value if each.type == "Pods" else ceil(begun * (1 + each.value / 100))
+            for each, begun in self._begun(policies, current, now)
+        ]
+        return (min if rules.select_policy == "Min" else max)(found)
+
+    def _down_limit(self, current: int, rules: HPAScalingRules, now: float) -> int:
+        if rules.select_policy == "Disabled":
+            return current
+        policies = rules.policies or [_policy("Percent", 100)]
+        found = [
+            begun - each.value if each.type == "Pods" else int(begun * (1 - each.value / 100))
+            for each, begun in self._begun(policies, current, now)
+        ]
+        return (max if rules.select_policy == "Min" else min)(found)
+
+    def _begun(
+        self, policies: Iterable[HPAScalingPolicy], current: int, now: float
+    ) -> list[tuple[HPAScalingPolicy, int]]:
+        """Each policy with the number of replicas at the beginning of its period."""
+        return [
+            (each, current - sum(by for at, by in self._changed if now - at < each.period_seconds)) for each in policies
+        ]
+
+
+def _policy(type: str, value: int) -> HPAScalingPolicy:
+    return HPAScalingPolicy(type=type, value=value, period_seconds=15)
+
+
+def _window(rules: HPAScalingRules | None, default: int) -> int:
+    seconds = rules.stabilization_window_seconds if rules is not None else None
+    return default if seconds is None else seconds

@@ -1,0 +1,181 @@
+"""Proposals: the number of replicas that one metric asks for (upstream's ``ReplicaCalculator``).
+
+Amounts are integers in thousandths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from math import ceil
+from typing import Final, NamedTuple
+
+from setpoint.models.core_v1 import Pod
+
+INITIALIZATION: Final = timedelta(minutes=5)
+"""How long after its start the CPU time of a pod that is not ready counts for nothing."""
+READINESS: Final = timedelta(seconds=30)
+"""A pod that has not been ready since so long after its start has never been."""
+
+
+class MetricsError(Exception):
+    """A metric from which no number of replicas can be computed; the message has the reason."""
+
+
+class Tolerance(NamedTuple):
+    """How far the usage may be from the target before anything is done, as shares of it."""
+
+    down: float = 0.1
+    up: float = 0.1
+
+    def covers(self, ratio: float) -> bool:
+        return 1.0 - self.down <= ratio <= 1.0 + self.up
+
+
+class Groups(NamedTuple):
+    """Pods by how their metrics count."""
+
+    ready: int
+    unready: frozenset[str]
+    missing: frozenset[str]
+    ignored: frozenset[str]
+
+
+def grouped(pods: Sequence[Pod], metrics: Mapping[str, int], *, is_cpu: bool, now: datetime) -> Groups:
+    ready = 0
+    unready, missing, ignored = set[str](), set[str](), set[str]()
+    for pod in pods:
+        if pod.is_deleting or pod.status.phase == "Failed":
+            ignored.add(pod.name)
+        elif pod.status.phase == "Pending":
+            unready.add(pod.name)
+        elif pod.name not in metrics:
+            missing.add(pod.name)
+        elif is_cpu and _is_starting(pod, now):
+            unready.add(pod.name)
+        else:
+            ready += 1
+    return Groups(ready, frozenset(unready), frozenset(missing), frozenset(ignored))
+
+
+def _is_starting(pod: Pod, now: datetime) -> bool:
+    condition = next((each for each in pod.status.conditions if each.type == "Ready"), None)
+    began = pod.status.start_time
+    if condition is None or began is None:
+        return True
+    if condition.status != "False":
+        return False
+    if began + INITIALIZATION > now:
+        return True
+    return condition.last_transition_time is None or began + READINESS > condition.last_transition_time
+
+
+def by_utilization(
+    pods: Sequence[Pod],
+    metrics: Mapping[str, int],
+    requests: Mapping[str, int],
+    *,
+    current: int,
+    target: int,
+    tolerance: Tolerance,
+    is_cpu: bool,
+    now: datetime,
+) -> tuple[int, int, int]:
+    """Replicas, the utilization in percent of the requests, and the average usage."""
+
+    def measured(found: Mapping[str, int]) -> tuple[float, int, int]:
+        known = [name for name in found if name in requests]
+        total = sum(requests[name] for name in known)
+        if not total:
+            raise MetricsError("no metrics returned matched known pods")
+        usage = sum(found[name] for name in known)
+        return usage * 100 // total / target, usage * 100 // total, usage // len(known)
+
+    fallback = max(100, target)
+    return _proposed(
+        pods,
+        metrics,
+        measured,
+        lambda name: requests.get(name, 0) * fallback // 100,
+        current=current,
+        tolerance=tolerance,
+        is_cpu=is_cpu,
+        now=now,
+    )
+
+
+def by_average(
+    pods: Sequence[Pod],
+    metrics: Mapping[str, int],
+    *,
+    current: int,
+    target: int,
+    tolerance: Tolerance,
+    is_cpu: bool,
+    now: datetime,
+) -> tuple[int, int]:
+    """Replicas and the average of the pods."""
+
+    def measured(found: Mapping[str, int]) -> tuple[float, int, int]:
+        average = sum(found.values()) // len(found)
+        return average / target, 0, average
+
+    replicas, _, average = _proposed(
+        pods, metrics, measured, lambda _: target, current=current, tolerance=tolerance, is_cpu=is_cpu, now=now
+    )
+    return replicas, average
+
+
+def by_total(total: int, *, replicas: int, target: int, tolerance: Tolerance) -> tuple[int, int]:
+    """Replicas and the share of each, of an amount that all pods have together."""
+    if not replicas:
+        return ceil(total / target), total
+    proposed = replicas if tolerance.covers(total / (target * replicas)) else ceil(total / target)
+    return proposed, ceil(total / replicas)
+
+
+def by_value(value: int, pods: Sequence[Pod], *, current: int, target: int, tolerance: Tolerance) -> int:
+    """Replicas for an amount that is to be near its target whatever their number."""
+    ratio = value / target
+    if not current:
+        return ceil(ratio)
+    if tolerance.covers(ratio):
+        return current
+    return ceil(ratio * sum(pod.is_ready and pod.is_running for pod in pods))
+
+
+def _proposed(
+    pods: Sequence[Pod],
+    metrics: Mapping[str, int],
+    measured: Callable[[Mapping[str, int]], tuple[float, int, int]],
+    full: Callable[[str], int],
+    *,
+    current: int,
+    tolerance: Tolerance,
+    is_cpu: bool,
+    now: datetime,
+) -> tuple[int, int, int]:
+    """Pods without metrics count for ``full`` when there are to be fewer pods, for nothing when there are to be more,
+    so that neither ever goes too far; so do pods that are not ready when there are to be more."""
+    if not pods:
+        raise MetricsError("no pods returned by selector while calculating replica count")
+    groups = grouped(pods, metrics, is_cpu=is_cpu, now=now)
+    found = {name: value for name, value in metrics.items() if name not in groups.ignored | groups.unready}
+    if not found:
+        raise MetricsError("did not receive metrics for targeted pods (pods might be unready)")
+    ratio, utilization, average = measured(found)
+    grows = ratio > 1.0
+    if not (groups.unready and grows) and not groups.missing:
+        replicas = current if tolerance.covers(ratio) else ceil(ratio * groups.ready)
+        return replicas, utilization, average
+    if ratio < 1.0:
+        found |= {name: full(name) for name in groups.missing}
+    elif grows:
+        found |= dict.fromkeys(groups.missing | groups.unready, 0)
+    cautious, _, _ = measured(found)
+    replicas = ceil(cautious * len(found))
+    turns = (ratio < 1.0 < cautious) or (cautious < 1.0 < ratio)
+    backwards = (cautious < 1.0 and replicas > current) or (cautious > 1.0 and replicas < current)
+    if tolerance.covers(cautious) or turns or backwards:
+        replicas = current
+    return replicas, utilization, average

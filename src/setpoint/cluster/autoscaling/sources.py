@@ -1,0 +1,100 @@
+"""Sources of metrics: the metrics APIs where the server has them, else annotations of the objects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+from urllib.parse import quote
+
+import msgspec
+
+from setpoint.client import Client, NotFound
+from setpoint.cluster.autoscaling.proposals import MetricsError
+from setpoint.meta import LabelSelector, Object, Quantity, Selector
+from setpoint.models.core_v1 import Pod
+
+ANNOTATION: Final = "metrics.hollow.setpoint.io/"
+"""Of a pod: ``metrics.hollow.setpoint.io/cpu: 250m``, or any other name of a metric. Of another object: a metric of it.
+Of an autoscaler: an external metric."""
+
+
+def milli(quantity: str) -> int:
+    """A quantity in thousandths."""
+    return int(Quantity(quantity).value * 1000)
+
+
+async def resource_usage(
+    client: Client, pods: Sequence[Pod], namespace: str, selector: Selector, resource: str, container: str = ""
+) -> dict[str, int]:
+    """What each pod, or one container of each, uses of ``cpu`` or ``memory``, by ``metrics.k8s.io``.
+
+    Raises:
+        MetricsError: there is no such API, and no annotation.
+    """
+    path = f"/apis/metrics.k8s.io/v1beta1/namespaces/{namespace}/pods"
+    items = await _items(client, path, [("labelSelector", str(selector))])
+    found = annotated(pods, resource)
+    if items is None and not found:
+        why = "the server could not find the requested resource (get pods.metrics.k8s.io)"
+        raise MetricsError(
+            f"unable to get metrics for resource {resource}: unable to fetch metrics from resource metrics API: {why}"
+        )
+    for item in items or ():
+        used = [
+            milli(each["usage"][resource])
+            for each in item.get("containers") or ()
+            if resource in (each.get("usage") or {}) and container in ("", each.get("name"))
+        ]
+        if used:
+            found[item["metadata"]["name"]] = sum(used)
+    return found
+
+
+async def pod_metric(
+    client: Client, pods: Sequence[Pod], namespace: str, selector: Selector, name: str, of: LabelSelector | None
+) -> dict[str, int]:
+    """A metric of each pod, by ``custom.metrics.k8s.io``."""
+    path = f"/apis/custom.metrics.k8s.io/v1beta2/namespaces/{namespace}/pods/*/{quote(name, safe='')}"
+    query = [("labelSelector", str(selector)), ("metricLabelSelector", str(Selector.of(of)))]
+    found = annotated(pods, name)
+    for item in await _items(client, path, query) or ():
+        found[item["describedObject"]["name"]] = milli(item["value"])
+    return found
+
+
+async def object_metric(
+    client: Client, obj: Object | None, path: str, name: str, of: LabelSelector | None
+) -> int | None:
+    """A metric of one object, by ``custom.metrics.k8s.io``; ``path`` leads to it (``services/web``)."""
+    query = [("metricLabelSelector", str(Selector.of(of)))]
+    where = f"/apis/custom.metrics.k8s.io/v1beta2/{path}/{quote(name, safe='')}"
+    for item in await _items(client, where, query) or ():
+        return milli(item["value"])
+    text = obj.annotations.get(f"{ANNOTATION}{name}") if obj is not None else None
+    return None if text is None else milli(text)
+
+
+async def external_metric(client: Client, owner: Object, name: str, of: LabelSelector | None) -> int | None:
+    """The sum of an external metric, by ``external.metrics.k8s.io``."""
+    path = f"/apis/external.metrics.k8s.io/v1beta1/namespaces/{owner.namespace}/{quote(name, safe='')}"
+    items = await _items(client, path, [("labelSelector", str(Selector.of(of)))])
+    if items:
+        return sum(milli(item["value"]) for item in items)
+    text = owner.annotations.get(f"{ANNOTATION}{name}")
+    return None if text is None else milli(text)
+
+
+def annotated(pods: Sequence[Pod], name: str) -> dict[str, int]:
+    """A metric as the annotations of pods give it."""
+    key = f"{ANNOTATION}{name}"
+    return {pod.name: milli(pod.annotations[key]) for pod in pods if key in pod.annotations}
+
+
+async def _items(client: Client, path: str, query: list[tuple[str, str]]) -> list[dict[str, Any]] | None:
+    """The items of a list; None if the server has no such API."""
+    try:
+        body = await client.request("GET", path, query=tuple(each for each in query if each[1]), verb="get")
+    except NotFound:
+        return None
+    items: list[dict[str, Any]] = msgspec.json.decode(body).get("items") or []
+    return items
