@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.apiserver.harness import DEPLOYMENTS, MAPS, PODS, Answer, Api, config_map, pod, serving
+from tests.apiserver.harness import APPLY, DEPLOYMENTS, MAPS, PODS, Answer, Api, config_map, pod, serving
 
 from setpoint.apiserver import AccessRecord, MemoryStorage, Rbac
 from setpoint.apiserver.access.attributes import Attributes, requested
@@ -132,6 +132,27 @@ async def test_a_refused_request_changes_nothing_and_is_refused_before_it_is_rea
         assert (await as_(api, "jane", "POST", MAPS, b"{nonsense")).status == 403
         assert (await as_(api, "jane", "POST", MAPS, config_map())).status == 403
         assert api.revision == before
+
+
+async def test_a_put_or_apply_that_creates_needs_the_permission_to_create() -> None:
+    async with guarded() as api:
+        await allow(api, "jane", rule("patch update", "configmaps leases", ",coordination.k8s.io"))
+        wanted = config_map("a", data={"x": "1"})
+        answer = await api.send(
+            "PATCH", f"{MAPS}/a", wanted, query={"fieldManager": "t"}, impersonate_user="jane", content_type=APPLY
+        )
+        assert answer.failed(403, "Forbidden")["message"] == (
+            'configmaps "a" is forbidden: User "jane" cannot create resource "configmaps" in API group "" in the '
+            'namespace "default"'
+        )
+        leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+        refused = await as_(api, "jane", "PUT", f"{leases}/a", {"metadata": {"name": "a"}, "spec": {}})
+        refused.failed(403, "Forbidden", 'cannot create resource "leases"')
+        await allow(api, "jim", rule("patch create", "configmaps"))
+        allowed = await api.send(
+            "PATCH", f"{MAPS}/a", wanted, query={"fieldManager": "t"}, impersonate_user="jim", content_type=APPLY
+        )
+        allowed.ok()
 
 
 # -- rules against a model ---------------------------------------------------------------------------------------------

@@ -11,10 +11,10 @@ from tests.programs import program as program_of
 import setpoint as sp
 from setpoint.cli.program import program
 from setpoint.cluster.embedded import EmbeddedCluster
-from setpoint.deploy.permissions import access_reviews, declared, leases
 from setpoint.deploy.roles import role_of_declarations
 from setpoint.models.coordination_v1 import Lease
 from setpoint.models.core_v1 import ConfigMap
+from setpoint.permissions import access_reviews, declared, leases
 
 
 async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:

@@ -22,6 +22,8 @@ from setpoint.cluster.security import OidcOptions, Security, SecurityError, secu
 from setpoint.models.authentication_v1 import SelfSubjectReview
 from setpoint.models.core_v1 import ConfigMap, Namespace, Secret
 
+pytestmark = pytest.mark.wall_clock
+
 
 def signed_for(authority: Pair, user: str, *groups: str) -> Pair:
     """A client's certificate."""

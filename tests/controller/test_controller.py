@@ -47,7 +47,7 @@ async def nothing(obj: Any, ctx: sp.Context) -> None:
 
 def bare(*controllers: sp.Controller[Any], **options: Any) -> Any:
     """A cluster without a control plane."""
-    return cluster(*controllers, control_plane=False, **options)
+    return cluster(*controllers, control_plane=False, rbac=False, **options)
 
 
 # -- what leads to a reconcile -----------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from .world import Widget, config, widget
 
 
 def bare(*controllers: sp.Controller[Any]) -> Any:
-    return cluster(*controllers, control_plane=False)
+    return cluster(*controllers, control_plane=False, rbac=False)
 
 
 async def rival(world: Any, pause: float, data: dict[str, str]) -> None:
@@ -225,7 +225,9 @@ async def test_writes_with_the_managers_own_client_count_as_those_of_the_context
         await client.apply(config("child", turn=str(turn)))
         return sp.after(0.1)
 
-    async with cluster(sp.Controller(Widget, reconcile), control_plane=False, leader_election=election) as world:
+    async with cluster(
+        sp.Controller(Widget, reconcile), control_plane=False, rbac=False, leader_election=election
+    ) as world:
         await world.create(widget())
         await advance(600)
         assert world.running("widget").metrics.hot_loops == 1

@@ -21,7 +21,7 @@ from .world import Widget, Wires, config, widget
 
 def bare(*controllers: sp.Controller[Any], **options: Any) -> Any:
     """A cluster without a control plane."""
-    return cluster(*controllers, control_plane=False, **options)
+    return cluster(*controllers, control_plane=False, rbac=False, **options)
 
 
 def by_size(obj: Widget) -> list[str]:

@@ -16,7 +16,7 @@ from .world import Widget, Wires, config, lost_answer, widget
 
 
 def bare(*controllers: sp.Controller[Any], **options: Any) -> Any:
-    return cluster(*controllers, control_plane=False, **options)
+    return cluster(*controllers, control_plane=False, rbac=False, **options)
 
 
 async def by_apply(obj: Widget, ctx: sp.Context) -> None:

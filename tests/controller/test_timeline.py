@@ -35,7 +35,7 @@ async def test_how_long_a_key_was_in_the_queue_counts_from_what_led_to_it() -> N
         await asyncio.sleep(10)
         return sp.after(100) if obj.name == "a" else None
 
-    async with cluster(sp.Controller(Widget, reconcile, workers=1), control_plane=False) as world:
+    async with cluster(sp.Controller(Widget, reconcile, workers=1), control_plane=False, rbac=False) as world:
         await world.create(widget("a"))
         await advance(1)
         await world.create(widget("b"))
@@ -65,7 +65,7 @@ async def test_how_fresh_its_reads_were_and_what_they_found() -> None:
     for each in objects:
         each.metadata.namespace = "default"
     controller = sp.Controller(Widget, reconcile).reads(ConfigMap)
-    async with cluster(controller, objects=objects, control_plane=False) as world:
+    async with cluster(controller, objects=objects, control_plane=False, rbac=False) as world:
         await advance(20)
         await world.create(widget("a"))
         await advance(0.1)
@@ -93,7 +93,9 @@ async def test_what_its_writes_changed_by_field_and_never_by_value() -> None:
 
     present = config("x")
     present.metadata.namespace = "default"
-    async with cluster(sp.Controller(Widget, reconcile).owns(Secret), objects=[present], control_plane=False) as world:
+    async with cluster(
+        sp.Controller(Widget, reconcile).owns(Secret), objects=[present], control_plane=False, rbac=False
+    ) as world:
         await world.create(widget("a"))
         await world.settle()
         changed = await world.get(Widget, "a")
@@ -128,7 +130,9 @@ async def test_a_wait_for_the_caches_is_told_and_so_is_a_read_from_the_server() 
         await ctx.apply(config("child", x=str(obj.spec.size)))
         ctx.owned(ConfigMap)
 
-    async with cluster(sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires, control_plane=False) as world:
+    async with cluster(
+        sp.Controller(Widget, reconcile).owns(ConfigMap), transport=wires, control_plane=False, rbac=False
+    ) as world:
         wires.wire.delays["configmaps"] = 4
         await world.create(widget("a"))
         await advance(1)
@@ -161,7 +165,7 @@ async def test_however_much_a_reconcile_writes_little_of_it_is_remembered() -> N
             await ctx.client.create(config(f"{ctx.failures}-{number}-{int(asyncio.get_running_loop().time())}"))
         return sp.after(1)
 
-    async with cluster(sp.Controller(Widget, reconcile), control_plane=False) as world:
+    async with cluster(sp.Controller(Widget, reconcile), control_plane=False, rbac=False) as world:
         await world.create(widget("a"))
         await advance(30)
         found = moments(world)

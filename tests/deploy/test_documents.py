@@ -20,13 +20,13 @@ from setpoint.deploy.alerts import prometheus_rule
 from setpoint.deploy.dashboard import panels
 from setpoint.deploy.operator import short_name
 from setpoint.deploy.parts import parts
-from setpoint.deploy.permissions import READ, WRITE, Grant, declared, rules
 from setpoint.deploy.plain import plain
 from setpoint.deploy.resources import Measured, Resources, ResourcesError, measured_in
 from setpoint.deploy.workload import grace_seconds
 from setpoint.manager import LeaderElection, Manager, Serving
 from setpoint.meta.names import label_value
 from setpoint.models.core_v1 import ConfigMap, Pod
+from setpoint.permissions import READ, WRITE, Grant, declared, rules
 from setpoint.testing import virtual_time
 from setpoint.webhook import WebhookMetrics
 

@@ -11,9 +11,9 @@ import pytest
 import setpoint as sp
 from setpoint.cli.main import app
 from setpoint.deploy.comparison import Granted, compare, granted_in, shown
-from setpoint.deploy.permissions import Grant, declared, rules
 from setpoint.meta.yaml_text import to_yaml
 from setpoint.models.core_v1 import ConfigMap, Secret
+from setpoint.permissions import Grant, declared, rules
 from setpoint.testing import cluster, virtual_time
 from setpoint.testing.access_log import VARIABLE, Asked, read
 

@@ -152,7 +152,7 @@ async def test_what_a_lifespan_adds_runs_with_everything_else() -> None:
         manager.add(sp.Controller(ConfigMap, reconcile))
         yield
 
-    async with cluster(lifespan=lifespan, objects=[ConfigMap.named("a")], control_plane=False):
+    async with cluster(lifespan=lifespan, objects=[ConfigMap.named("a")], control_plane=False, rbac=False):
         await advance(1)
         assert "runnable" in ran
         assert "default/a" in ran

@@ -12,8 +12,8 @@ from random import Random
 from types import TracebackType
 from typing import Final, cast
 
-from setpoint.apiserver.access.attributes import forbidden, requested
-from setpoint.apiserver.access.authorizer import Authorizer, Decision
+from setpoint.apiserver.access.attributes import requested
+from setpoint.apiserver.access.authorizer import Authorizer
 from setpoint.apiserver.access.record import AccessRecord
 from setpoint.apiserver.admission.admission import Admission
 from setpoint.apiserver.admission.configurations import Configurations
@@ -116,7 +116,6 @@ class ApiServer:
             account_tokens = AccountTokens(SecretKey(secret))
         self._token_users = TokenUsers(kept, account_tokens, authentication)
         self._closed = authentication is not None
-        self._access_record = access_record
         self._default_objects = default_objects
         self.state = State(
             storage=kept,
@@ -124,6 +123,7 @@ class ApiServer:
             now=now or _utc_now,
             random=random or Random(),
             authorizer=authorizer,
+            access_record=access_record,
             account_tokens=account_tokens,
             token_users=self._token_users,
             admin=admin,
@@ -310,17 +310,13 @@ class ApiServer:
         state = self.state
         user = self._requester(request)
         other = wanted(request)
-        if state.authorizer is None and self._access_record is None:
+        if not state.guarded:
             return user if other is None else act_as(other)
         attributes = requested(request.method, request.path, request.query, user)
         if other is not None:
             user = act_as(other, attributes, state.authorizer)
             attributes = replace(attributes, user=user)
-        decision = Decision(True) if state.authorizer is None else state.authorizer.authorize(attributes)
-        if self._access_record is not None:
-            self._access_record.note(attributes, decision)
-        if not decision.allowed:
-            raise forbidden(attributes, decision.reason)
+        state.check(attributes)
         return user
 
     def _requester(self, request: IncomingRequest) -> UserInfo:

@@ -7,7 +7,9 @@ from datetime import datetime
 from random import Random
 from typing import Any, Final, Protocol
 
-from setpoint.apiserver.access.authorizer import Authorizer
+from setpoint.apiserver.access.attributes import Attributes, forbidden
+from setpoint.apiserver.access.authorizer import Authorizer, Decision
+from setpoint.apiserver.access.record import AccessRecord
 from setpoint.apiserver.http_types import UserInfo
 from setpoint.apiserver.reads import Reads
 from setpoint.apiserver.replay import Lengthy, ObjectLocks, Replay
@@ -70,6 +72,7 @@ class State:
         now: Callable[[], datetime],
         random: Random,
         authorizer: Authorizer | None,
+        access_record: AccessRecord | None,
         account_tokens: AccountTokens,
         token_users: TokenUsers,
         admin: UserInfo,
@@ -81,6 +84,7 @@ class State:
         self.now = now
         self.random = random
         self.authorizer = authorizer
+        self.access_record = access_record
         self.account_tokens = account_tokens
         self.token_users = token_users
         self.admin = admin
@@ -102,6 +106,19 @@ class State:
     def damage(self) -> list[Damage]:
         """What is stored and can't be read or used."""
         return [*self.storage.damage, *self.definitions.damage, *self.configurations.damage]
+
+    @property
+    def guarded(self) -> bool:
+        """Whether `check` has anything to do."""
+        return self.authorizer is not None or self.access_record is not None
+
+    def check(self, attributes: Attributes) -> None:
+        """Raises ApiStatusError (403) if the user may not do that, and remembers what was asked for."""
+        decision = Decision(True) if self.authorizer is None else self.authorizer.authorize(attributes)
+        if self.access_record is not None:
+            self.access_record.note(attributes, decision)
+        if not decision.allowed:
+            raise forbidden(attributes, decision.reason)
 
     def replay(self) -> Replay:
         """For one request that begins now."""

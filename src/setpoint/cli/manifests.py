@@ -205,8 +205,8 @@ def _outside(
     rbac: bool,
 ) -> str:
     """The objects of a program that runs outside of the cluster."""
-    from setpoint.deploy.permissions import access_reviews, declared, leases
     from setpoint.deploy.roles import role_of_declarations
+    from setpoint.permissions import access_reviews, declared, leases
 
     target = ServiceTarget(service, namespace) if service is not None else None
     served = with_conversions(admissions, watched_kinds(controllers))

@@ -17,7 +17,7 @@ from setpoint.cli.declared import declared_by
 from setpoint.cli.loading import SourceError, loaded
 from setpoint.cluster import with_conversions
 from setpoint.deploy.comparison import Comparison, Granted, compare, granted_in, shown
-from setpoint.deploy.permissions import (
+from setpoint.permissions import (
     Grant,
     access_reviews,
     certificates,

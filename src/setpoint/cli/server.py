@@ -23,7 +23,7 @@ def serve(
     data_dir: Path | None,
     controllers: list[str] | None,
     nodes: int,
-    security: Security | None,
+    security: Security | None = None,
 ) -> None:
     """Serves until a signal arrives; prints one line with the URL when it is ready. Without ``controllers`` no control
     plane runs; without ``security`` it is plain HTTP.

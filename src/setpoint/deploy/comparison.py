@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from setpoint.deploy.permissions import Grant
+from setpoint.permissions import Grant
 
 __all__ = ["Comparison", "Granted", "compare", "granted_in", "shown"]
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from setpoint.deploy.operator import Operator
-from setpoint.deploy.permissions import (
+from setpoint.meta import Resource
+from setpoint.permissions import (
     READ,
     WRITE,
     Grant,
@@ -17,7 +18,6 @@ from setpoint.deploy.permissions import (
     leases,
     rules,
 )
-from setpoint.meta import Resource
 from setpoint.webhook.registration import trusting
 
 __all__ = ["role_of_declarations", "roles", "user_roles"]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .conversions import check_conversions
     from .faults import Faults
     from .objects import objects_of
+    from .permissions import MissingPermission
     from .trouble import NotSettled
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "Faults",
     "LeakedTasks",
     "Livelock",
+    "MissingPermission",
     "NotSettled",
     "TimeLimitExceeded",
     "UnhandledErrors",
@@ -53,6 +55,7 @@ __all__ = [
 _HOMES = {
     "Cluster": "clusters",
     "Faults": "faults",
+    "MissingPermission": "permissions",
     "NotSettled": "trouble",
     "check_conversions": "conversions",
     "cluster": "clusters",

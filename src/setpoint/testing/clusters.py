@@ -24,7 +24,8 @@ from typing import Any, Final, Self, TypeVar
 
 import msgspec
 
-from setpoint.apiserver import ApiServer
+from setpoint.apiserver import AccessRecord, ApiServer, MemoryStorage
+from setpoint.apiserver.http_types import SYSTEM_ADMIN
 from setpoint.client import Client, InProcessTransport, NotFound, Transport
 from setpoint.cluster import ControlPlane, HollowNode, LocalWebhooks, PodBehaviour, with_conversions
 from setpoint.cluster.catalog import names_of
@@ -35,9 +36,11 @@ from setpoint.manager import LeaderElection, Lifespan, Manager, Runtime
 from setpoint.meta import LabelSelector, Object, Selector, resource_of
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.models.core_v1 import Pod
+from setpoint.permissions import access_reviews, declared, leases
 from setpoint.testing.access_log import AccessLog
 from setpoint.testing.clock import EPOCH, VirtualTimeLoop, settle
 from setpoint.testing.faults import Faults
+from setpoint.testing.permissions import USER, MissingPermission, RoleOfControllers, told
 from setpoint.testing.trouble import NotSettled, described, errors_of, restless_keys
 from setpoint.webhook import Admission, Converter, Webhooks
 
@@ -51,7 +54,8 @@ class Cluster:
     """The cluster of ``async with cluster(...)``: the server, the running controllers, and shortcuts for verbs.
 
     ``client`` is an administrator's client, ``server`` the server's core, ``manager`` runs the controllers under test
-    and ``control_plane`` everything else. A controller that fails ends the test with its reason when the block is left.
+    and ``control_plane`` everything else. With ``rbac``, ``access`` holds what the controllers asked for. A controller
+    that fails ends the test with its reason when the block is left.
     """
 
     client: Client
@@ -73,6 +77,7 @@ class Cluster:
         leader_election: LeaderElection | None = None,
         lifespan: Lifespan | None = None,
         transport: Callable[[Transport], Transport] | None = None,
+        rbac: bool = True,
         seed: int = 0,
     ) -> None:
         self._lifespan = lifespan
@@ -88,7 +93,21 @@ class Cluster:
         self._election = leader_election
         self._wrap = transport or (lambda inner: inner)
         self.random = Random(seed)
-        self.server = ApiServer(now=self.now, random=Random(seed + 1), webhook_caller=self._local)
+        storage = MemoryStorage()
+        self.access = AccessRecord(ignore={SYSTEM_ADMIN.name})
+        authorizer = None
+        if rbac:
+            grants = declared(controllers, self._served) | leases() | access_reviews()
+            authorizer = RoleOfControllers(storage, grants)
+        self.server = ApiServer(
+            storage=storage,
+            now=self.now,
+            random=Random(seed + 1),
+            webhook_caller=self._local,
+            authorizer=authorizer,
+            access_record=self.access if rbac else None,
+        )
+        self._user = USER if rbac else None
         self._stack = AsyncExitStack()
 
     def now(self) -> datetime:
@@ -104,7 +123,7 @@ class Cluster:
             # The controllers' own connection: faults that a test injects do not affect the rest.
             log = AccessLog.from_environment()
             handler = self.server.handle if log is None else log.noting(self.server.handle)
-            self.faults = Faults(self._wrap(InProcessTransport(handler)))
+            self.faults = Faults(self._wrap(InProcessTransport(handler, user=self._user)))
             client = await stack.enter_async_context(Client(self.faults, namespace=self._namespace, random=self.random))
             self.manager = Manager(
                 client,
@@ -139,9 +158,20 @@ class Cluster:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool | None:
-        if error is not None and (told := [line for each in self._running() for line in errors_of(each)]):
-            error.add_note("\n".join(("reconciles that failed:", *(f"  {line}" for line in told))))
-        return await self._stack.__aexit__(kind, error, traceback)
+        missing = told(self.access, self._kind_of)
+        if error is not None:
+            if failed := [line for each in self._running() for line in errors_of(each)]:
+                error.add_note("\n".join(("reconciles that failed:", *(f"  {line}" for line in failed))))
+            if missing:
+                error.add_note(missing)
+        answered = await self._stack.__aexit__(kind, error, traceback)
+        if missing and error is None:
+            raise MissingPermission(missing)
+        return answered
+
+    def _kind_of(self, group: str, version: str, plural: str) -> str | None:
+        served = self.server.registry.find(group, version, plural)
+        return None if served is None else served.resource.kind
 
     # -- time ----------------------------------------------------------------------------------------------------------
 
@@ -309,6 +339,7 @@ def cluster(
     leader_election: LeaderElection | None = None,
     lifespan: Lifespan | None = None,
     transport: Callable[[Transport], Transport] | None = None,
+    rbac: bool = True,
     seed: int = 0,
 ) -> Cluster:
     """A cluster in which ``controllers`` run, for ``async with``.
@@ -330,6 +361,9 @@ def cluster(
         leader_election: the controllers run only while elected.
         lifespan: what the controllers' program opens and closes, as for `setpoint.Manager`.
         transport: wraps the controllers' connection, to count requests or to inject faults.
+        rbac: the controllers may do what their declarations ask for, as under the role that their program's `manifests`
+            prints. A refusal fails the test (`MissingPermission`), also where a reconcile goes on. With
+            False they may do everything.
         seed: of all random choices.
     """
     return Cluster(
@@ -344,5 +378,6 @@ def cluster(
         leader_election=leader_election,
         lifespan=lifespan,
         transport=transport,
+        rbac=rbac,
         seed=seed,
     )

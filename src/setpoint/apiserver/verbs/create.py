@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from setpoint.apiserver import errors, plugins
+from setpoint.apiserver.access.attributes import Attributes as Asked
 from setpoint.apiserver.answers.representation import Representation
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.objects.codec import encode, metadata_of
@@ -97,6 +98,10 @@ def insert(call: Call, served: Served, obj: JsonObject, options: WriteOptions, *
     metadata = obj["metadata"]
     clean(metadata)
     check_new(call, served, obj)
+    if call.request.method != "POST" and call.state.guarded:  # PUT and apply create, too, and need the permission
+        resource = served.resource
+        place = (resource.plural, "", metadata.get("namespace", ""), metadata["name"])
+        call.state.check(Asked(call.user, "create", resource.group, resource.version, *place))
     if admission is not None:
         admission.validate(admission.question(served, "CREATE", obj, None, options))
     plugins.validate(attributes)

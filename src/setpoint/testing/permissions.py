@@ -1,0 +1,95 @@
+"""The role that controllers under test have, and what it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import msgspec
+
+from setpoint.apiserver import AccessRecord, Attributes, Decision, Rbac, Storage, UserInfo
+from setpoint.apiserver.access.authorizer import Rules
+from setpoint.apiserver.access.rules import Rule, allows
+from setpoint.controller.declaration import VERBS
+from setpoint.permissions import Grant, rules
+
+__all__ = ["USER", "MissingPermission", "RoleOfControllers", "told"]
+
+USER: Final = "system:serviceaccount:default:controllers"
+"""The user that the controllers under test are."""
+_EVERYTHING: Final = (Rule(("*",), ("*",), ("*",)), Rule(("*",), non_resource_urls=("*",)))
+_SELF: Final = ("selfsubjectaccessreviews", "selfsubjectrulesreviews")
+_EVERYBODY: Final = (
+    Rule(("create",), ("authorization.k8s.io",), _SELF),
+    Rule(("create",), ("authentication.k8s.io",), ("selfsubjectreviews",)),
+    Rule(
+        ("get",),
+        non_resource_urls=("/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*", "/version", "/healthz"),
+    ),
+)
+"""As ``system:basic-user`` and ``system:discovery``, which every account has in a cluster."""
+
+
+class MissingPermission(AssertionError):
+    """The controllers were refused something; the message names it and the line that declares it."""
+
+
+class RoleOfControllers:
+    """An authorizer: the controllers may do what ``grants`` say, and others everything.
+
+    No role is stored for it, so that tests see no objects but their own.
+    """
+
+    def __init__(self, storage: Storage, grants: Iterable[Grant]) -> None:
+        self._stored = Rbac(storage)
+        self._rules = (*msgspec.convert(rules(grants), tuple[Rule, ...]), *_EVERYBODY)
+        self._known: dict[tuple[str, ...], bool] = {}
+
+    def authorize(self, attributes: Attributes) -> Decision:
+        if attributes.user.name != USER:
+            return Decision(True)
+        key = (attributes.verb, attributes.group, attributes.combined, attributes.name, attributes.path)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = any(allows(rule, attributes) for rule in self._rules)
+        # A test may bind a role of its own to the controllers.
+        return Decision(True) if known else self._stored.authorize(attributes)
+
+    def rules_for(self, user: UserInfo, namespace: str) -> Rules:
+        if user.name != USER:
+            return Rules(_EVERYTHING)
+        stored = self._stored.rules_for(user, namespace)
+        return Rules((*self._rules, *stored.rules), stored.lost)
+
+    def role(self, kind: str, name: str, namespace: str) -> tuple[Rule, ...] | None:
+        return self._stored.role(kind, name, namespace)
+
+
+def told(record: AccessRecord, kind_of: Callable[[str, str, str], str | None]) -> str:
+    """The refusals that the controllers got, and the declarations that are missing; ``""`` if nothing was.
+
+    ``kind_of`` gives the kind of a group, version and plural, if it is served.
+    """
+    refused = [asked for asked, _ in record.refused if asked.user.name == USER]
+    if not refused:
+        return ""
+    lines = [f"  {_shown(asked)}: {_missing(asked, kind_of)}" for asked in refused]
+    text = "the controllers were refused what their declarations don't ask for (so does the role of `manifests`):"
+    return "\n".join((text, *lines, "cluster(..., rbac=False) allows everything"))
+
+
+def _shown(asked: Attributes) -> str:
+    if not asked.is_resource:
+        return f"{asked.verb} {asked.path}"
+    what = f"{asked.combined}.{asked.group}" if asked.group else asked.combined
+    name = f" {asked.name}" if asked.name else ""
+    where = f" in namespace {asked.namespace}" if asked.namespace else ""
+    return f"{asked.verb} {what}{name}{where}"
+
+
+def _missing(asked: Attributes, kind_of: Callable[[str, str, str], str | None]) -> str:
+    kind = kind_of(asked.group, asked.version, asked.resource) if asked.is_resource else None
+    if kind is None or asked.verb not in VERBS:
+        return "no declaration is about that; give the account a role of its own"
+    subresource = f', subresource="{asked.subresource}"' if asked.subresource else ""
+    return f'add controller.needs({kind}, "{asked.verb}"{subresource})'
