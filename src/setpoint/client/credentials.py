@@ -24,6 +24,14 @@ class Credentials(ABC):
             CredentialsError: they can't be obtained.
         """
 
+    def ready(self) -> str | None:
+        """What `authorization` returns, if it is known without waiting and `certificate` returns None; else None.
+
+        Raises:
+            CredentialsError: they can't be obtained.
+        """
+        return None
+
     async def certificate(self) -> ClientCertificate | None:
         """The client certificate for new connections, if this source has one.
 
@@ -47,6 +55,9 @@ class Anonymous(Credentials):
     async def authorization(self) -> str:
         return ""
 
+    def ready(self) -> str:
+        return ""
+
     def __repr__(self) -> str:
         return "Anonymous()"
 
@@ -58,6 +69,9 @@ class StaticToken(Credentials):
         self.header = f"Bearer {_clean(token, 'token')}"
 
     async def authorization(self) -> str:
+        return self.header
+
+    def ready(self) -> str:
         return self.header
 
     def __repr__(self) -> str:
@@ -72,6 +86,9 @@ class Basic(Credentials):
         self._header = "Basic " + base64.b64encode(f"{username}:{password}".encode()).decode()
 
     async def authorization(self) -> str:
+        return self._header
+
+    def ready(self) -> str:
         return self._header
 
     def __repr__(self) -> str:
@@ -92,6 +109,9 @@ class TokenFile(Credentials):
         self._next = float("-inf")
 
     async def authorization(self) -> str:
+        return self.ready()
+
+    def ready(self) -> str:
         now = asyncio.get_running_loop().time()
         if now >= self._next:
             self._read()

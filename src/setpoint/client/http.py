@@ -133,6 +133,11 @@ class HttpTransport(Transport):
 
     async def _who(self) -> tuple[str, Pool]:
         """The ``Authorization`` to send, and the pool of connections to use."""
+        pool = self._pool
+        if pool is not None and pool.certificate is None and not self._waits.closed and not self._look_is_due():
+            ready = self._config.credentials.ready()
+            if ready is not None:  # nothing waits: the usual case, without the price of a deadline
+                return ready or self._own, pool
         async with self._waits.until(None, ""):
             authorization = await self._config.credentials.authorization()
             return authorization or self._own, await self._current()
@@ -198,9 +203,8 @@ class HttpTransport(Transport):
         certificate: ClientCertificate | None = None
         if self._https:
             certificate = await self._config.credentials.certificate()
-            now = asyncio.get_running_loop().time()
-            if now >= self._next_look:
-                self._next_look = now + RELOAD_PERIOD
+            if self._look_is_due():
+                self._next_look = asyncio.get_running_loop().time() + RELOAD_PERIOD
                 stamp = self._config.tls.stamp()
                 if stamp != self._stamp and None not in stamp and self._reload(certificate):
                     self._stamp = stamp
@@ -214,6 +218,9 @@ class HttpTransport(Transport):
             self._retire()
             self._pool = pool
         return self._pool
+
+    def _look_is_due(self) -> bool:
+        return self._https and asyncio.get_running_loop().time() >= self._next_look
 
     def _reload(self, certificate: ClientCertificate | None) -> bool:
         """Loads changed files; the old ones stay in use while the new ones are invalid, such as between two writes."""

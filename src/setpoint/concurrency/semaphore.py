@@ -60,7 +60,8 @@ class FairSemaphore:
         if not self.taken:
             raise RuntimeError("released more often than acquired")
         self.taken -= 1
-        self._admit()
+        if self._waiting:
+            self._admit()
 
     def resize(self, places: int) -> None:
         """Sets the number of places."""
