@@ -27,6 +27,7 @@ from tests.apiserver.harness import (
 )
 
 from setpoint.apiserver import Request
+from setpoint.apiserver.requests.body import parse_document
 
 pytest.importorskip("greenlet", reason="without it, work is done in one slice")
 
@@ -220,3 +221,47 @@ async def test_a_small_request_needs_no_turn(kind: str) -> None:
         query = {"fieldManager": "me", "force": "true"} if kind == APPLY else {}
         _, count = await turns(api.patch(f"{MAPS}/web", config_map(data={"a": "c"}), kind, **query))
         assert count <= 2
+
+
+MANY = [{"name": f"a{number}", "uid": f"b{number}", "key": f"c{number}"} for number in range(8_000)]
+FIELDS = {f"key-{number}": f"value-{number}" for number in range(20_000)}
+
+
+@pytest.mark.parametrize("huge", [MANY, FIELDS], ids=["list", "map"])
+@pytest.mark.parametrize("field", ["name", "managedFields", "creationTimestamp", "ownerReferences", "finalizers"])
+async def test_what_is_huge_and_refused_gives_others_their_turn(field: str, huge: Any) -> None:
+    metadata = {"name": "x", field: huge}
+    async with serving() as api:
+        (await api.post(CRDS, crd())).ok()
+        for work in (
+            api.post(MAPS, {"metadata": metadata}),
+            api.post(MYKINDS, {"apiVersion": "grp.example.com/v1", "kind": "Mykind", "metadata": metadata}),
+        ):
+            answer, count = await turns(work)
+            assert answer.status in (201, 400, 422), answer.body[:200]
+            assert count > 2, answer.body[:100]
+
+
+async def test_thousands_of_containers_that_are_all_wrong_are_refused_in_slices() -> None:
+    async with serving() as api:
+        answer, count = await turns(api.post(PODS, {"metadata": {"name": "x"}, "spec": {"containers": MANY}}))
+    assert answer.status == 422
+    assert "spec.containers[0].name" not in answer.json["message"]
+    assert "more)" in answer.json["message"]
+    assert count > 100
+
+
+@pytest.mark.parametrize("text", ['{"data": {"a": "%s", "a": "b"}}', '{"data": {"%s": "1", "b": "2", "b" : "3"}}'])
+async def test_fields_given_twice_are_found_in_a_large_body_too(text: str) -> None:
+    body = text.replace("%s", 'x\\" : {,:' * 20_000)
+    async with serving() as api:
+        answer = await api.send("POST", MAPS, body.encode(), query={"fieldValidation": "Strict"})
+    assert answer.status == 400
+    assert "duplicate field" in answer.json["message"]
+
+
+def test_a_large_body_is_read_alike_whatever_stands_between_its_values() -> None:
+    data = {"a": "b", "c": {"d": [{"e": '\\": \u00fc', "f": {}}, [], "x:y"]}, "g": "z" * 200_000}
+    for indent in (None, 1):
+        body = json.dumps(data, indent=indent, ensure_ascii=False).encode()
+        assert parse_document(body, "application/json") == (data, [])

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from setpoint.slices import spend
+
 from .node import JSON
 
 __all__ = [
@@ -83,6 +85,8 @@ class Shown:
     text: str
 
 
+_COST: Final = 1 << 10
+"""Bytes that C code could read in the time in which an error is found and made."""
 OMITTED: Final = _Omitted()
 """A bad value that the message does not show."""
 
@@ -96,6 +100,9 @@ class FieldError:
     """Path as in ``spec.containers[0].name``; empty for the object itself."""
     detail: str = ""
     bad_value: JSON = OMITTED
+
+    def __post_init__(self) -> None:
+        spend(_COST)  # an object that is all wrong is refused in slices, too
 
     @property
     def message(self) -> str:

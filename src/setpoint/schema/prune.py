@@ -20,7 +20,7 @@ def prune(schema: Schema, value: JSON) -> list[str]:
     ``kind`` and ``metadata`` of embedded resources. Paths look like ``spec.containers[0].foo``; a removed field is
     named once, without its content.
     """
-    return sorted(path.removeprefix(".") for path in _walk(schema, value, True) or ())
+    return sorted(path.removeprefix(".") for path in pace(_walk(schema, value, True) or ()))
 
 
 def unknown_fields(schema: Schema, value: JSON) -> list[str]:
@@ -33,7 +33,7 @@ def _walk(schema: Schema | None, value: JSON, remove: bool, preserve: bool = Fal
     found: list[str] | None = None
     if isinstance(value, dict):
         if schema is None:
-            found = [f".{key}" for key in value]
+            found = [f".{key}" for key in pace(value)]
             if remove:
                 value.clear()
             return found
@@ -56,12 +56,12 @@ def _walk(schema: Schema | None, value: JSON, remove: bool, preserve: bool = Fal
                 inner = _walk(child, item, remove)
                 if inner:
                     found = found or []
-                    found += [f".{key}{path}" for path in inner]
+                    found += [f".{key}{path}" for path in pace(inner)]
         if unknown:
             found = found or []
-            found += [f".{key}" for key in unknown]
+            found += [f".{key}" for key in pace(unknown)]
             if remove:
-                for key in unknown:
+                for key in pace(unknown):
                     del value[key]
     elif isinstance(value, list):
         preserve = preserve or (schema is not None and schema.preserve_unknown)
@@ -73,5 +73,5 @@ def _walk(schema: Schema | None, value: JSON, remove: bool, preserve: bool = Fal
                 inner = _walk(items, item, remove, preserve)
                 if inner:
                     found = found or []
-                    found += [f"[{index}]{path}" for path in inner]
+                    found += [f"[{index}]{path}" for path in pace(inner)]
     return found

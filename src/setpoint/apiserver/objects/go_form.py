@@ -17,6 +17,7 @@ from setpoint.apiserver.objects.go_types import GoField, go_fields
 from setpoint.meta import GroupVersionKind, MicroTime, Quantity, format_micro_time, format_time, parse_time
 from setpoint.models import definition_name
 from setpoint.schema import copy_json
+from setpoint.slices import pace
 
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.registry import Served
@@ -151,11 +152,11 @@ def _shorten(plan: _Plan, obj: JsonObject) -> None:
                 doomed = [key] if doomed is None else [*doomed, key]
             elif sort == _LEAVES_OF:
                 if type(value) is dict:
-                    obj[key] = {name: _leaf(kind, item) for name, item in value.items()}
+                    obj[key] = {name: _leaf(kind, item) for name, item in pace(value.items())}
                 else:
-                    obj[key] = [_leaf(kind, item) for item in value]
+                    obj[key] = [_leaf(kind, item) for item in pace(value)]
             elif sort == _STRUCTS_OF and (inner := _plan(kind)) is not None:
-                for item in value.values() if type(value) is dict else value:
+                for item in pace(value.values() if type(value) is dict else value):
                     if type(item) is dict:
                         _shorten(inner, item)
     if doomed is not None:
@@ -196,13 +197,13 @@ def _complete(plan: _Plan, obj: JsonObject) -> None:
         if inner is None:
             continue
         if type(value) is list:
-            for item in value:
+            for item in pace(value):
                 if type(item) is dict:
                     _complete(inner, item)
         elif plan.fields[key][0] == _STRUCT:
             _complete(inner, value)
         else:
-            for item in value.values():
+            for item in pace(value.values()):
                 if type(item) is dict:
                     _complete(inner, item)
     for key, zero in plan.always.items():

@@ -10,7 +10,7 @@ import msgspec
 from setpoint.apiserver.errors import bad_request, request_entity_too_large, unsupported_media_type
 from setpoint.apiserver.nesting import TOO_DEEP, check_document
 from setpoint.apiserver.requests import protobuf
-from setpoint.schema import parse_json
+from setpoint.schema import has_no_repeats, parse_json
 from setpoint.slices import spend
 
 __all__ = [
@@ -24,6 +24,8 @@ __all__ = [
 ]
 
 MAX_BODY: Final = 3 * 1024 * 1024
+_LONG: Final = 1 << 17
+"""Bytes from which on a second parser, which can't be interrupted, would take too long."""
 JSON_TYPE: Final = "application/json"
 YAML_TYPE: Final = "application/yaml"
 
@@ -95,6 +97,9 @@ def _json(body: bytes) -> tuple[Any, list[str]]:
             return value, []
     except (OverflowError, RecursionError):
         pass  # a number of more than 64 bits: the other parser knows what Go makes of it
+    else:
+        if len(body) > _LONG and has_no_repeats(body, value):
+            return value, []
     return _slowly(body)
 
 

@@ -151,15 +151,17 @@ def coerce(
         sort = _GO_KINDS[type(metadata)]
         problem = f"json: cannot unmarshal {sort} into Go struct field {resource.kind}.metadata of type v1.ObjectMeta"
     else:
-        problem, call.missing = type_errors(served, obj, call.request.body or b"")
+        problem, call.missing = type_errors(served, obj, call.request.body or b"", patch=patch)
     if problem:
         raise _malformed(what, problem, patch)
     unknown = prune(served.schema, obj)
-    strict = [f'unknown field "{path}"' for path in unknown] + [f'duplicate field "{path}"' for path in duplicates]
+    strict = [f'unknown field "{path}"' for path in pace(unknown)] + [
+        f'duplicate field "{path}"' for path in duplicates
+    ]
     if strict and validation == "Strict":
         raise _malformed(what, f"strict decoding error: {', '.join(strict)}", patch)
     if strict and validation == "Warn":
-        for text in strict:
+        for text in pace(strict):
             call.warn(text)
     if served.custom:
         apply_defaults(served.schema, obj)

@@ -38,6 +38,9 @@ _NOT_REALLY_REQUIRED: Final = frozenset(
         "drivers",
     }
 )
+_LONG: Final = 1 << 17
+_MANY: Final = 2000
+_PLAIN: Final = (str, int, float, bool)
 _LONG_NUMBER: Final = re.compile(rb"[-+:,\[\s][0-9]{10}")
 
 
@@ -51,12 +54,14 @@ class _ManagedFields(msgspec.Struct, rename="camel"):
     subresource: str | None = None
 
 
-def type_errors(served: Served, obj: dict[str, Any], raw: bytes = b"") -> tuple[str, list[FieldError]]:
+def type_errors(
+    served: Served, obj: dict[str, Any], raw: bytes = b"", *, patch: bool = False
+) -> tuple[str, list[FieldError]]:
     """What Go's decoder would complain about (empty if nothing), and what is missing.
 
-    ``raw``: what the object was decoded from; long numbers in it are looked at more closely. Of custom resources only
-    the metadata is looked at, the rest is their schema's. Nulls in lists and maps, which Go takes for empty values, are
-    replaced by such (in place).
+    ``raw``: what the object was decoded from, or the ``patch`` that made it; long numbers in it are looked at more
+    closely. Of custom resources only the metadata is looked at, the rest is their schema's. Nulls in lists and maps,
+    which Go takes for empty values, are replaced by such (in place).
     """
     if served.custom:
         schema, value, path = OBJECT_META, obj["metadata"], "metadata"
@@ -65,7 +70,9 @@ def type_errors(served: Served, obj: dict[str, Any], raw: bytes = b"") -> tuple[
         spec = schema.properties.get("spec")
         if spec is not None and spec.required and obj.get("spec") is None:
             obj["spec"] = {}
-        if _fits(served.resource.gvk, obj) and not _LONG_NUMBER.search(raw):
+        # The model's decoder can't be interrupted: what it would hold the loop with, validation looks at in slices.
+        many = (patch or len(raw) > _LONG) and _has_many(obj)
+        if not many and _fits(served.resource.gvk, obj) and not _LONG_NUMBER.search(raw):
             return "", []
     errors = validate(schema, value, path)
     for error in errors:
@@ -118,6 +125,21 @@ def _really_required(field: str) -> bool:
     return not field.startswith(("status.", "metadata.managedFields", "metadata.ownerReferences")) and (
         field.rpartition(".")[2] not in _NOT_REALLY_REQUIRED
     )
+
+
+def _has_many(obj: dict[str, Any]) -> bool:
+    """Whether the object or one of its parts, down to the third level, has thousands of items that are not plain."""
+    parts: list[Any] = [obj]
+    for _ in range(3):
+        parts = [
+            item
+            for part in parts
+            for item in (part.values() if type(part) is dict else part[:1])
+            if type(item) in (dict, list)
+        ]
+        if any(len(part) > _MANY and type(next(iter(part), None)) not in _PLAIN for part in parts):
+            return True
+    return False
 
 
 def _fits(kind: GroupVersionKind, obj: dict[str, Any]) -> bool:

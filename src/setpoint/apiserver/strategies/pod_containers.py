@@ -18,6 +18,7 @@ from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_label
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_found, not_supported, required
+from setpoint.slices import pace
 
 __all__ = ["containers_errors"]
 
@@ -37,7 +38,7 @@ def containers_errors(spec: JsonObject, path: str, volumes: dict[str, JsonObject
     containers = spec.get("containers") or []
     names: set[str] = set()
     errors: Errors = [] if containers else [required(f"{path}.containers")]
-    for index, container in enumerate(containers):
+    for index, container in enumerate(pace(containers)):
         where, name = f"{path}.containers[{index}]", container.get("name", "")
         errors += _common(container, where, spec, volumes)
         if name in names:
@@ -50,7 +51,7 @@ def containers_errors(spec: JsonObject, path: str, volumes: dict[str, JsonObject
     errors += _ephemeral_errors(spec, path, volumes)
     if pod:
         for key in ("containers", "initContainers"):
-            for index, container in enumerate(spec.get(key) or ()):
+            for index, container in enumerate(pace(spec.get(key) or ())):
                 image = container.get("image", "")
                 if image != image.strip():
                     text = "must not have leading or trailing whitespace"
@@ -62,7 +63,7 @@ def _init_errors(
     spec: JsonObject, path: str, volumes: dict[str, JsonObject], names: set[str], grace: int | None
 ) -> Errors:
     errors: Errors = []
-    for index, container in enumerate(spec.get("initContainers") or ()):
+    for index, container in enumerate(pace(spec.get("initContainers") or ())):
         where, name = f"{path}.initContainers[{index}]", container.get("name", "")
         errors += _common(container, where, spec, volumes)
         errors += restart_errors(container, where)
@@ -91,7 +92,7 @@ def _ephemeral_errors(spec: JsonObject, path: str, volumes: dict[str, JsonObject
     errors: Errors = []
     others = {item.get("name", "") for key in ("containers", "initContainers") for item in spec.get(key) or ()}
     names = set(others)
-    for index, container in enumerate(spec.get("ephemeralContainers") or ()):
+    for index, container in enumerate(pace(spec.get("ephemeralContainers") or ())):
         where, name = f"{path}.ephemeralContainers[{index}]", container.get("name", "")
         errors += _common(container, where, spec, volumes)
         if container.get("image", "") != container.get("image", "").strip():
@@ -179,7 +180,7 @@ def _ports(ports: list[JsonObject], path: str) -> Errors:
 def _host_ports(containers: list[JsonObject], path: str) -> Errors:
     errors: Errors = []
     seen: set[str] = set()
-    for index, container in enumerate(containers):
+    for index, container in enumerate(pace(containers)):
         for number, port in enumerate(container.get("ports") or ()):
             if not port.get("hostPort"):
                 continue

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from setpoint.apiserver.strategies.strategy import JsonObject
+from setpoint.slices import pace
 
 __all__ = ["default_pod_spec", "default_template"]
 
@@ -41,14 +42,14 @@ def default_pod_spec(spec: JsonObject, *, pod: bool = False) -> None:
         if pod and spec.get("hostNetwork"):
             for port in container.get("ports") or ():
                 port.setdefault("hostPort", port.get("containerPort", 0))
-    for volume in spec.get("volumes") or ():
+    for volume in pace(spec.get("volumes") or ()):
         if isinstance(volume, dict):
             _default_volume(volume)
 
 
 def _containers(spec: JsonObject) -> Iterator[JsonObject]:
     for key in ("containers", "initContainers", "ephemeralContainers"):
-        for container in spec.get(key) or ():
+        for container in pace(spec.get(key) or ()):
             if isinstance(container, dict):
                 yield container
 
@@ -65,9 +66,9 @@ def _default_container(container: JsonObject, *, pod: bool) -> None:
             requests = resources.setdefault("requests", {})
             for name, value in limits.items():
                 requests.setdefault(name, value)
-    for port in container.get("ports") or ():
+    for port in pace(container.get("ports") or ()):
         port.setdefault("protocol", "TCP")
-    for variable in container.get("env") or ():
+    for variable in pace(container.get("env") or ()):
         source = variable.get("valueFrom") or {}
         if source.get("fieldRef") is not None:
             source["fieldRef"].setdefault("apiVersion", "v1")
@@ -115,6 +116,8 @@ def _default_volume(volume: JsonObject) -> None:
 
 _PART: Final = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 _HOST: Final = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
+_LONGEST_IMAGE: Final = 4096
+"""Characters. Of a name the repository may have 255 and the tag 128; a host and a digest are no longer than this."""
 _IMAGE: Final = re.compile(
     rf"(?:(?:{_HOST}(?:\.{_HOST})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?/)?{_PART}(?:/{_PART})*"
     r"(?::(?P<tag>\w[\w.-]{0,127}))?(?P<digest>@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?",
@@ -124,7 +127,7 @@ _IMAGE: Final = re.compile(
 
 def _tag(image: str) -> str:
     """Of an image's name; ``latest`` if it has neither tag nor digest, nothing if it is no name of an image."""
-    found = _IMAGE.fullmatch(image)
+    found = None if len(image) > _LONGEST_IMAGE else _IMAGE.fullmatch(image)
     if found is None:
         return ""
     return found["tag"] or ("" if found["digest"] else "latest")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from setpoint.apiserver.errors import ApiStatusError, bad_request, forbidden, invalid, not_found
 from setpoint.apiserver.objects.codec import metadata_of
@@ -15,6 +15,7 @@ from setpoint.cel.errors import TakesLong
 from setpoint.meta import GroupKind, GroupResource
 from setpoint.schema import UNSET, ErrorType, FieldError, validate
 from setpoint.schema.errors import invalid as invalid_field
+from setpoint.slices import pace
 
 __all__ = ["PARTIAL", "check_namespace", "check_new", "check_update", "fit_namespace"]
 
@@ -65,6 +66,10 @@ def check_namespace(call: Call, name: str) -> None:
             "field": "metadata.namespace",
         }
         raise forbidden(call.served.group_resource, name, why, [cause])
+
+
+_COMPARED: Final = 2000
+"""Errors of which each is told once; what comes after them is only counted."""
 
 
 def check_new(call: Call, served: Served, obj: JsonObject) -> None:
@@ -145,5 +150,6 @@ def _warn(call: Call, served: Served, new: JsonObject, old: JsonObject | None) -
 
 def _invalid(served: Served, obj: JsonObject, errors: list[FieldError]) -> ApiStatusError:
     resource = served.resource
-    errors = list({(error.type, error.field, error.message): error for error in errors}.values())
+    first = {(error.type, error.field, error.message): error for error in pace(errors[:_COMPARED])}
+    errors = [*first.values(), *errors[_COMPARED:]]
     return invalid(GroupKind(resource.group, resource.kind), obj["metadata"].get("name", ""), errors)
