@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
 import io
 import json
@@ -231,7 +232,8 @@ async def test_urls_of_a_hundred_kilobytes_are_read() -> None:
 @pytest.mark.parametrize("data", [b"", b"GET ", b"GET / HTTP/1.1\r\nHost: loc"])
 async def test_a_head_that_never_comes_ends_the_connection(data: bytes) -> None:
     async with ApiServer() as server, HttpFront(server, head_timeout=0.01) as front:
-        assert await exchanged(front, data) == (b"", b"")
+        with contextlib.suppress(ConnectionResetError):  # on a busy machine the data comes after the end
+            assert await exchanged(front, data) == (b"", b"")
 
 
 @pytest.mark.parametrize("framing", [b"Content-Length: 5", b"Transfer-Encoding: chunked"])
