@@ -28,9 +28,11 @@ from setpoint.cluster.nodes import (
     TaintEvictions,
 )
 from setpoint.cluster.persistent_volumes import PersistentVolumes
+from setpoint.cluster.pod_garbage import PodGarbage
 from setpoint.cluster.replicasets import ReplicaSets, ReplicationControllers
 from setpoint.cluster.resource_quotas import ResourceQuotas
 from setpoint.cluster.resources import ServedResources
+from setpoint.cluster.role_aggregation import AggregatedRoles
 from setpoint.cluster.scheduling import Scheduler
 from setpoint.cluster.statefulsets import StatefulSets
 from setpoint.cluster.volume_claims import VolumeClaims
@@ -38,6 +40,7 @@ from setpoint.cluster.volume_protection import AttributesProtection, ClaimProtec
 
 __all__ = [
     "NEVER",
+    "AggregatedRoles",
     "AttributesProtection",
     "Autoscalers",
     "ClaimProtection",
@@ -63,6 +66,7 @@ __all__ = [
     "NodeLifecycle",
     "PersistentVolumes",
     "PodBehaviour",
+    "PodGarbage",
     "ReplicaSets",
     "ReplicationControllers",
     "ResourceQuotas",

@@ -21,9 +21,11 @@ from setpoint.cluster.jobs import Jobs
 from setpoint.cluster.namespaces import DefaultServiceAccounts, NamespaceLifecycle, RootCertificates
 from setpoint.cluster.nodes import NodeLifecycle, TaintEvictions
 from setpoint.cluster.persistent_volumes import PersistentVolumes
+from setpoint.cluster.pod_garbage import PodGarbage
 from setpoint.cluster.replicasets import ReplicaSets, ReplicationControllers
 from setpoint.cluster.resource_quotas import ResourceQuotas
 from setpoint.cluster.resources import ServedResources
+from setpoint.cluster.role_aggregation import AggregatedRoles
 from setpoint.cluster.statefulsets import StatefulSets
 from setpoint.cluster.volume_claims import VolumeClaims
 from setpoint.cluster.volume_protection import AttributesProtection, ClaimProtection, VolumeProtection
@@ -42,6 +44,7 @@ from setpoint.models.core_v1 import (
     Service,
 )
 from setpoint.models.policy_v1 import PodDisruptionBudget
+from setpoint.models.rbac_v1 import ClusterRole
 from setpoint.models.storage_v1 import VolumeAttributesClass
 
 EVERYTHING: Final = ("*",)
@@ -81,6 +84,7 @@ class Entry:
 
 
 ENTRIES: Final = (
+    Entry("clusterrole-aggregation-controller", lambda _: [AggregatedRoles().controller], (ClusterRole,)),
     Entry("cronjob-controller", lambda _: [CronJobs().controller], (CronJob,)),
     Entry("daemonset-controller", lambda _: [DaemonSets().controller], (DaemonSet,)),
     Entry("deployment-controller", lambda _: [Deployments().controller], (Deployment,)),
@@ -119,6 +123,7 @@ ENTRIES: Final = (
         (PersistentVolumeClaim,),
         ("pvc-protection",),
     ),
+    Entry("pod-garbage-collector-controller", lambda _: [PodGarbage().controller], (Pod,), ("podgc",)),
     Entry("replicaset-controller", lambda _: [ReplicaSets().controller], (ReplicaSet,)),
     Entry(
         "replicationcontroller-controller", lambda _: [ReplicationControllers().controller], (ReplicationController,)

@@ -1,0 +1,93 @@
+"""Pod garbage collection: pods whose node has gone, and pods that nobody would end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from setpoint.cache import Head
+from setpoint.client import NotFound
+from setpoint.controller import Context, Controller, Outcome, after, done
+from setpoint.controller.caches import Caches
+from setpoint.models.core_v1 import Node, Pod, PodCondition
+
+QUARANTINE: Final = 40.0
+"""Seconds that a node has to be missing before its pods are gone with it."""
+OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
+_BY_NODE: Final = "node"
+_GONE: Final = "PodGC: node no longer exists"
+
+
+class PodGarbage:
+    """Ends what no kubelet ends: pods of nodes that have gone, pods that are deleted before they have a node, and
+    pods that are deleted on a node out of service.
+
+    A pod that has not ended is marked as failed first, with the condition ``DisruptionTarget``, so that Jobs know why.
+
+    *Caveats*: pods that have ended are not limited in number (upstream: 12,500).
+    """
+
+    def __init__(self) -> None:
+        self._missing: dict[str, float] = {}
+        self.controller = (
+            Controller(
+                Pod,
+                self._reconcile,
+                name="pod-garbage-collector",
+                reconcile_deleting=True,
+                owns_status=False,
+                leader_only=False,
+                predicates=[_may_be_garbage],
+            )
+            .watches(Node, _pods_of)
+            .index(_BY_NODE, lambda pod: pod.spec.node_name)
+        )
+
+    async def _reconcile(self, pod: Pod, ctx: Context) -> Outcome:
+        name = pod.spec.node_name
+        if not name:
+            if pod.is_deleting:
+                await ctx.delete(pod, grace_period_seconds=0)
+            return done()
+        node = await ctx.get(Node, name)
+        if node is not None:
+            self._missing.pop(name, None)
+            if pod.is_deleting and not pod.is_ready and _is_out_of_service(node):
+                await self._end(pod, f"PodGC: node {name} is out of service", ctx)
+            return done()
+        now = ctx.now().timestamp()
+        left = self._missing.setdefault(name, now) + QUARANTINE - now
+        if left > 0:
+            return after(left, "the node may come back")
+        try:
+            await ctx.client.get(Node, name)
+        except NotFound:
+            await self._end(pod, _GONE, ctx)
+        return done()
+
+    async def _end(self, pod: Pod, why: str, ctx: Context) -> None:
+        """Failed first, then gone; each can be the last before a crash."""
+        if not pod.is_finished:
+            condition = PodCondition(
+                type="DisruptionTarget", status="True", reason="DeletionByPodGC", message=why,
+                last_transition_time=ctx.now().replace(microsecond=0),
+            )  # fmt: skip
+            others = [each for each in pod.status.conditions if each.type != condition.type]
+            pod.status.conditions = [*others, condition]
+            pod.status.phase = "Failed"
+            pod = await ctx.client.update_status(pod)
+        await ctx.delete(pod, grace_period_seconds=0)
+
+
+def _may_be_garbage(old: Head | None, new: Head | None) -> bool:
+    """A pod that is new, or being deleted; what concerns its node is told by the node."""
+    return new is not None and (old is None or new.is_deleting)
+
+
+def _pods_of(node: Head, caches: Caches) -> Iterable[str]:
+    return caches.lister(Pod).keys(index=(_BY_NODE, node.name))
+
+
+def _is_out_of_service(node: Node) -> bool:
+    ready = any(each.type == "Ready" and each.status == "True" for each in node.status.conditions)
+    return not ready and any(taint.key == OUT_OF_SERVICE for taint in node.spec.taints)

@@ -1,0 +1,40 @@
+"""ClusterRole aggregation: roles that are made of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from setpoint.cache import Head
+from setpoint.controller import Context, Controller, Outcome, done
+from setpoint.controller.caches import Caches
+from setpoint.meta import Selector, to_wire
+from setpoint.models.rbac_v1 import ClusterRole, PolicyRule
+
+
+class AggregatedRoles:
+    """Gives a ClusterRole with an ``aggregationRule`` the rules of all that its selectors match, in the order of their
+    names, each rule once."""
+
+    def __init__(self) -> None:
+        self.controller = (
+            Controller(ClusterRole, self._reconcile, name="clusterrole-aggregation", leader_only=False)
+            .watches(ClusterRole, _aggregates)
+            .index("aggregates", lambda role: "yes" if role.aggregation_rule is not None else None)
+        )
+
+    async def _reconcile(self, role: ClusterRole, ctx: Context) -> Outcome:
+        if role.aggregation_rule is None:
+            return done()
+        rules: list[PolicyRule] = []
+        for selector in role.aggregation_rule.cluster_role_selectors:
+            found = await ctx.list(ClusterRole, selector=Selector.of(selector))
+            for other in sorted(found, key=lambda each: each.name):
+                if other.name != role.name:
+                    rules += [rule for rule in other.rules if rule not in rules]
+        if rules != role.rules:
+            await ctx.patch(role, {"rules": to_wire(rules)})
+        return done()
+
+
+def _aggregates(_: Head, caches: Caches) -> Iterable[str]:
+    return caches.lister(ClusterRole).keys(index=("aggregates", "yes"))
