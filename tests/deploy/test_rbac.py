@@ -64,7 +64,7 @@ async def test_only_what_controllers_ask_for_is_recorded_and_nothing_without_bei
     assert Grant("", "secrets", "delete") not in asked
     monkeypatch.delenv(VARIABLE)
     (tmp_path / "asked").unlink()
-    async with cluster(controller()) as world:
+    async with cluster(controller(), rbac=False) as world:
         await world.create(Secret.named("source", "default"))
         await world.settle()
     assert [*tmp_path.iterdir()] == []

@@ -96,6 +96,8 @@ class Cluster:
         storage = MemoryStorage()
         self.access = AccessRecord(ignore={SYSTEM_ADMIN.name})
         authorizer = None
+        self._log = AccessLog.from_environment()
+        rbac = rbac and self._log is None  # what is logged is what is asked for where nothing is refused
         if rbac:
             grants = declared(controllers, self._served) | leases() | access_reviews()
             authorizer = RoleOfControllers(storage, grants)
@@ -121,8 +123,7 @@ class Cluster:
                 Client(InProcessTransport(self.server.handle), namespace=self._namespace, random=self.random)
             )
             # The controllers' own connection: faults that a test injects do not affect the rest.
-            log = AccessLog.from_environment()
-            handler = self.server.handle if log is None else log.noting(self.server.handle)
+            handler = self.server.handle if self._log is None else self._log.noting(self.server.handle)
             self.faults = Faults(self._wrap(InProcessTransport(handler, user=self._user)))
             client = await stack.enter_async_context(Client(self.faults, namespace=self._namespace, random=self.random))
             self.manager = Manager(
@@ -362,8 +363,8 @@ def cluster(
         lifespan: what the controllers' program opens and closes, as for `setpoint.Manager`.
         transport: wraps the controllers' connection, to count requests or to inject faults.
         rbac: the controllers may do what their declarations ask for, as under the role that their program's `manifests`
-            prints. A refusal fails the test (`MissingPermission`), also where a reconcile goes on. With
-            False they may do everything.
+            prints, unless ``setpoint rbac`` looks for what is missing. A refusal fails the test (`MissingPermission`),
+            also where a reconcile goes on. With False they may do everything.
         seed: of all random choices.
     """
     return Cluster(
