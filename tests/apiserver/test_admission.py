@@ -41,13 +41,16 @@ class Webhooks:
     def __init__(self) -> None:
         self.handlers: dict[str, Handler] = {}
         self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.spoken: set[str] = set()
 
     def caller(self) -> InProcessCaller:
         return InProcessCaller({f"https://hooks.test/{name}": self.at(name) for name in "abcde"})
 
     def at(self, name: str) -> Callable[[str, bytes], Awaitable[tuple[int, bytes]]]:
         async def answer(path: str, body: bytes) -> tuple[int, bytes]:
-            request = json.loads(body)["request"]
+            review = json.loads(body)
+            request = review["request"]
+            self.spoken.add(review["apiVersion"])
             self.asked.append((name, request))
             made = self.handlers[name](request)
             if asyncio.iscoroutine(made):
@@ -56,7 +59,7 @@ class Webhooks:
                 return made
             response = {"uid": request["uid"], **made}
             return 200, json.dumps(
-                {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": response}
+                {"kind": "AdmissionReview", "apiVersion": review["apiVersion"], "response": response}
             ).encode()
 
         return answer
@@ -393,6 +396,14 @@ async def test_namespaces_are_selected_by_their_own_labels() -> None:
         assert [(request["name"], request["namespace"]) for _, request in webhooks.asked] == [("two", "two")]
 
 
+@pytest.mark.parametrize(("names", "spoken"), [(["v1beta1"], "v1beta1"), (["v2", "v1beta1", "v1"], "v1beta1")])
+async def test_reviews_are_of_the_first_version_that_both_know(names: list[str], spoken: str) -> None:
+    async with hooked(a=allow) as (api, webhooks):
+        (await api.post(VALIDATING, configuration(webhook(admissionReviewVersions=names)))).ok()
+        (await api.post(MAPS, config_map())).ok()
+    assert webhooks.spoken == {f"admission.k8s.io/{spoken}"}
+
+
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
@@ -402,13 +413,16 @@ async def test_namespaces_are_selected_by_their_own_labels() -> None:
         ),
         ({"sideEffects": "Some"}, 'webhooks[0].sideEffects: Unsupported value: "Some"'),
         ({"sideEffects": "Unknown"}, "webhooks[0].sideEffects: Unsupported value"),
-        ({"admissionReviewVersions": ["v1beta1"]}, "webhooks[0].admissionReviewVersions: Invalid value"),
+        ({"admissionReviewVersions": ["v2"]}, "must include at least one of v1, v1beta1"),
         ({"timeoutSeconds": 31}, "the timeout value must be between 1 and 30 seconds"),
         ({"name_": "short"}, "should be a domain with at least three segments separated by dots"),
         ({"clientConfig": {}}, "exactly one of url or service is required"),
         ({"clientConfig": {"url": "http://x/y"}}, "'https' is the only allowed URL scheme"),
         ({"clientConfig": {"url": "https://x/y?z=1"}}, "query parameters are not permitted in the URL"),
-        ({"clientConfig": {"service": {"name": "", "namespace": "x"}}}, "service name is required"),
+        (
+            {"clientConfig": {"service": {"name": "", "namespace": "x"}}},
+            "webhooks[0].clientConfig.service.name: Required value",
+        ),
         ({"failurePolicy": "Perhaps"}, "webhooks[0].failurePolicy: Unsupported value"),
         ({"rule": {"operations": ["*", "CREATE"]}}, "if '*' is present, must not specify other operations"),
         ({"rule": {"resources": ["*", "pods"]}}, "must not specify other resources without subresources"),

@@ -55,7 +55,7 @@ class Converter:
         response = self.spoil(response)
         if isinstance(response, tuple):
             return response
-        review = {"kind": "ConversionReview", "apiVersion": "apiextensions.k8s.io/v1", "response": response}
+        review = {"kind": "ConversionReview", "apiVersion": json.loads(body)["apiVersion"], "response": response}
         return 200, json.dumps(review).encode()
 
     def convert(self, obj: dict[str, Any], wanted: str) -> dict[str, Any]:
@@ -98,6 +98,26 @@ async def test_each_version_writes_and_reads_the_other() -> None:
         assert (await api.patch(f"{V1}/one/status", {"status": {}})).ok()["spec"]["numpods"] == 4
         (await api.delete(f"{V1}/one")).ok()
         (await api.get(f"{V2}/one")).failed(404, "NotFound")
+
+
+@pytest.mark.parametrize(
+    ("names", "spoken"), [(["v1beta1"], "v1beta1"), (["v2", "v1beta1", "v1"], "v1beta1"), (["v9x", "v1"], "v1")]
+)
+async def test_reviews_are_of_the_first_version_that_both_know(names: list[str], spoken: str) -> None:
+    bodies: list[dict[str, Any]] = []
+    converter = Converter()
+
+    async def noted(path: str, body: bytes) -> tuple[int, bytes]:
+        bodies.append(json.loads(body))
+        return await converter(path, body)
+
+    made = definition()
+    webhook = {**CONVERSION["webhook"], "conversionReviewVersions": names}  # type: ignore[dict-item]
+    made["spec"]["conversion"] = {**CONVERSION, "webhook": webhook}
+    async with serving(webhook_caller=InProcessCaller({URL: noted})) as api:
+        (await api.post(CRDS, made)).ok()
+        assert spec_of(await api.post(V1, mykind(spec={"numpods": 2}))) == {"numpods": 2}
+    assert {body["apiVersion"] for body in bodies} == {f"apiextensions.k8s.io/{spoken}"}
 
 
 async def test_fields_have_one_owner_over_all_versions() -> None:
@@ -252,7 +272,7 @@ async def test_a_conversion_that_hangs_ends_the_request() -> None:
         ),
         ({"strategy": "Magic"}, "spec.conversion.strategy: Unsupported value"),
         (
-            {"strategy": "Webhook", "webhook": {"clientConfig": {"url": URL}, "conversionReviewVersions": ["v1beta1"]}},
+            {"strategy": "Webhook", "webhook": {"clientConfig": {"url": URL}, "conversionReviewVersions": ["v9"]}},
             "spec.conversion.webhook.conversionReviewVersions: Invalid value",
         ),
     ],

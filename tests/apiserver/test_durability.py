@@ -190,6 +190,7 @@ async def test_a_server_starts_whatever_is_stored(tmp_path: Path, caplog: pytest
         (await api.post(MYKINDS, mykind("two"))).ok()
         (await api.post(HOOKS, hook("better"))).ok()
         (await api.delete(f"{CRDS}/others.grp.example.com")).ok()
-        (await api.put(f"{HOOKS}/bad", hook("bad"))).ok()
+        (await api.delete(f"{HOOKS}/bad")).ok()
+        (await api.post(HOOKS, hook("bad"))).ok()
         assert not api.server.damage
         assert (await api.get("/debug/damage")).json["status"] == "Success"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -15,6 +16,8 @@ from setpoint.models.node_v1 import RuntimeClass
 from setpoint.models.scheduling_v1 import PriorityClass
 from setpoint.models.storage_v1 import StorageClass
 from setpoint.testing import virtual_time
+
+MOMENT = datetime(2026, 1, 31, tzinfo=UTC)
 
 
 def made(kind: type[Any], name: str, annotations: dict[str, str] | None = None, **fields: Any) -> Any:
@@ -70,7 +73,10 @@ async def test_only_one_priority_class_is_for_all_pods_without() -> None:
 @pytest.mark.parametrize("annotation", ["storageclass.kubernetes.io", "storageclass.beta.kubernetes.io"])
 @virtual_time
 async def test_a_claim_without_a_class_gets_the_default_one(annotation: str) -> None:
-    async with ApiServer() as api, Client(InProcessTransport(api.handle), namespace="default") as client:
+    async with (
+        ApiServer(now=lambda: MOMENT) as api,
+        Client(InProcessTransport(api.handle), namespace="default") as client,
+    ):
         for name, is_default in (("a", "true"), ("b", "true"), ("c", "false")):
             await client.create(
                 made(StorageClass, name, {f"{annotation}/is-default-class": is_default}, provisioner="x")

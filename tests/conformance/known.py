@@ -77,7 +77,7 @@ KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
         **dict.fromkeys((46, 47, 48, 49, 50, 52), LATER),
     },
     "reviews": {**dict.fromkeys((1, 4, 5, 7, 8, 10, 12, 13), ANSWERS), 14: HTTP},
-    "services": {4: BOOKKEEPING, 5: STATUS, 10: WORDS, 19: STATUS},
+    "services": {4: BOOKKEEPING, 5: STATUS, 19: STATUS},
     "several_versions": {
         4: HTTP,
         **dict.fromkeys((3, 5), VERSIONS),

@@ -53,6 +53,8 @@ __all__ = ["ApiServer"]
 _log = logging.getLogger(__name__)
 
 BOOKMARK_PERIOD: Final = 60.0
+NEEDING_CONTROLLERS: Final = frozenset({"ServiceAccount", "TaintNodesByCondition"})
+"""Admission plugins that write what controllers and kubelets are to take away or to fill."""
 _READS: Final = frozenset({"GET", "HEAD"})
 _WRITE_TIMEOUT: Final = 34.0
 _READ_TIMEOUT: Final = 60.0
@@ -91,6 +93,9 @@ class ApiServer:
     the process. ``access_record`` is told what is asked for. ``default_objects``: whether the roles,
     bindings, priorities and so on are made that a kube-apiserver makes; the system's namespaces are there in any case.
 
+    ``plugins_off``: the admission plugins that are not asked, by upstream's names; those that are of use only where a
+    whole cluster is, unless said otherwise.
+
     *Caveats*: there is no audit log: what admission policies would write there is logged.
     """
 
@@ -108,6 +113,7 @@ class ApiServer:
         account_tokens: AccountTokens | None = None,
         access_record: AccessRecord | None = None,
         default_objects: bool = False,
+        plugins_off: Collection[str] = NEEDING_CONTROLLERS,
     ) -> None:
         kept: Storage = storage if storage is not None else MemoryStorage()
         self.hooks = Configurations(kept)
@@ -129,6 +135,7 @@ class ApiServer:
             admin=admin,
             webhook_caller=webhook_caller if webhook_caller is not None else HttpCaller(),
             bookmark_period=bookmark_period,
+            plugins_off=frozenset(plugins_off),
         )
         add_builtin(self.state.registry)
         self.custom_resources = CustomResources(self.state)

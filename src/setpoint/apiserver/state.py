@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from random import Random
 from typing import Any, Final, Protocol
@@ -78,6 +78,7 @@ class State:
         admin: UserInfo,
         webhook_caller: WebhookCaller,
         bookmark_period: float,
+        plugins_off: Collection[str],
     ) -> None:
         self.storage = storage
         self.configurations = configurations
@@ -92,6 +93,7 @@ class State:
         self.bookmark_period = bookmark_period
         self.kubelets: Kubelets | None = None
         """Answers what is asked of containers, once there are nodes."""
+        self.plugins_off = plugins_off
         self.registry = Registry()
         self.locks = ObjectLocks()
         self.watches: dict[OpenWatch, None] = {}

@@ -16,35 +16,22 @@ CAUSES: Final = "refused, too, but for other fields, in other words, or not for 
 CODE: Final = "refused with another code"
 OBJECT: Final = "defaults or fields that the server sets"
 TOKENS: Final = "the volume with the service account's token, which an admission plugin adds to pods"
-LIFECYCLE: Final = "the taint of new nodes, which no controller here takes away again"
 
 KNOWN: Final[Mapping[tuple[str, str], Sequence[int]]] = {
     ("APIService", OBJECT): (236, 400),
     ("CSIDriver", CAUSES): (639,),
-    ("ControllerRevision", CAUSES): (360, 688),
-    ("DeviceClass", CAUSES): (489,),
     ("EndpointSlice", OBJECT): (375,),
-    ("EndpointSlice", UNCHECKED): (129, 374),
     ("FlowSchema", OBJECT): (540,),
     ("IngressClass", CAUSES): (461,),
     ("Job", CAUSES): (698,),
     ("Job", UNCHECKED): (370,),
     ("LimitRange", CAUSES): (340,),
     ("NetworkPolicy", OBJECT): (546,),
-    ("Node", LIFECYCLE): (14, 96, 260, 342, 424),
-    ("Node", UNCHECKED): (588,),
     ("PersistentVolume", CAUSES): (511, 591, 673),
-    ("PersistentVolume", UNCHECKED): (509,),
-    ("Pod", TOKENS): (20, 21, 22, 103, 266, 267, 268, 430, 513, 676),
     ("ReplicaSet", OBJECT): (445,),
     ("ResourceClaim", UNCHECKED): (162, 490),
     ("ResourceClaimTemplate", CAUSES): (409,),
     ("ResourceClaimTemplate", UNCHECKED): (491,),
     ("ResourceSlice", OBJECT): (246,),
     ("ResourceSlice", UNCHECKED): (492,),
-    ("Service", CAUSES): (356,),
-    ("Service", OBJECT): (29, 111, 193, 275, 521, 685),
-    ("Service", UNCHECKED): (440,),
-    ("ValidatingAdmissionPolicy", CAUSES): (649,),
-    ("ValidatingWebhookConfiguration", UNCHECKED): (483,),
 }

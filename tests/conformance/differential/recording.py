@@ -48,7 +48,7 @@ async def replay(file: Path) -> dict[int, tuple[str, str, str]]:
     """Where the embedded server answers differently: by line the kind, the class of the difference and its text."""
     found: dict[int, tuple[str, str, str]] = {}
     moment = datetime.now(UTC)  # the clock stands still: no answer depends on how busy the machine is
-    async with ApiServer(now=lambda: moment) as server:
+    async with ApiServer(now=lambda: moment, plugins_off=()) as server:
         transport = InProcessTransport(server.handle)
         for number, line in enumerate(file.read_text().splitlines()):
             entry = json.loads(line)

@@ -37,7 +37,16 @@ CLASSES: Final = (
 )
 """Of a request's differences the first counts; the first six are those that matter."""
 _VOLATILE: Final = frozenset(
-    {"uid", "resourceVersion", "creationTimestamp", "time", "clusterIP", "clusterIPs", "nodePort"}
+    {
+        "uid",
+        "resourceVersion",
+        "creationTimestamp",
+        "time",
+        "clusterIP",
+        "clusterIPs",
+        "nodePort",
+        "healthCheckNodePort",
+    }
 )
 _WHO_ASKS: Final = frozenset({".spec.username", ".spec.uid", ".spec.groups", ".spec.extra"})
 """Of a signing request."""
@@ -122,7 +131,7 @@ class Differential:
     async def run(self, kubeconfig: str) -> None:
         real = HttpTransport(load_kubeconfig(kubeconfig))
         try:
-            async with ApiServer() as server:
+            async with ApiServer(plugins_off=()) as server:
                 await self._compare_all(real, InProcessTransport(server.handle))
         finally:
             await real.close()

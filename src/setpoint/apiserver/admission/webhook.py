@@ -7,6 +7,7 @@ from typing import Any
 from setpoint.apiserver.admission.conditions import MatchConditions
 from setpoint.apiserver.admission.matching import Matching
 from setpoint.apiserver.webhooks.caller import Target
+from setpoint.apiserver.webhooks.responses import review_version
 
 __all__ = ["Webhook"]
 
@@ -23,6 +24,7 @@ class Webhook:
         "matching",
         "name",
         "reinvoked",
+        "review",
         "target",
         "timeout",
         "uid",
@@ -36,5 +38,6 @@ class Webhook:
         self.dry_runs = spec.get("sideEffects") in ("None", "NoneOnDryRun")
         self.reinvoked = spec.get("reinvocationPolicy") == "IfNeeded"
         self.target = Target.of(spec["clientConfig"], f"timeout={self.timeout}s")
+        self.review = f"admission.k8s.io/{review_version(spec.get('admissionReviewVersions'))}"
         self.matching = Matching({**spec, "resourceRules": spec.get("rules")})
         self.conditions = MatchConditions(spec.get("matchConditions") or (), ignores_failure=self.ignores_failure)

@@ -124,7 +124,7 @@ class WebhookCalls:
         request = {"uid": new_uid(state.random), **request_document(question, target, self._call.user)}
         review = {
             "kind": "AdmissionReview",
-            "apiVersion": "admission.k8s.io/v1",
+            "apiVersion": hook.review,
             "request": {**request, "object": obj, "oldObject": old},
         }
         try:
@@ -133,7 +133,7 @@ class WebhookCalls:
             except CallFailed as problem:
                 raise CallFailed(f"failed to call webhook: {problem}") from None
             try:
-                response = response_of(document, "AdmissionReview", "admission.k8s.io", request["uid"])
+                response = response_of(document, "AdmissionReview", hook.review, request["uid"])
                 _check(response, mutating=mutating)
             except CallFailed as problem:
                 raise CallFailed(f"received invalid webhook response: {problem}") from None

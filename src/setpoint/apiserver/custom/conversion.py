@@ -18,7 +18,7 @@ from setpoint.apiserver.replay import Replay, Suspended
 from setpoint.apiserver.resources.registry import Served
 from setpoint.apiserver.state import State
 from setpoint.apiserver.webhooks.caller import CallFailed, Target
-from setpoint.apiserver.webhooks.responses import ask, response_of
+from setpoint.apiserver.webhooks.responses import ask, response_of, review_version
 from setpoint.meta.names import label_value, qualified_name
 from setpoint.schema import apply_defaults, prune
 
@@ -37,6 +37,7 @@ class ConversionWebhook:
     def __init__(self, state: State, config: JsonObject) -> None:
         self._state = state
         self._target = Target.of(config["clientConfig"])
+        self._api_version = f"apiextensions.k8s.io/{review_version(config.get('conversionReviewVersions'))}"
 
     def convert(self, obj: JsonObject, target: Served, replay: Replay | None) -> JsonObject:
         """``obj`` as ``target`` has it, pruned and with defaults. Raises Suspended until ``replay`` knows."""
@@ -80,12 +81,12 @@ class ConversionWebhook:
         uid = new_uid(self._state.random)
         review = {
             "kind": "ConversionReview",
-            "apiVersion": "apiextensions.k8s.io/v1",
+            "apiVersion": self._api_version,
             "request": {"uid": uid, "desiredAPIVersion": version, "objects": objects},
         }
         try:
             document = await ask(self._state.webhook_caller, self._target, review, _TIMEOUT)
-            response = response_of(document, "ConversionReview", "apiextensions.k8s.io", uid)
+            response = response_of(document, "ConversionReview", self._api_version, uid)
             made = _converted(response)
         except CallFailed as problem:
             raise ApiStatusError(500, "", f"{what} failed: {problem}") from None

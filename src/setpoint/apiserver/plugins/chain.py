@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from setpoint.apiserver.plugins.accounts import mount_token
 from setpoint.apiserver.plugins.attributes import Attributes
 from setpoint.apiserver.plugins.classes import default_ingress_class, default_storage_class, resize_claim
 from setpoint.apiserver.plugins.limit_ranger import check_limits, default_limits
@@ -12,15 +13,17 @@ from setpoint.apiserver.plugins.priority import prioritize, validate_priority_cl
 from setpoint.apiserver.plugins.protection import PROTECTED, protect
 from setpoint.apiserver.plugins.quotas import check_quotas
 from setpoint.apiserver.plugins.runtime_class import apply_runtime_class, validate_overhead
+from setpoint.apiserver.plugins.taints import taint
 from setpoint.apiserver.plugins.tolerations import tolerate
 
-__all__ = ["mutate", "mutates", "validate"]
+__all__ = ["PLUGINS", "mutate", "mutates", "validate"]
 
 Plugin = Callable[[Attributes], None]
 
 # Upstream's order: kubeapiserver/options/plugins.go
 MUTATING: Final[Mapping[str, tuple[Plugin, ...]]] = {
-    "pods": (default_limits, prioritize, tolerate, apply_runtime_class),
+    "pods": (default_limits, mount_token, prioritize, tolerate, apply_runtime_class),
+    "nodes": (taint,),
     "persistentvolumeclaims": (default_storage_class, protect),
     **{collection: (protect,) for collection in PROTECTED if collection != "persistentvolumeclaims"},
     "ingresses.networking.k8s.io": (default_ingress_class,),
@@ -32,19 +35,46 @@ VALIDATING: Final[Mapping[str, tuple[Plugin, ...]]] = {
 }
 
 
+QUOTAS: Final = "ResourceQuota"
+_NAMES: Final[Mapping[Plugin, str]] = {
+    default_limits: "LimitRanger",
+    check_limits: "LimitRanger",
+    mount_token: "ServiceAccount",
+    taint: "TaintNodesByCondition",
+    prioritize: "Priority",
+    validate_priority_class: "Priority",
+    tolerate: "DefaultTolerationSeconds",
+    apply_runtime_class: "RuntimeClass",
+    validate_overhead: "RuntimeClass",
+    default_storage_class: "DefaultStorageClass",
+    resize_claim: "PersistentVolumeClaimResize",
+    protect: "StorageObjectInUseProtection",
+    default_ingress_class: "DefaultIngressClass",
+}
+"""Upstream's names, by which they are switched off."""
+PLUGINS: Final = frozenset({*_NAMES.values(), QUOTAS})
+
+
 def mutates(attributes: Attributes) -> bool:
     """Whether any plugin may change the object."""
-    return str(attributes.resource) in MUTATING
+    off = attributes.call.plugins_off
+    return any(_NAMES[plugin] not in off for plugin in MUTATING.get(str(attributes.resource), ()))
 
 
 def mutate(attributes: Attributes) -> None:
     """Before webhooks mutate. Raises ApiStatusError."""
-    for plugin in MUTATING.get(str(attributes.resource), ()):
-        plugin(attributes)
+    _run(MUTATING, attributes)
 
 
 def validate(attributes: Attributes) -> None:
     """After everything has mutated; quotas come last, since they count. Raises ApiStatusError."""
-    for plugin in VALIDATING.get(str(attributes.resource), ()):
-        plugin(attributes)
-    check_quotas(attributes)
+    _run(VALIDATING, attributes)
+    if QUOTAS not in attributes.call.plugins_off:
+        check_quotas(attributes)
+
+
+def _run(plugins: Mapping[str, tuple[Plugin, ...]], attributes: Attributes) -> None:
+    off = attributes.call.plugins_off
+    for plugin in plugins.get(str(attributes.resource), ()):
+        if _NAMES[plugin] not in off:
+            plugin(attributes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from random import Random
 from typing import Final, cast
@@ -95,6 +96,14 @@ class Call:
         if record is None:
             raise not_found(served.group_resource, path.name)
         return record
+
+    @property
+    def dry_run(self) -> bool:
+        return bool(self.query.all("dryRun"))
+
+    @property
+    def plugins_off(self) -> Collection[str]:
+        return self.state.plugins_off
 
     @property
     def random(self) -> Random:

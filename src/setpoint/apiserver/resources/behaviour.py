@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime
 from random import Random
 from typing import Any, Protocol
@@ -79,6 +79,16 @@ class WriteContext(Protocol):
     @property
     def subresource(self) -> str:
         """The one that the request is sent to; empty if it is the object itself."""
+        ...
+
+    @property
+    def dry_run(self) -> bool:
+        """Whether the parameter of that name is given."""
+        ...
+
+    @property
+    def plugins_off(self) -> Collection[str]:
+        """The admission plugins that are not asked."""
         ...
 
     @property

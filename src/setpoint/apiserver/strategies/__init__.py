@@ -10,6 +10,8 @@ __all__ = ["Strategy", "strategy_for"]
 
 def strategy_for(resource: GroupResource) -> Strategy:
     """The behaviour of a built-in resource."""
-    from setpoint.apiserver.strategies.table import STRATEGIES
+    from setpoint.apiserver.strategies.table import STRATEGIES, VERSIONED
 
-    return STRATEGIES.get(str(resource)) or Strategy()
+    strategy = STRATEGIES.get(str(resource)) or Strategy()
+    strategy.unconditional_update = str(resource) not in VERSIONED
+    return strategy

@@ -10,7 +10,7 @@ from setpoint.apiserver.strategies.metrics import metrics_errors, target_errors
 from setpoint.apiserver.strategies.rules.row import Table, at_least, between, one_of, row
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.schema import FieldError
-from setpoint.schema.errors import invalid, required
+from setpoint.schema.errors import forbidden, invalid, required
 
 if TYPE_CHECKING:
     from setpoint.meta import Resource
@@ -39,8 +39,8 @@ class Autoscalers(Strategy):
         spec = obj.get("spec") or {}
         least, most = spec.get("minReplicas"), spec.get("maxReplicas") or 0
         errors: list[FieldError] = []
-        if least is not None and least < 1:
-            errors.append(invalid("spec.minReplicas", least, "must be greater than or equal to 1"))
+        if least is not None and least < 0:
+            errors.append(invalid("spec.minReplicas", least, "must be greater than or equal to 0"))
         if most == 0:
             errors.append(required("spec.maxReplicas"))
         elif most < 0:
@@ -49,6 +49,9 @@ class Autoscalers(Strategy):
             errors.append(invalid("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`"))
         errors += target_errors(spec.get("scaleTargetRef") or {}, "spec.scaleTargetRef")
         metrics = spec.get("metrics") or []
+        if least == 0 and not {item.get("type") for item in metrics} & {"Object", "External"}:
+            text = "must specify at least one Object or External metric to support scaling to zero replicas"
+            errors.append(forbidden("spec.metrics", text))
         percentage = spec.get("targetCPUUtilizationPercentage")
         if percentage is not None:
             metrics = [*metrics, _cpu_metric(percentage)]
@@ -104,7 +107,7 @@ _SPEC: Final = Table(
 
 def _default_behavior(behavior: JsonObject) -> None:
     for direction, policies in (("scaleUp", _UP), ("scaleDown", _DOWN)):
-        rules = behavior.get(direction)
+        rules = behavior.setdefault(direction, {})
         if isinstance(rules, dict):
             rules.setdefault("selectPolicy", "Max")
             if not rules.get("policies"):

@@ -207,10 +207,9 @@ class Endpoints(Strategy):
 
 
 class Leases(Strategy):
-    """What leaders are elected with. An update says which version it is of."""
+    """The objects by which leaders are elected."""
 
     create_on_update = True
-    unconditional_update = False
 
 
 class Accounts(Strategy):

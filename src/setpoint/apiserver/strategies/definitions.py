@@ -31,7 +31,6 @@ class Definitions(Strategy):
     """CRDs. The work after each write is done by `setpoint.apiserver.custom.definitions.CustomResources`."""
 
     generation = True
-    unconditional_update = False
     zero: JsonObject = {"spec": {"names": {}}, "status": {}}
 
     def default(self, obj: JsonObject) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
 from setpoint.apiserver.strategies.go_dump import dump
 from setpoint.apiserver.strategies.label_selectors import labels_errors
 from setpoint.apiserver.strategies.pod_placing import node_selector_errors
-from setpoint.apiserver.strategies.pod_volumes import driver_name_errors
+from setpoint.apiserver.strategies.pod_volumes import caseless, driver_name_errors
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.cel import Environment
 from setpoint.cel.admission import compile_admission
@@ -78,7 +79,8 @@ def _configuration(config: JsonObject, path: str) -> Errors:
     opaque = config.get("opaque")
     if opaque is None:
         return [required(f"{path}.opaque")]
-    errors = driver_name_errors(opaque.get("driver", ""), f"{path}.opaque.driver")
+    named = driver_name_errors(opaque.get("driver", ""), f"{path}.opaque.driver")
+    errors = [replace(error, detail=caseless(error.detail)) for error in named]
     parameters, where = opaque.get("parameters"), f"{path}.opaque.parameters"
     if parameters is None:
         errors.append(required(where))
@@ -252,14 +254,19 @@ def class_errors(spec: JsonObject) -> Errors:
     for index, config in enumerate(configs if len(configs) <= _MOST else ()):
         errors += _configuration(config, f"spec.config[{index}]")
     name = spec.get("extendedResourceName")
-    if name is not None and not _extended(name):
-        errors.append(invalid("spec.extendedResourceName", name, "must be a valid extended resource name"))
+    if name is not None:
+        errors += [invalid("spec.extendedResourceName", name, text) for text in _not_extended(name)]
     return errors
 
 
-def _extended(name: str) -> bool:
-    native = "/" not in name or "kubernetes.io/" in name
-    return not native and not name.startswith("requests.") and not qualified_name(f"requests.{name}")
+def _not_extended(name: str) -> list[str]:
+    """Why a name is not one of a resource that is not Kubernetes' own."""
+    if "/" not in name:
+        return ["a name must be a domain-prefixed path, such as 'example.com/my-prop'", *qualified_name(name)[-1:]]
+    problems = qualified_name(f"requests.{name}")
+    if not problems and ("kubernetes.io/" in name or name.startswith("requests.")):
+        return ["must be a valid extended resource name"]
+    return problems
 
 
 def taint_rule_errors(spec: JsonObject, old: JsonObject | None) -> Errors:

@@ -19,7 +19,7 @@ from setpoint.meta.names import dns1123_label, dns1123_subdomain
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required, too_long
 
-__all__ = ["driver_name_errors", "iscsi_errors", "kind_errors", "source_errors", "volumes_errors"]
+__all__ = ["caseless", "driver_name_errors", "iscsi_errors", "kind_errors", "source_errors", "volumes_errors"]
 
 Errors = list[FieldError]
 Source = Callable[[JsonObject, str], Errors]
@@ -260,6 +260,13 @@ def _storage_os(source: JsonObject, path: str) -> Errors:
     if source.get("secretRef") is not None and not source["secretRef"].get("name"):
         errors.append(required(f"{path}.secretRef.name"))
     return errors
+
+
+def caseless(words: str) -> str:
+    """What is said of a name of hosts, where upper case letters are as good."""
+    return words.replace(
+        "a lowercase RFC 1123 subdomain must consist of lower case", "an RFC 1123 subdomain must consist of"
+    ).replace("'example.com'", "'Example.com'")
 
 
 def driver_name_errors(name: str, path: str) -> Errors:

@@ -45,7 +45,7 @@ class Pods(Strategy):
         if obj["spec"].get("schedulingGates"):
             text = "Scheduling is blocked due to non-empty scheduling gates"
             gated = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "message": text}
-            obj["status"]["conditions"] = [gated]
+            obj["status"]["conditions"] = [{**gated, "lastTransitionTime": call.timestamp()}]
 
     def prepare_status_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> JsonObject:
         made = super().prepare_status_update(call, new, old)

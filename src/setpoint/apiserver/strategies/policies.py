@@ -27,7 +27,7 @@ __all__ = ["AdmissionPolicies", "PolicyBindings"]
 _NAME: Final = re.compile("[_a-zA-Z][_a-zA-Z0-9]*")
 _REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _ACTIONS: Final = ("Audit", "Deny", "Warn")
-_MUTABLE: Final = ("CREATE", "UPDATE")
+_MUTABLE: Final = ("*", "CONNECT", "CREATE", "UPDATE")
 _MOST_ANNOTATIONS: Final = 20
 _MOST_TEXT: Final = 5 * 1024
 
@@ -35,6 +35,7 @@ _MOST_TEXT: Final = 5 * 1024
 class _Configuration(Strategy):
     """What is in force from the next request on."""
 
+    says_required = True
     generation = True
 
     def __init__(self, *, mutating: bool) -> None:
@@ -305,5 +306,5 @@ def _action_errors(actions: Iterable[str]) -> list[FieldError]:
         why = "repeating the same validation failure information in the API response and headers serves no purpose"
         errors.append(invalid(path, given, f"must not contain both Deny and Warn ({why})"))
     if not given:
-        errors.append(required(path, "at least one validation action is required"))
+        errors.append(required(path))
     return errors

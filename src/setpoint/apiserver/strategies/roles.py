@@ -74,7 +74,7 @@ class Bindings(Strategy):
         self._namespaced = namespaced
 
     def default(self, obj: JsonObject) -> None:
-        reference = obj.get("roleRef")
+        reference = obj.setdefault("roleRef", {})
         if isinstance(reference, dict):
             reference.setdefault("apiGroup", _GROUP)
         for subject in obj.get("subjects") or ():

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv4Network, ip_address, ip_network
+from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-from msgspec import Struct, field
-
-from setpoint.apiserver.errors import invalid as refused
+from setpoint.apiserver.strategies.go_dump import dump
 from setpoint.apiserver.strategies.pod_fields import port_name_problems
-from setpoint.apiserver.strategies.rules.row import Place, Table, between, named, one_of, qualified, row
+from setpoint.apiserver.strategies.rules.networking import special_errors
+from setpoint.apiserver.strategies.rules.row import Check, Place, Table, between, row
+from setpoint.apiserver.strategies.service_addresses import (
+    ALLOCATED,
+    allocate,
+    family_errors,
+    has_address,
+    headless,
+    needs_health_check,
+    with_node_ports,
+)
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
-from setpoint.meta import GroupKind
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, label_value, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required
@@ -23,30 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["Services"]
 
 _TYPES: Final = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
-_WITH_NODE_PORTS: Final = ("LoadBalancer", "NodePort")
-_ADDRESSES: Final = IPv4Network("10.96.0.0/12")
-_FIRST: Final = 10
-"""The first few addresses are for cluster services that want a known one, such as 10.96.0.1 for the API server."""
-_NODE_PORTS: Final = range(30000, 32768)
-_ALLOCATED: Final = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
-
-
-class _Port(Struct):
-    node_port: int = field(name="nodePort", default=0)
-
-
-class _Spec(Struct):
-    cluster_ips: list[str] = field(name="clusterIPs", default=[])
-    ports: list[_Port] = []
-
-
-class _Service(Struct):
-    spec: _Spec
-
-
-_decoder = msgspec.json.Decoder(_Service)
-
-
+_NODE_PORTS: Final = ("LoadBalancer", "NodePort")
+_PORT: Final = "must be between 1 and 65535, inclusive"
 _IP: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 _CIDR: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 _BALANCED: Final = "may only be used when `type` is 'LoadBalancer'"
@@ -57,25 +41,31 @@ def _address(place: Place) -> list[FieldError]:
         ip_address(place.value or "")
     except ValueError:
         return [invalid(place.path, place.value or "", _IP)]
-    return []
+    return special_errors(place.value or "", place.path)
 
 
 def _external_name(place: Place) -> list[FieldError]:
-    name = (place.value or "").rstrip(".")
+    name = (place.value or "").removesuffix(".")
     external = place.holder.get("type") == "ExternalName" and place.value
     return [invalid(place.path, place.value, text) for text in dns1123_subdomain(name)] if external else []
 
 
+def _policy(*known: str) -> Check:
+    """One of these, if anything is said at all."""
+
+    def check(place: Place) -> list[FieldError]:
+        wrong = place.value is not None and place.value not in known
+        return [not_supported(place.path, place.value, known)] if wrong else []
+
+    return check
+
+
 _SPEC: Final = Table(
     (
-        row("ports[].name", named(dns1123_label)),
-        row("ports[].appProtocol", qualified),
         row("externalIPs[]", _address),
         row("externalName", _external_name),
-        row("ipFamilies[]", one_of("IPv4", "IPv6")),
-        row("ipFamilyPolicy", one_of("PreferDualStack", "RequireDualStack", "SingleStack")),
-        row("internalTrafficPolicy", one_of("Cluster", "Local")),
-        row("trafficDistribution", one_of("PreferClose", "PreferSameZone", "PreferSameNode")),
+        row("internalTrafficPolicy", _policy("Cluster", "Local")),
+        row("trafficDistribution", _policy("PreferClose", "PreferSameZone", "PreferSameNode")),
         row(
             "sessionAffinityConfig.clientIP.timeoutSeconds",
             between(1, 86400, "must be greater than 0 and less than 86400"),
@@ -85,49 +75,51 @@ _SPEC: Final = Table(
 
 
 def _only_there(spec: JsonObject, kind: str) -> list[FieldError]:
-    """Fields of other types than ``kind``."""
+    """Fields that only services of some types have."""
     errors: list[FieldError] = []
+    ranges = spec.get("loadBalancerSourceRanges") or []
+    if ranges and kind != "LoadBalancer":
+        errors.append(forbidden("spec.LoadBalancerSourceRanges", _BALANCED))
+    for index, text in enumerate(text.strip() for text in ranges):
+        try:
+            ip_network(text, strict=False)
+            wrong = "/" not in text
+        except ValueError:
+            wrong = True
+        if wrong:
+            errors.append(invalid(f"spec.LoadBalancerSourceRanges[{index}]", text, _CIDR))
     if kind != "LoadBalancer":
-        if spec.get("loadBalancerSourceRanges"):
-            errors.append(forbidden("spec.LoadBalancerSourceRanges", _BALANCED))
         errors += [
             forbidden(f"spec.{name}", _BALANCED)
             for name in ("allocateLoadBalancerNodePorts", "loadBalancerClass")
             if spec.get(name) is not None
         ]
-    for index, text in enumerate(spec.get("loadBalancerSourceRanges") or ()):
-        try:
-            ip_network(text.strip(), strict=False)
-        except ValueError:
-            errors.append(invalid(f"spec.LoadBalancerSourceRanges[{index}]", text, _CIDR))
-        else:
-            if "/" not in text:
-                errors.append(invalid(f"spec.LoadBalancerSourceRanges[{index}]", text, _CIDR))
-    for index, port in enumerate(spec.get("ports") or ()):
-        if kind == "ClusterIP" and port.get("nodePort"):
-            text = f"may not be used when `type` is '{kind}'"
-            errors.append(forbidden(f"spec.ports[{index}].nodePort", text))
+    elif spec.get("loadBalancerClass") is not None:
+        name = spec["loadBalancerClass"]
+        errors += [invalid("spec.loadBalancerClass", name, text) for text in qualified_name(name)]
     traffic = spec.get("externalTrafficPolicy", "")
-    reachable = kind in _WITH_NODE_PORTS or (kind == "ClusterIP" and spec.get("externalIPs"))
-    if traffic and not reachable:
+    if traffic and not _reachable(spec):
         text = "may only be set for externally-accessible services"
         errors.append(invalid("spec.externalTrafficPolicy", traffic, text))
-    elif reachable and not traffic:
-        errors.append(required("spec.externalTrafficPolicy", "must be set for externally-accessible services"))
+    elif _reachable(spec) and not traffic:
+        errors.append(required("spec.externalTrafficPolicy"))
     elif traffic and traffic not in ("Cluster", "Local"):
         errors.append(not_supported("spec.externalTrafficPolicy", traffic, ("Cluster", "Local")))
-    check = spec.get("healthCheckNodePort", 0)
-    if check and not (kind == "LoadBalancer" and traffic == "Local"):
+    number = spec.get("healthCheckNodePort", 0)
+    if number and not needs_health_check(spec):
         text = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
-        errors.append(invalid("spec.healthCheckNodePort", check, text))
+        errors.append(invalid("spec.healthCheckNodePort", number, text))
+    elif number and not 1 <= number <= 65535:
+        errors.append(invalid("spec.healthCheckNodePort", number, _PORT))
     return errors
 
 
-class Services(Strategy):
-    """An update that leaves out the address or the node ports keeps them; they are never changed, only released.
+def _reachable(spec: JsonObject) -> bool:
+    return with_node_ports(spec) or (spec.get("type") == "ClusterIP" and bool(spec.get("externalIPs")))
 
-    Addresses are 10.96.0.0/12, node ports 30000 to 32767, the lowest free one first. One IP family, version 4.
-    """
+
+class Services(Strategy):
+    """An update that leaves out the address or the node ports keeps them; see `service_addresses`."""
 
     name_rule = staticmethod(dns1123_label)  # since 1.36 a name may begin with a digit
     create_on_update = True
@@ -147,136 +139,153 @@ class Services(Strategy):
                 port["targetPort"] = port.get("port", 0)
         if kind != "ExternalName":
             spec.setdefault("internalTrafficPolicy", "Cluster")
-        if kind in _WITH_NODE_PORTS or (kind == "ClusterIP" and spec.get("externalIPs")):
+        if _reachable(spec):
             spec.setdefault("externalTrafficPolicy", "Cluster")
         if kind == "LoadBalancer":
             spec.setdefault("allocateLoadBalancerNodePorts", True)
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         obj["status"] = {"loadBalancer": {}}
-        _allocate(call, obj, {})
+        allocate(call, obj, None)
 
     def prepare_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> None:
-        spec, before = new["spec"], old.get("spec") or {}
-        if spec["type"] != "ExternalName" and before.get("type") != "ExternalName":
-            for name in _ALLOCATED:
-                if not spec.get(name) and name in before:
-                    spec[name] = before[name]
-        _allocate(call, new, before)
+        before = old.get("spec") or {}
+        allocate(call, new, before)
+        _drop(new["spec"], before)
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
         spec = obj["spec"]
-        kind, address = spec["type"], spec.get("clusterIP", "")
-        if kind not in _TYPES:
-            return [not_supported("spec.type", kind, _TYPES)]
-        errors = _port_errors(spec)
-        errors += _SPEC.errors(obj, old, spec, "spec")
-        if old is None or (old.get("spec") or {}).get("type") == kind:
-            errors += _only_there(spec, kind)
-        affinity = spec.get("sessionAffinity")
-        if affinity not in ("ClientIP", "None"):
-            errors.append(not_supported("spec.sessionAffinity", affinity, ("ClientIP", "None")))
+        kind = spec["type"]
+        errors = [] if old is None else _changed(spec, old.get("spec") or {})
+        if not spec.get("ports") and not headless(spec) and kind != "ExternalName":
+            errors.append(required("spec.ports"))
+        if kind in _NODE_PORTS and headless(spec):
+            errors.append(invalid("spec.clusterIPs[0]", "None", f"may not be set to 'None' for {kind} services"))
+        if kind == "ExternalName":
+            errors += [
+                forbidden(f"spec.{name}", "may not be set for ExternalName services")
+                for name in ALLOCATED[1:]
+                if spec.get(name)
+            ]
+            if not spec.get("externalName", "").removesuffix("."):
+                errors.append(required("spec.externalName"))
+        errors += _port_errors(spec)
         for key, value in (spec.get("selector") or {}).items():
             errors += [invalid("spec.selector", key, text) for text in qualified_name(key)]
             errors += [invalid("spec.selector", value, text) for text in label_value(value)]
-        if kind == "ExternalName":
-            return errors + ([] if spec.get("externalName") else [required("spec.externalName")])
-        if not spec.get("ports") and address != "None":
-            errors.append(required("spec.ports"))
-        if address != "None":
-            try:
-                ip_address(address)
-            except ValueError:
-                text = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
-                errors.append(invalid("spec.clusterIPs[0]", address, text))
-        before = (old or {}).get("spec") or {}
-        if before.get("type", "ExternalName") != "ExternalName" and before.get("clusterIP", address) != address:
-            errors.append(invalid("spec.clusterIPs[0]", spec["clusterIPs"], "may not change once set"))
-        return errors
+        affinity = spec.get("sessionAffinity")
+        if affinity not in ("ClientIP", "None"):
+            errors.append(not_supported("spec.sessionAffinity", affinity, ("ClientIP", "None")))
+        errors += _SPEC.errors(obj, old, spec, "spec")
+        errors += family_errors(spec)
+        if kind not in _TYPES:
+            errors.append(not_supported("spec.type", kind, _TYPES))
+        return errors + _twice(spec) + _only_there(spec, kind)
+
+
+def _drop(spec: JsonObject, before: JsonObject) -> None:
+    """What a type no longer has goes, unless the caller changed it, too: then it is refused."""
+
+    def same(name: str) -> bool:
+        return (spec.get(name) or None) == (before.get(name) or None)
+
+    if has_address(before) and not has_address(spec):
+        if same("clusterIPs"):
+            spec.pop("clusterIP", None)
+        for name in ALLOCATED[1:]:
+            if same(name):
+                spec.pop(name, None)
+    numbers = [[port.get("nodePort", 0) for port in held.get("ports") or ()] for held in (spec, before)]
+    if with_node_ports(before) and not with_node_ports(spec) and numbers[0] == numbers[1]:
+        for port in spec.get("ports") or ():
+            port.pop("nodePort", None)
+    if needs_health_check(before) and not needs_health_check(spec) and same("healthCheckNodePort"):
+        spec.pop("healthCheckNodePort", None)
+    if before.get("type") == "LoadBalancer" != spec.get("type"):
+        for name in ("allocateLoadBalancerNodePorts", "loadBalancerClass"):
+            if same(name):
+                spec.pop(name, None)
+    if _reachable(before) and not _reachable(spec) and same("externalTrafficPolicy"):
+        spec.pop("externalTrafficPolicy", None)
+
+
+def _changed(spec: JsonObject, before: JsonObject) -> list[FieldError]:
+    """What an update may not change."""
+    errors: list[FieldError] = []
+    if "ExternalName" not in (spec.get("type"), before.get("type")):
+        if not (headless(spec) and headless(before)):
+            errors += _moved(spec, before, "clusterIPs", each=True)
+        if not headless(spec) and not headless(before):
+            errors += _moved(spec, before, "ipFamilies", each=False)
+    kind, name = "LoadBalancer", spec.get("loadBalancerClass")
+    if spec.get("type") == before.get("type") == kind and name != before.get("loadBalancerClass"):
+        errors.append(invalid("spec.loadBalancerClass", name, "may not change once set"))
+        if name is not None:
+            errors += [invalid("spec.loadBalancerClass", name, text) for text in qualified_name(name)]
+    numbers = spec.get("healthCheckNodePort", 0), before.get("healthCheckNodePort", 0)
+    if needs_health_check(spec) and needs_health_check(before) and numbers[0] != numbers[1]:
+        errors.append(forbidden("spec.healthCheckNodePort", "field is immutable"))
+    return errors
+
+
+def _moved(spec: JsonObject, before: JsonObject, name: str, *, each: bool) -> list[FieldError]:
+    """The first one stays; the second may come and go."""
+    new, old = spec.get(name) or [], before.get(name) or []
+    if len(new) == len(old):
+        places = [index for index, pair in enumerate(zip(new, old, strict=True)) if pair[0] != pair[1]]
+        return [invalid(f"spec.{name}[{index if each else 0}]", new, "may not change once set") for index in places]
+    if not new:
+        return [invalid(f"spec.{name}[0]", new, f"primary {'clusterIP' if each else 'ipFamily'} can not be unset")]
+    if old and new[0] != old[0]:
+        return [invalid(f"spec.{name}[0]", spec.get("clusterIPs") or [], "may not change once set")]
+    return []
 
 
 def _port_errors(spec: JsonObject) -> list[FieldError]:
     ports = spec.get("ports") or []
     errors: list[FieldError] = []
     names: set[str] = set()
-    places: set[tuple[Any, ...]] = set()
     for index, port in enumerate(ports):
         path = f"spec.ports[{index}]"
         name, number = port.get("name", ""), port.get("port", 0)
         if not name and len(ports) > 1:
             errors.append(required(f"{path}.name"))
-        elif name and name in names:
-            errors.append(duplicate(f"{path}.name", name))
+        elif name:
+            errors += [invalid(f"{path}.name", name, text) for text in dns1123_label(name)]
+            if name in names:
+                errors.append(duplicate(f"{path}.name", name))
         names.add(name)
         if not 1 <= number <= 65535:
-            errors.append(invalid(f"{path}.port", number, "must be between 1 and 65535, inclusive"))
-        target = port.get("targetPort")
-        if isinstance(target, int) and not 1 <= target <= 65535:
-            errors.append(invalid(f"{path}.targetPort", target, "must be between 1 and 65535, inclusive"))
-        elif isinstance(target, str):
-            errors += [invalid(f"{path}.targetPort", target, text) for text in port_name_problems(target)]
+            errors.append(invalid(f"{path}.port", number, _PORT))
         if port.get("protocol") not in ("SCTP", "TCP", "UDP"):
             errors.append(not_supported(f"{path}.protocol", port.get("protocol"), ("SCTP", "TCP", "UDP")))
-        place = (number, port.get("protocol"))
-        if place in places:
-            errors.append(duplicate(path, port))
-        places.add(place)
+        target = port.get("targetPort")
+        if isinstance(target, int) and not 1 <= target <= 65535:
+            errors.append(invalid(f"{path}.targetPort", target, _PORT))
+        elif isinstance(target, str):
+            errors += [invalid(f"{path}.targetPort", target, text) for text in port_name_problems(target)]
+        if port.get("appProtocol") is not None:
+            said = port["appProtocol"]
+            errors += [invalid(f"{path}.appProtocol", said, text) for text in qualified_name(said)]
     return errors
 
 
-def _allocate(call: WriteContext, obj: JsonObject, before: JsonObject) -> None:
-    """Gives the service the address and the node ports that it is to have and has not; ``before`` is the old spec.
-
-    Raises ApiStatusError: 422 for an address that another service has.
-    """
-    spec = obj["spec"]
-    kind = spec["type"]
-    if kind == "ExternalName":
-        for name in _ALLOCATED:
-            spec.pop(name, None)
-        return
-    chosen = spec.get("clusterIP") or next(iter(spec.get("clusterIPs") or ()), "")
-    new_address = chosen != "None" and chosen != before.get("clusterIP")
-    wants_ports = kind == "NodePort" or (kind == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts"))
-    if wants_ports:
-        _keep_node_ports(spec, before)
-    else:
-        _release_node_ports(spec, before)
-    missing = [port for port in spec.get("ports") or () if wants_ports and not port.get("nodePort")]
-    if new_address or missing:
-        others = [_decoder.decode(record.value).spec for record in call.storage.scan("services")]
-        used = {address for other in others for address in other.cluster_ips}
-        if not chosen:
-            addresses = (str(_ADDRESSES[number]) for number in range(_FIRST, _ADDRESSES.num_addresses))
-            chosen = next(address for address in addresses if address not in used)
-        elif new_address and not before.get("clusterIP") and chosen in used:
-            problem = f"failed to allocate IP {chosen}: provided IP is already allocated"
-            errors = [invalid("spec.clusterIPs", [chosen], problem)]
-            raise refused(GroupKind("", "Service"), obj["metadata"].get("name", ""), errors)
-        taken = {port.node_port for other in others for port in other.ports}
-        taken |= {port.get("nodePort", 0) for port in spec.get("ports") or ()}
-        free = (number for number in _NODE_PORTS if number not in taken)
-        for port in missing:
-            port["nodePort"] = next(free)
-    spec["clusterIP"], spec["clusterIPs"] = chosen, [chosen]
-    spec.setdefault("ipFamilies", ["IPv4"])
-    spec.setdefault("ipFamilyPolicy", "SingleStack")
-
-
-def _same_port(port: JsonObject) -> tuple[Any, ...]:
-    return port.get("port"), port.get("protocol")
-
-
-def _keep_node_ports(spec: JsonObject, before: JsonObject) -> None:
-    known = {_same_port(port): port["nodePort"] for port in before.get("ports") or () if port.get("nodePort")}
-    for port in spec.get("ports") or ():
-        if not port.get("nodePort") and _same_port(port) in known:
-            port["nodePort"] = known[_same_port(port)]
-
-
-def _release_node_ports(spec: JsonObject, before: JsonObject) -> None:
-    """A service that no longer wants node ports gives back those that it was given."""
-    known = {(_same_port(port), port.get("nodePort")) for port in before.get("ports") or ()}
-    for port in spec.get("ports") or ():
-        if (_same_port(port), port.get("nodePort")) in known:
-            port.pop("nodePort", None)
+def _twice(spec: JsonObject) -> list[FieldError]:
+    """Node ports where there are none, and ports and node ports that come twice."""
+    errors: list[FieldError] = []
+    ports = spec.get("ports") or []
+    for index, port in enumerate(ports):
+        if port.get("nodePort") and spec.get("type") == "ClusterIP":
+            text = "may not be used when `type` is 'ClusterIP'"
+            errors.append(forbidden(f"spec.ports[{index}].nodePort", text))
+    for name, path in (("nodePort", ".nodePort"), ("port", "")):
+        seen: set[tuple[Any, ...]] = set()
+        for index, port in enumerate(ports):
+            key = (port.get(name, 0), port.get("protocol"))
+            if name == "nodePort" and not key[0]:
+                continue
+            if key in seen:
+                shown = key[0] if path else dump("core.ServicePort", {"port": key[0], "protocol": key[1]})
+                errors.append(duplicate(f"spec.ports[{index}]{path}", shown))
+            seen.add(key)
+    return errors

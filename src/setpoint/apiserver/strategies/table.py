@@ -18,7 +18,39 @@ from setpoint.apiserver.strategies.services import Services
 from setpoint.apiserver.strategies.strategy import Strategy
 from setpoint.apiserver.strategies.webhooks import WebhookConfigurations
 
-__all__ = ["STRATEGIES"]
+__all__ = ["STRATEGIES", "VERSIONED"]
+
+VERSIONED: Final = frozenset(
+    {
+        "mutatingadmissionpolicies.admissionregistration.k8s.io",
+        "mutatingadmissionpolicybindings.admissionregistration.k8s.io",
+        "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+        "validatingadmissionpolicies.admissionregistration.k8s.io",
+        "validatingadmissionpolicybindings.admissionregistration.k8s.io",
+        "validatingwebhookconfigurations.admissionregistration.k8s.io",
+        "customresourcedefinitions.apiextensions.k8s.io",
+        "apiservices.apiregistration.k8s.io",
+        "clustertrustbundles.certificates.k8s.io",
+        "podcertificaterequests.certificates.k8s.io",
+        "leases.coordination.k8s.io",
+        "leasecandidates.coordination.k8s.io",
+        "storageversions.internal.apiserver.k8s.io",
+        "evictionrequests.lifecycle.k8s.io",
+        "evictions.lifecycle.k8s.io",
+        "runtimeclasses.node.k8s.io",
+        "poddisruptionbudgets.policy",
+        "resourcepoolstatusrequests.resource.k8s.io",
+        "compositepodgroups.scheduling.k8s.io",
+        "podgroups.scheduling.k8s.io",
+        "workloads.scheduling.k8s.io",
+        "csidrivers.storage.k8s.io",
+        "csinodes.storage.k8s.io",
+        "csistoragecapacities.storage.k8s.io",
+        "volumeattachments.storage.k8s.io",
+        "storageversionmigrations.storagemigration.k8s.io",
+    }
+)
+"""An update of these says of which version it is (upstream's AllowUnconditionalUpdate)."""
 
 
 def _with(

@@ -13,7 +13,8 @@ from setpoint.apiserver.storage import Record
 from setpoint.apiserver.strategies.conditions import condition_errors
 from setpoint.apiserver.strategies.label_selectors import label_selector_errors
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
-from setpoint.meta.names import dns1123_subdomain
+from setpoint.apiserver.webhooks.responses import REVIEW_VERSIONS
+from setpoint.meta.names import dns1035_label, dns1123_subdomain
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, invalid, not_supported, required
 
@@ -92,8 +93,9 @@ def _webhook_errors(webhook: JsonObject, path: str) -> list[FieldError]:
     if not name:
         errors.append(required(f"{path}.name"))
     else:
-        errors += [invalid(f"{path}.name", name, text) for text in dns1123_subdomain(name)]
-        if name.count(".") < 2:
+        problems = dns1123_subdomain(name)
+        errors += [invalid(f"{path}.name", name, text) for text in problems]
+        if not problems and name.count(".") < 2:
             text = "should be a domain with at least three segments separated by dots"
             errors.append(invalid(f"{path}.name", name, text))
     errors += review_version_errors(webhook.get("admissionReviewVersions"), f"{path}.admissionReviewVersions")
@@ -122,12 +124,19 @@ def _webhook_errors(webhook: JsonObject, path: str) -> list[FieldError]:
 
 
 def review_version_errors(versions: Any, path: str) -> list[FieldError]:
-    """Reviews are sent as v1 only."""
+    """Names of versions of reviews, of which one at least is spoken here."""
+    known = ", ".join(REVIEW_VERSIONS)
     if not versions:
-        return [required(path, "must specify one of v1")]
-    if "v1" not in versions:
-        return [invalid(path, versions, "must include at least one of v1")]
-    return []
+        return [required(path, f"must specify one of {known}")]
+    errors: list[FieldError] = []
+    for index, version in enumerate(versions):
+        if version in versions[:index]:
+            errors.append(invalid(f"{path}[{index}]", version, "duplicate version"))
+        else:
+            errors += [invalid(f"{path}[{index}]", version, text) for text in dns1035_label(version)]
+    if not {*versions} & {*REVIEW_VERSIONS}:
+        errors.append(invalid(path, versions, f"must include at least one of {known}"))
+    return errors
 
 
 def rule_errors(rule: JsonObject, path: str) -> list[FieldError]:
@@ -197,14 +206,25 @@ def client_config_errors(config: Any, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     for key in ("name", "namespace"):
         if not service.get(key):
-            errors.append(required(f"{path}.service.{key}", f"service {key} is required"))
+            errors.append(required(f"{path}.service.{key}"))
     port = service.get("port", 443)
     if not 1 <= port <= 65535:
         text = "port is not valid: must be between 1 and 65535, inclusive"
         errors.append(invalid(f"{path}.service.port", port, text))
-    where = service.get("path")
-    if where is not None and not where.startswith("/"):
-        errors.append(invalid(f"{path}.service.path", where, "must start with a '/'"))
+    return errors + _path_errors(service.get("path") or "", f"{path}.service.path")
+
+
+def _path_errors(where: str, path: str) -> list[FieldError]:
+    if where in ("", "/"):
+        return []
+    if where == "//":
+        return [invalid(path, where, "segment[0] may not be empty")]
+    errors = [] if where.startswith("/") else [invalid(path, where, "must start with a '/'")]
+    for index, step in enumerate(where[1:].removesuffix("/").split("/")):
+        if not step:
+            errors.append(invalid(path, where, f"segment[{index}] may not be empty"))
+        else:
+            errors += [invalid(path, where, f"segment[{index}]: {text}") for text in dns1123_subdomain(step)]
     return errors
 
 

@@ -200,8 +200,7 @@ def _check_version(call: Call, served: Served, record: Record, resource_version:
     try:
         wanted = parse_uint(resource_version)
     except NumberError as problem:
-        error = FieldError(ErrorType.INVALID, "resourceVersion", str(problem), resource_version)
-        raise bad_request(f"invalid resource version: {error}") from None
+        raise bad_request(str(problem)) from None
     if wanted != record.revision:
         raise conflict(served.group_resource, record.name)
 

@@ -8,7 +8,7 @@ import msgspec
 
 from setpoint.apiserver.webhooks.caller import CallFailed, Target, WebhookCaller
 
-__all__ = ["ask", "refused_by", "response_of"]
+__all__ = ["REVIEW_VERSIONS", "ask", "refused_by", "response_of", "review_version"]
 
 JsonObject = dict[str, Any]
 # what client-go makes of HTTP errors that bring no Status
@@ -57,17 +57,26 @@ def _words(status: int, body: bytes) -> str:
     return f"the server responded with the status code {status} but did not return more information"
 
 
-def response_of(document: JsonObject, kind: str, group: str, uid: str) -> JsonObject:
-    """The checked ``response`` of a review. Raises CallFailed."""
+REVIEW_VERSIONS: Final = ("v1", "v1beta1")
+"""The versions of reviews that are spoken; a webhook's list says which of them it likes best."""
+
+
+def review_version(versions: Any) -> str:
+    """The first of a webhook's ``versions`` that is spoken here."""
+    return next((version for version in versions or () if version in REVIEW_VERSIONS), REVIEW_VERSIONS[0])
+
+
+def response_of(document: JsonObject, kind: str, api_version: str, uid: str) -> JsonObject:
+    """The checked ``response`` of a review of ``kind`` and ``api_version``. Raises CallFailed."""
     response = document.get("response")
     if not isinstance(response, dict):
         raise CallFailed("webhook response was absent" if kind == "AdmissionReview" else "no response provided")
     if response.get("uid", "") != uid:
         raise CallFailed(f'expected response.uid="{uid}", got "{response.get("uid", "")}"')
     version = document.get("apiVersion", "")
-    if (version, document.get("kind", "")) != (f"{group}/v1", kind):
+    if (version, document.get("kind", "")) != (api_version, kind):
         raise CallFailed(
-            f"expected webhook response of {group}/v1, Kind={kind}, got {version}, Kind={document.get('kind', '')}"
+            f"expected webhook response of {api_version}, Kind={kind}, got {version}, Kind={document.get('kind', '')}"
         )
     return response
 

@@ -14,7 +14,7 @@ _USED = {
     "cert-dir": Flag("text", "has apiserver.crt and apiserver.key, which are made if they are missing"),
     "client-ca-file": Flag("text", "certificates of clients that it has signed count: CN is the user, O the groups"),
     "controllers": Flag("list", "setpoint's own: run these controllers as kube-controller-manager would; * is all"),
-    "disable-admission-plugins": Flag("list", "admission plugins that are not asked"),
+    "disable-admission-plugins": Flag("list", "admission plugins that are not asked, by the real names"),
     "enable-admission-plugins": Flag("list", "accepted: all plugins that are there are asked unless disabled"),
     "enable-bootstrap-token-auth": Flag("bool", "whether Secrets of bootstrap tokens let their bearers in (false)"),
     "etcd-servers": Flag("list", "the address of setpoint's etcd; without it objects are in memory"),

@@ -70,6 +70,7 @@ async def serving(flags: Flags) -> AsyncIterator[HttpFront]:
         authorizer=authorizer,
         account_tokens=_account_tokens(flags),
         default_objects=True,
+        plugins_off=flags.several("disable-admission-plugins"),
     )
     port = flags.number("secure-port", 6443)
     host = flags.text("bind-address", "127.0.0.1")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from setpoint.apiserver.strategies.rules.row import Check, Place, Row, immutable, named, needed, one_of, row, settled
+from setpoint.apiserver.strategies.rules.row import Check, Place, Row, immutable, named, needed, one_of, row
 from setpoint.meta.names import dns1123_subdomain, path_segment
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid, not_supported, required
@@ -47,7 +47,7 @@ def _binding(*kinds: str, namespaced: bool) -> tuple[Row, ...]:
         row("roleRef.kind", one_of(*kinds, empty=True)),
         row("roleRef.name", needed(), named(path_segment)),
         row("subjects[]", _subject(namespaced=namespaced)),
-        row("roleRef", _shown if namespaced else settled),
+        row("roleRef", _shown),
     )
 
 

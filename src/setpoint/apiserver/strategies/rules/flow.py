@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from setpoint.apiserver.strategies.rules.row import Place, Row, at_least, between, named, needed, row
@@ -10,10 +11,9 @@ from setpoint.meta.names import dns1123_label, dns1123_subdomain
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, not_supported, required
 
-_VERBS: Final = (
-    "*", "apply", "connect", "create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch",
-)  # fmt: skip
+_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch")
 _SUBJECTS: Final = {"ServiceAccount": "serviceAccount", "Group": "group", "User": "user"}
+_MOST_ENTROPY: Final = 60
 _EACH_NAMESPACE: Final = "each member of this list must be '*' or a DNS-1123 label; "
 
 
@@ -32,7 +32,7 @@ def _method(place: Place) -> list[FieldError]:
     kind = (place.value or {}).get("type", "")
     if place.value is None or kind in ("ByNamespace", "ByUser"):
         return []
-    return [not_supported(f"{place.path}.type", {"type": kind}, ("ByNamespace", "ByUser"))]
+    return [not_supported(f"{place.path}.type", {"Type": kind}, ("ByNamespace", "ByUser"))]
 
 
 def _rule(place: Place) -> list[FieldError]:
@@ -151,15 +151,21 @@ def _level_type(place: Place) -> list[FieldError]:
     return errors
 
 
+def _entropy(queues: int, hand: int) -> int:
+    """The bits of a hash that are used up when ``hand`` cards are dealt of ``queues``; upstream's estimate."""
+    return math.ceil(math.log2(queues) * hand)
+
+
 def _response(place: Place) -> list[FieldError]:
     response = place.value or {}
     kind, queuing = response.get("type", ""), response.get("queuing")
+    refused = [forbidden(f"{place.path}.queuing", "")] if queuing is not None else []
     if not kind:
-        return [required(f"{place.path}.type")]
+        return [*refused, required(f"{place.path}.type")]
     if kind not in ("Queue", "Reject"):
-        return [not_supported(f"{place.path}.type", kind, ("Queue", "Reject"))]
+        return [*refused, not_supported(f"{place.path}.type", kind, ("Queue", "Reject"))]
     if kind == "Reject":
-        return [forbidden(f"{place.path}.queuing", "")] if queuing is not None else []
+        return refused
     if queuing is None:
         return [required(f"{place.path}.queuing")]
     path = f"{place.path}.queuing"
@@ -175,6 +181,9 @@ def _response(place: Place) -> list[FieldError]:
         errors.append(invalid(f"{path}.handSize", hand, "must be positive"))
     elif hand > queues:
         text = f"should not be greater than queues ({queues})"
+        errors.append(invalid(f"{path}.handSize", hand, text))
+    elif 0 < queues <= 10_000_000 and _entropy(queues, hand) > _MOST_ENTROPY:
+        text = f"required entropy bits of deckSize {queues} and handSize {hand} should not be greater than 60"
         errors.append(invalid(f"{path}.handSize", hand, text))
     return errors
 

@@ -20,8 +20,9 @@ from setpoint.apiserver.strategies.rules.row import (
     row,
     selector,
     settled,
+    unless_missing,
 )
-from setpoint.meta.names import dns1123_label, dns1123_subdomain, label_value, path_segment
+from setpoint.meta.names import dns1123_label, dns1123_subdomain, label_value, path_segment, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required, too_many
 
@@ -46,7 +47,8 @@ def _address(text: str) -> IPv4Address | IPv6Address | None:
         return None
 
 
-def _special_errors(text: str, path: str) -> list[FieldError]:
+def special_errors(text: str, path: str) -> list[FieldError]:
+    """Of an address that endpoints and services can't have."""
     address = _address(text)
     return [invalid(path, text, why) for name, why in _SPECIAL if address is not None and getattr(address, name)]
 
@@ -280,10 +282,14 @@ def _parent(place: Place) -> list[FieldError]:
 def _cidrs(place: Place) -> list[FieldError]:
     cidrs, before = place.value or [], ((place.old or {}).get("spec") or {}).get("cidrs") or []
     if place.old is not None:
-        if len(cidrs) == len(before):
-            pairs = enumerate(zip(cidrs, before, strict=True))
-            return [invalid(f"{place.path}[{i}]", new, IMMUTABLE) for i, (new, old) in pairs if new != old]
-        return [invalid(place.path, place.value, IMMUTABLE)]
+        if len(cidrs) < len(before):
+            return [invalid(place.path, place.value, IMMUTABLE)]
+        pairs = enumerate(zip(cidrs, before, strict=False))
+        errors = [invalid(f"{place.path}[{i}]", new, IMMUTABLE) for i, (new, old) in pairs if new != old]
+        added = cidrs if len(cidrs) > len(before) else []
+        return errors + [
+            invalid(f"{place.path}[{i}]", text, _CIDR) for i, text in enumerate(added) if not _is_cidr(text)
+        ]
     if not cidrs:
         return [required(place.path, "at least one CIDR required")]
     if len(cidrs) > 2:
@@ -305,15 +311,28 @@ def _endpoint_addresses(place: Place) -> list[FieldError]:
     for index, text in enumerate(found):
         where, address = f"{place.path}[{index}]", _address(text)
         if kind == "FQDN":
-            errors += [invalid(where, text, why) for why in dns1123_subdomain(text)]
+            errors += _domain_errors(text.removesuffix("."), where)
         elif kind in ("IPv4", "IPv6"):
             if address is None:
                 errors.append(invalid(where, text, _IP))
                 continue
             if address.version != int(kind[-1]):
                 errors.append(invalid(place.path, text, f"must be an {kind} address"))
-            errors += _special_errors(text, where)
+            errors += special_errors(text, where)
     return errors
+
+
+def _domain_errors(name: str, path: str) -> list[FieldError]:
+    """Of a fully qualified name of a host."""
+    if not name:
+        return [required(path)]
+    if problems := dns1123_subdomain(name):
+        return [invalid(path, name, ",".join(problems))]
+    parts = name.split(".")
+    if len(parts) < 2:
+        return [invalid(path, name, "should be a domain with at least two segments separated by dots")]
+    wrong = ((part, problems) for part in parts if (problems := dns1123_label(part)))
+    return [invalid(path, part, ",".join(problems)) for part, problems in wrong][:1]
 
 
 def _unique_names(check: Check) -> Check:
@@ -344,7 +363,7 @@ def _subset(place: Place) -> list[FieldError]:
             if _address(text) is None:
                 errors.append(invalid(where, text, _IP))
                 errors.append(invalid(where, text, "must be a valid IP address"))
-            errors += _special_errors(text, where)
+            errors += special_errors(text, where)
     ports = subset.get("ports") or []
     for index, port in enumerate(ports):
         where = f"{place.path}.ports[{index}]"
@@ -393,13 +412,13 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
     "endpointslices.discovery.k8s.io": (
         row("addressType", needed(), one_of("FQDN", "IPv4", "IPv6"), settled),
         row("endpoints[].addresses", _endpoint_addresses),
-        row("endpoints[].nodeName", named(dns1123_subdomain)),
+        row("endpoints[].nodeName", unless_missing(named(dns1123_subdomain, empty=True))),
         row("endpoints[].hostname", named(dns1123_label)),
         row("endpoints[].hints.forZones", _unique_names(named(label_value))),
         row("endpoints[].hints.forNodes", _unique_names(named(dns1123_subdomain, empty=True))),
         row("ports", _unique_names(named(dns1123_label))),
-        row("ports[].protocol", one_of(*_PROTOCOLS)),
-        row("ports[].appProtocol", qualified),
+        row("ports[].protocol", unless_missing(one_of(*_PROTOCOLS, empty=True))),
+        row("ports[].appProtocol", unless_missing(named(qualified_name, empty=True))),
     ),
     "endpoints": (
         row("subsets[]", _subset),

@@ -19,7 +19,8 @@ from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported,
 
 __all__ = [
     "Check", "Place", "Row", "Table", "amount", "at_least", "between", "distinct", "frozen", "immutable", "labels",
-    "longest", "named", "needed", "one_of", "qualified", "row", "selector", "settled", "union", "unless", "when",
+    "longest", "named", "needed", "one_of", "qualified", "row", "selector", "settled", "union", "unless",
+    "unless_missing", "when",
 ]  # fmt: skip
 
 IMMUTABLE = "field is immutable"
@@ -142,6 +143,11 @@ def needed(detail: str = "") -> Check:
         return [required(place.path, detail)] if place.value in (None, "", [], {}) else []
 
     return check
+
+
+def unless_missing(check: Check) -> Check:
+    """The check, where there is anything, be it empty."""
+    return _Given(check)
 
 
 def one_of(*values: str, empty: bool = False) -> Check:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from ipaddress import ip_network
 from typing import Final
 
+from setpoint.apiserver.strategies.go_dump import dump
 from setpoint.apiserver.strategies.pod_placing import toleration_errors
 from setpoint.apiserver.strategies.rules.row import (
     IMMUTABLE,
@@ -257,7 +260,8 @@ def _taints(place: Place) -> list[FieldError]:
         elif effect not in _EFFECTS:
             errors.append(not_supported(f"{path}.effect", effect, _EFFECTS))
         if (key, effect) in seen:
-            errors.append(duplicate(path, taint))
+            error = duplicate(path, dump("core.Taint", taint))
+            errors.append(replace(error, detail="taints must be unique by key and effect pair"))
         seen.add((key, effect))
     return errors
 
@@ -266,10 +270,56 @@ def _tolerations(place: Place) -> list[FieldError]:
     return toleration_errors(place.value, place.path)
 
 
+_CIDR: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+
+
+def _pod_networks(place: Place) -> list[FieldError]:
+    """Two at most, one of each family; once there are any, they stay."""
+    networks, before = place.value or [], ((place.old or {}).get("spec") or {}).get("podCIDRs") or []
+    if place.old is not None:
+        same = len(before) == len(networks)
+        changed = [1 for pair in zip(before, networks, strict=True) if pair[0] != pair[1]] if same else [1]
+        text = 'node updates may not change podCIDR except from "" to valid'
+        return [forbidden(place.path, text) for _ in changed] if before else []
+    errors: list[FieldError] = []
+    families: list[int] = []
+    for index, text in enumerate(networks):
+        try:
+            families.append(ip_network(text, strict=False).version)
+            if "/" not in text:
+                raise ValueError
+        except ValueError:
+            errors.append(invalid(f"{place.path}[{index}]", text, _CIDR))
+    if len(networks) > 1 and not errors and (len(networks) > 2 or len({*families}) < 2):
+        errors.append(invalid(place.path, networks, "may specify no more than one CIDR for each IP family"))
+    return errors
+
+
+def _provider(place: Place) -> list[FieldError]:
+    before = ((place.old or {}).get("spec") or {}).get("providerID")
+    if not before or before == place.value:
+        return []
+    return [invalid(place.path, None, f"field cannot be {'modified' if place.value else 'cleared'} once set")]
+
+
+def _new_data(place: Place) -> list[FieldError]:
+    """On creation; afterwards it does not change."""
+    return _data(place) if place.old is None else []
+
+
+def _preemption(place: Place) -> list[FieldError]:
+    """On creation; afterwards it does not change."""
+    if place.old is not None:
+        return []
+    if not place.value:
+        return [required(place.path)]
+    return one_of("PreemptLowerPriority", "Never")(place)
+
+
 RULES: Final[dict[str, tuple[Row, ...]]] = {
     "priorityclasses.scheduling.k8s.io": (
         row("value", _priority, frozen("may not be changed in an update.")),
-        row("preemptionPolicy", one_of("PreemptLowerPriority", "Never"), immutable),
+        row("preemptionPolicy", _preemption, immutable),
     ),
     "runtimeclasses.node.k8s.io": (
         row("handler", needed(), named(dns1123_label), settled),
@@ -282,9 +332,14 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
         row("spec.scopeSelector", _scope_selector),
     ),
     "limitranges": (row("spec.limits", _limits),),
-    "controllerrevisions.apps": (row("data", _data, immutable), row("revision", _revision)),
+    "controllerrevisions.apps": (row("data", _new_data, immutable), row("revision", _revision)),
     "storageversionmigrations.storagemigration.k8s.io": (row("spec.resource", _migrated), row("spec", _migration)),
-    "nodes": (row("spec.taints", _taints),),
+    "nodes": (
+        row("spec.taints", _taints),
+        row("spec.podCIDRs", _pod_networks),
+        row("spec.providerID", _provider),
+        row("spec.externalID", frozen("may not be updated")),
+    ),
     "leases.coordination.k8s.io": (
         row("spec.leaseDurationSeconds", at_least(1, "must be greater than 0")),
         row("spec.leaseTransitions", at_least(0)),

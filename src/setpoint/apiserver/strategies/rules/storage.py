@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 from setpoint.apiserver.strategies.claims import access_mode_errors, claim_errors
+from setpoint.apiserver.strategies.go_dump import dump
 from setpoint.apiserver.strategies.pod_fields import no_backsteps
-from setpoint.apiserver.strategies.pod_volumes import iscsi_errors, kind_errors
+from setpoint.apiserver.strategies.pod_volumes import caseless, iscsi_errors, kind_errors
 from setpoint.apiserver.strategies.rules.row import (
     IMMUTABLE,
     Check,
@@ -52,6 +54,14 @@ def driver_name(place: Place) -> list[FieldError]:
         return [required(place.path)]
     errors = [too_long(place.path, 63)] if len(name) > 63 else []
     return errors + [invalid(place.path, name, text) for text in dns1123_subdomain(name.lower())]
+
+
+def _attacher(place: Place) -> list[FieldError]:
+    """The name of a driver; that of a new object is checked by declaration, in other words."""
+    errors = driver_name(place)
+    if place.old is not None:
+        return errors
+    return [replace(error, detail=caseless(error.detail).replace("bytes", "characters")) for error in errors]
 
 
 def _positive(value: str, path: str) -> list[FieldError]:
@@ -149,6 +159,14 @@ def _mode_kept(place: Place) -> list[FieldError]:
     before = ((place.old or {}).get("spec") or {}).get("volumeMode")
     kept = place.old is None or before == place.value
     return [] if kept else [invalid("volumeMode", place.value, IMMUTABLE)]
+
+
+def _affinity_kept(place: Place) -> list[FieldError]:
+    before = ((place.old or {}).get("spec") or {}).get("nodeAffinity")
+    if before is None or before == place.value:
+        return []
+    shown = dump("*core.VolumeNodeAffinity", place.value)
+    return [invalid("nodeAffinity", shown, f"{IMMUTABLE}, except for updating from beta label to GA")]
 
 
 def _affinity(place: Place) -> list[FieldError]:
@@ -260,12 +278,14 @@ def _attached(place: Place) -> list[FieldError]:
     text = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
     if name is None and inline is None:
         return [required(path, text)]
+    format_errors = [invalid(f"{path}.persistentVolumeName", name, why) for why in dns1123_subdomain(name or "")]
     if name is not None and inline is not None:
-        return [forbidden(path, text)]
+        return [forbidden(path, text), *format_errors]
     if name == "":
-        return [required(f"{path}.persistentVolumeName", "must specify non empty persistentVolumeName")]
+        words = "must specify non empty persistentVolumeName"
+        return [required(f"{path}.persistentVolumeName", words), *format_errors]
     if name is not None:
-        return [invalid("spec.source.persistentVolumeName", name, why) for why in dns1123_subdomain(name)]
+        return format_errors
     return _inline(inline or {}, f"{path}.inlineVolumeSpec")
 
 
@@ -295,8 +315,8 @@ def _drivers(place: Place) -> list[FieldError]:
         errors += driver_name(Place(name, f"{path}.name", item, {}, None))
         if not node:
             errors.append(required(f"{path}.nodeID"))
-        if len(node) > 192:
-            errors.append(invalid(f"{path}.nodeID", node, "must be 192 characters or less"))
+        if len(node) > 256:
+            errors.append(invalid(f"{path}.nodeID", node, "must be 256 characters or less"))
         count = (item.get("allocatable") or {}).get("count")
         if count is not None and count < 0:
             errors.append(invalid(f"{path}.allocatable.count", count, "must be greater than or equal to 0"))
@@ -310,7 +330,8 @@ def _drivers(place: Place) -> list[FieldError]:
             errors += [invalid(path, key, text) for text in qualified_name(key)]
             if key in keys[:number]:
                 errors.append(duplicate(path, key))
-    return errors + [invalid(place.path, item, IMMUTABLE) for item in changed]
+    shown = (dump("storage.CSINodeDriver", {**item, "allocatable": None}) for item in changed)
+    return errors + [invalid(place.path, item, IMMUTABLE) for item in shown]
 
 
 def _lifecycle_modes(place: Place) -> list[FieldError]:
@@ -357,7 +378,7 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
         row("spec.accessModes", _access_modes),
         row("spec.capacity", _capacity),
         row("spec.persistentVolumeReclaimPolicy", one_of(*_POLICIES)),
-        row("spec.nodeAffinity", _affinity),
+        row("spec.nodeAffinity", _affinity, _affinity_kept),
         row("spec", _source),
         row("spec.storageClassName", named(dns1123_subdomain)),
         row("spec.volumeMode", one_of("Block", "Filesystem"), _mode_kept),
@@ -386,7 +407,7 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
         row("parameters", _parameters(needs=True), frozen("updates to parameters are forbidden.")),
     ),
     "volumeattachments.storage.k8s.io": (
-        row("spec.attacher", driver_name),
+        row("spec.attacher", _attacher),
         row("spec.source", _attached),
         row("spec.nodeName", named(dns1123_subdomain, empty=True)),
         row("spec", settled),

@@ -1,0 +1,58 @@
+"""ServiceAccount: pods get what their service accounts have, and a volume with a token, as kubelets fill it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from setpoint.apiserver.objects.metadata import generate_name
+from setpoint.apiserver.plugins.attributes import Attributes, JsonObject
+
+__all__ = ["mount_token"]
+
+_PREFIX: Final = "kube-api-access-"
+_PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
+_MIRROR: Final = "kubernetes.io/config.mirror"
+_SECONDS: Final = 3607
+"""Of a token's life; as upstream, which tells from it that the pod did not ask for the token itself."""
+
+
+def mount_token(attributes: Attributes) -> None:
+    """Adds to a new pod the account's image pull secrets, if it has none, and mounts the token.
+
+    A pod whose account does not exist is left alone: no controller may be here to make it. (Upstream refuses it.)
+    """
+    spec, metadata = attributes.spec, attributes.obj["metadata"]
+    if attributes.old is not None or attributes.subresource or _MIRROR in (metadata.get("annotations") or {}):
+        return
+    account = attributes.one("serviceaccounts", spec.get("serviceAccountName") or "default", attributes.namespace)
+    if account is None:
+        return
+    if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
+        spec["imagePullSecrets"] = [dict(item) for item in account["imagePullSecrets"]]
+    said = (holder.get("automountServiceAccountToken") for holder in (spec, account))
+    if next((value for value in said if value is not None), True):
+        _mount(attributes, spec)
+
+
+def _mount(attributes: Attributes, spec: JsonObject) -> None:
+    volumes = spec.get("volumes") or []
+    there = next((item["name"] for item in volumes if item.get("name", "").startswith(_PREFIX)), "")
+    name = there or generate_name(_PREFIX, attributes.call.random)
+    needed = False
+    for kind in ("initContainers", "containers"):
+        for container in spec.get(kind) or ():
+            mounts = container.get("volumeMounts") or []
+            if all(mount.get("mountPath") != _PATH for mount in mounts):
+                container["volumeMounts"] = [*mounts, {"name": name, "readOnly": True, "mountPath": _PATH}]
+                needed = True
+    if needed and not there:
+        spec["volumes"] = [*volumes, {"name": name, "projected": {"sources": _sources(), "defaultMode": 420}}]
+
+
+def _sources() -> list[JsonObject]:
+    namespace = {"apiVersion": "v1", "fieldPath": "metadata.namespace"}
+    return [
+        {"serviceAccountToken": {"expirationSeconds": _SECONDS, "path": "token"}},
+        {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+        {"downwardAPI": {"items": [{"path": "namespace", "fieldRef": namespace}]}},
+    ]

@@ -1,0 +1,21 @@
+"""TaintNodesByCondition: a new node takes no pods until a controller finds it ready."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from setpoint.apiserver.plugins.attributes import Attributes
+
+__all__ = ["taint"]
+
+_TAINT: Final = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+
+
+def taint(attributes: Attributes) -> None:
+    """Adds the taint to a new node that has none of its key and effect."""
+    if attributes.old is not None or attributes.subresource:
+        return
+    spec = attributes.obj.setdefault("spec", {})
+    taints = spec.get("taints") or []
+    if not any(item.get("key") == _TAINT["key"] and item.get("effect") == _TAINT["effect"] for item in taints):
+        spec["taints"] = [*taints, dict(_TAINT)]

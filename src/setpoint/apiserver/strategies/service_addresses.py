@@ -1,0 +1,352 @@
+"""The addresses and node ports that services are given, and the checks before that (upstream's allocators).
+
+Addresses are 10.96.0.0/12, node ports 30000 to 32767, the lowest free one first. One IP family, version 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ipaddress import IPv4Network, ip_address
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from msgspec import Struct, field
+
+from setpoint.apiserver.errors import bad_request
+from setpoint.apiserver.errors import invalid as refused
+from setpoint.apiserver.strategies.strategy import JsonObject
+from setpoint.meta import GroupKind
+from setpoint.schema import FieldError
+from setpoint.schema.errors import duplicate, invalid, not_supported, required
+
+if TYPE_CHECKING:
+    from setpoint.apiserver.resources.behaviour import WriteContext
+
+__all__ = ["ALLOCATED", "allocate", "family_errors", "has_address", "headless", "needs_health_check", "with_node_ports"]
+
+_NETWORK: Final = IPv4Network("10.96.0.0/12")
+_FIRST: Final = 10
+"""The first few addresses are for cluster services that want a known one, such as 10.96.0.1 for the API server."""
+_PORTS: Final = range(30000, 32768)
+_OUTSIDE: Final = "provided port is not in the valid range. The range of valid ports is 30000-32767"
+_TAKEN: Final = "provided port is already allocated"
+ALLOCATED: Final = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
+_FAMILIES: Final = ("IPv4", "IPv6")
+_POLICIES: Final = ("PreferDualStack", "RequireDualStack", "SingleStack")
+_IP: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+_POLICY: Final = "spec.ipFamilyPolicy"
+
+
+class _Port(Struct):
+    node_port: int = field(name="nodePort", default=0)
+
+
+class _Spec(Struct):
+    cluster_ips: list[str] = field(name="clusterIPs", default=[])
+    ports: list[_Port] = []
+    health: int = field(name="healthCheckNodePort", default=0)
+
+
+class _Service(Struct):
+    spec: _Spec
+
+
+_decoder = msgspec.json.Decoder(_Service)
+
+
+# -- what a service is ------------------------------------------------------------------------------------------------
+
+
+def has_address(spec: JsonObject) -> bool:
+    """Whether it has one by its type (also by one that there is not); ``None`` is one, too."""
+    return spec.get("type") != "ExternalName"
+
+
+def headless(spec: JsonObject) -> bool:
+    return bool(spec.get("clusterIPs")) and spec["clusterIPs"][0] == "None"
+
+
+def with_node_ports(spec: JsonObject) -> bool:
+    return spec.get("type") in ("NodePort", "LoadBalancer")
+
+
+def needs_health_check(spec: JsonObject) -> bool:
+    return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
+
+
+# -- giving -----------------------------------------------------------------------------------------------------------
+
+
+def allocate(call: WriteContext, obj: JsonObject, before: JsonObject | None) -> None:
+    """Gives the service what it is to have and has not; ``before`` is the old spec, None for a new service.
+
+    Raises ApiStatusError: 422 for addresses and ports that can't be had, before anything else of it is looked at.
+    """
+    spec = obj["spec"]
+    if before is not None:
+        _keep(spec, before)
+    _synchronize(spec, before)
+    name = obj["metadata"].get("name", "")
+    errors = _family_problems(spec, before)
+    if errors:
+        raise refused(GroupKind("", "Service"), name, errors)
+    if spec.get("type") == "ExternalName" and not (before and with_node_ports(before)):
+        return
+    given = _Given(call, before)
+    if spec.get("type") != "ExternalName" and not headless(spec):
+        _give_address(spec, before, given, name)
+    if with_node_ports(spec):
+        _give_node_ports(spec, before, given, name)
+    if needs_health_check(spec) and not (before and needs_health_check(before)):
+        _give_health_port(spec, given)
+
+
+class _Given:
+    """Which addresses and ports services have. They are looked at when one is asked for."""
+
+    def __init__(self, call: WriteContext, own: JsonObject | None) -> None:
+        self._call = call
+        self._own = own or {}
+        self._read: tuple[set[str], set[int]] | None = None
+
+    @property
+    def addresses(self) -> set[str]:
+        return self._all()[0]
+
+    @property
+    def ports(self) -> set[int]:
+        """Also those that are given by now."""
+        return self._all()[1]
+
+    def _all(self) -> tuple[set[str], set[int]]:
+        if self._read is None:
+            others = [_decoder.decode(record.value).spec for record in self._call.storage.scan("services")]
+            addresses = {address for other in others for address in other.cluster_ips}
+            ports = {port.node_port for other in others for port in other.ports} | {other.health for other in others}
+            self._read = addresses - {*(self._own.get("clusterIPs") or ())}, ports - {0}
+        return self._read
+
+    def port(self) -> int:
+        number = next(number for number in _PORTS if number not in self.ports)
+        self.ports.add(number)
+        return number
+
+    def reserve(self, number: int) -> str:
+        """The problem with the number, empty if it was free. In a dry run all are, as upstream."""
+        if self._call.dry_run:
+            return ""
+        if number not in _PORTS:
+            return _OUTSIDE
+        if number in self.ports:
+            return _TAKEN
+        self.ports.add(number)
+        return ""
+
+
+def _keep(spec: JsonObject, before: JsonObject) -> None:
+    """What was given stays where a caller leaves it out."""
+    if has_address(before) and has_address(spec):
+        for name in ("clusterIP", "clusterIPs"):
+            if not spec.get(name) and before.get(name):
+                spec[name] = before[name]
+    if with_node_ports(before) and with_node_ports(spec):
+        old, new = before.get("ports") or [], spec.get("ports") or []
+        used = {port.get("nodePort") for port in old} & {port.get("nodePort") for port in new}
+        known = {port.get("name", ""): port.get("nodePort", 0) for port in old}
+        for port in new:
+            number = known.get(port.get("name", ""), 0)
+            if not port.get("nodePort") and number and number not in used:
+                port["nodePort"] = number
+    if needs_health_check(before) and needs_health_check(spec) and not spec.get("healthCheckNodePort"):
+        spec["healthCheckNodePort"] = before.get("healthCheckNodePort", 0)
+
+
+def _synchronize(spec: JsonObject, before: JsonObject | None) -> None:
+    """A caller may say the address in one field or the other."""
+    address, several = spec.get("clusterIP", ""), spec.get("clusterIPs") or []
+    if before is None:
+        if address and not several:
+            spec["clusterIPs"] = [address]
+        return
+    old, olds = before.get("clusterIP", ""), before.get("clusterIPs") or []
+    if olds and not several and old == address:
+        spec["clusterIPs"] = several = list(olds)
+    if old != address and several == olds:
+        if old and not address:
+            spec.pop("clusterIPs", None)
+        else:
+            spec["clusterIPs"] = [address]
+
+
+def _give_address(spec: JsonObject, before: JsonObject | None, given: _Given, name: str) -> None:
+    had = (before or {}).get("clusterIPs") or []
+    wanted = spec.get("clusterIPs") or []
+    if before is not None and has_address(before) and wanted:
+        return
+    chosen = wanted[0] if wanted else ""
+    if not chosen:
+        addresses = (str(_NETWORK[number]) for number in range(_FIRST, _NETWORK.num_addresses))
+        chosen = next(address for address in addresses if address not in given.addresses)
+    elif chosen not in had and chosen in given.addresses:
+        problem = f"failed to allocate IP {chosen}: provided IP is already allocated"
+        raise refused(GroupKind("", "Service"), name, [invalid("spec.clusterIPs", wanted, problem)])
+    spec["clusterIP"], spec["clusterIPs"] = chosen, [chosen, *wanted[1:]]
+
+
+def _give_node_ports(spec: JsonObject, before: JsonObject | None, given: _Given, name: str) -> None:
+    gives = spec.get("type") == "NodePort" or spec.get("allocateLoadBalancerNodePorts", True)
+    mine = {port.get("nodePort", 0) for port in (before or {}).get("ports") or ()}
+    by_port: dict[int, int] = {}
+    ports = spec.get("ports") or []
+    for index, port in enumerate(ports):
+        number, wanted = port.get("port", 0), port.get("nodePort", 0)
+        if not wanted and not gives:
+            continue
+        wanted = wanted or next(
+            (other["nodePort"] for other in ports if other.get("port", 0) == number and other.get("nodePort")), 0
+        )
+        if not wanted:
+            wanted = by_port.get(number) or given.port()
+        elif wanted not in mine and wanted != by_port.get(number):
+            problem = given.reserve(wanted)
+            if problem:
+                where = f"spec.ports[{index}].nodePort"
+                raise refused(GroupKind("", "Service"), name, [invalid(where, wanted, problem)])
+        by_port.setdefault(number, wanted)
+        port["nodePort"] = wanted
+
+
+def _give_health_port(spec: JsonObject, given: _Given) -> None:
+    wanted = spec.get("healthCheckNodePort", 0)
+    if not wanted:
+        spec["healthCheckNodePort"] = given.port()
+    elif problem := given.reserve(wanted):
+        raise bad_request(f"failed to allocate requested HealthCheck NodePort {wanted}: {problem}")
+
+
+# -- families ---------------------------------------------------------------------------------------------------------
+
+
+def _family_problems(spec: JsonObject, before: JsonObject | None) -> list[FieldError]:
+    """Fills in the families and their policy, unless something is wrong with them."""
+    if spec.get("type") == "ExternalName" or _still_prefers_two(spec, before):
+        return []
+    apart = spec.get("clusterIP") == "None" and not spec.get("selector")
+    if spec.get("ipFamilyPolicy") is None:
+        known = (before or {}).get("ipFamilyPolicy")
+        spec["ipFamilyPolicy"] = known or ("RequireDualStack" if apart else "SingleStack")
+    errors = family_errors(spec)
+    if errors:
+        return errors
+    policy = spec["ipFamilyPolicy"]
+    if before is not None:
+        errors += _fewer(spec, before)
+    if policy == "SingleStack":
+        for name, what in (("clusterIPs", "cluster IPs"), ("ipFamilies", "IP families")):
+            if len(spec.get(name) or ()) == 2:
+                text = f"must be 'RequireDualStack' or 'PreferDualStack' when multiple {what} are specified"
+                errors.append(invalid(_POLICY, policy, text))
+    families = [*(spec.get("ipFamilies") or ())]
+    addresses = [*(spec.get("clusterIPs") or ())]
+    for index, address in enumerate(addresses if not headless(spec) else ()):
+        family = _family_of(address)
+        if index >= len(families):
+            if family == "IPv6":
+                errors.append(
+                    invalid(f"spec.clusterIPs[{index}]", addresses, f"{family} is not configured on this cluster")
+                )
+            else:
+                families.append(family)
+    if errors:
+        return errors
+    if apart:
+        families = families or ["IPv4"]
+        if len(families) < 2 and policy != "SingleStack":
+            families.append(_FAMILIES[families[0] == "IPv4"])
+        spec["ipFamilies"] = families
+        return []
+    if policy == "RequireDualStack":
+        errors.append(invalid(_POLICY, policy, "this cluster is not configured for dual-stack services"))
+    for index, family in enumerate(families):
+        if family != "IPv4":
+            errors.append(invalid(f"spec.ipFamilies[{index}]", family, "not configured on this cluster"))
+    spec["ipFamilies"] = families or ["IPv4"]
+    return errors
+
+
+def _still_prefers_two(spec: JsonObject, before: JsonObject | None) -> bool:
+    """What once was given for this policy stays, whatever the cluster has by now."""
+    if before is None or spec.get("ipFamilyPolicy") != "PreferDualStack":
+        return False
+    if before.get("ipFamilyPolicy", "PreferDualStack") != "PreferDualStack" or before.get("type") != spec.get("type"):
+        return False
+    return all((spec.get(name) or []) == (before.get(name) or []) for name in ("clusterIPs", "ipFamilies"))
+
+
+def _fewer(spec: JsonObject, before: JsonObject) -> Iterator[FieldError]:
+    """The second of each goes only by saying that one family is enough."""
+    single = spec["ipFamilyPolicy"] == "SingleStack"
+    for name, what in (("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")):
+        old, new = before.get(name) or [], spec.get(name) or []
+        if single and new == old and len(new) > 1:
+            spec[name] = new[:1]
+        elif not single and 0 < len(new) < len(old) and old[: len(new)] == new:
+            text = f"must be 'SingleStack' to release the secondary {what}"
+            yield invalid(_POLICY, spec["ipFamilyPolicy"], text)
+
+
+def family_errors(spec: JsonObject) -> list[FieldError]:
+    """Of the addresses, the families and the policy, as far as they contradict each other."""
+    if spec.get("type") == "ExternalName":
+        return []
+    errors: list[FieldError] = []
+    address, addresses = spec.get("clusterIP", ""), spec.get("clusterIPs") or []
+    families: list[Any] = spec.get("ipFamilies") or []
+    where = "spec.clusterIPs"
+    if address and not addresses:
+        errors.append(required(where))
+    elif address and addresses[0] != address:
+        errors.append(invalid(where, addresses, "first value must match `clusterIP`"))
+    elif addresses and not address:
+        errors.append(invalid(where, addresses, "must be empty when `clusterIP` is not specified"))
+    for index, family in enumerate(families):
+        if family not in _FAMILIES:
+            errors.append(not_supported(f"spec.ipFamilies[{index}]", family, _FAMILIES))
+        if family in families[:index]:
+            errors.append(duplicate(f"spec.ipFamilies[{index}]", family))
+    policy = spec.get("ipFamilyPolicy")
+    if policy is not None and policy not in _POLICIES:
+        errors.append(not_supported(_POLICY, policy, _POLICIES))
+    wrong = False
+    for index, text in enumerate(addresses):
+        if index == 0 and text == "None":
+            if len(addresses) > 1:
+                wrong = True
+                errors.append(invalid(where, addresses, "'None' must be the first and only value"))
+        elif not _is_address(text):
+            wrong = True
+            errors.append(invalid(f"{where}[{index}]", text, _IP))
+    if len(addresses) > 2:
+        errors.append(invalid(where, addresses, "may only hold up to 2 values"))
+    if wrong:
+        return errors
+    if len(addresses) > 1 and len({_family_of(text) for text in addresses}) < 2:
+        errors.append(invalid(where, addresses, "may specify no more than one IP for each IP family"))
+    if not headless(spec):
+        for index, (text, family) in enumerate(zip(addresses, families, strict=False)):
+            if family in _FAMILIES and family != _family_of(text):
+                why = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
+                errors.append(invalid(f"{where}[{index}]", text, why))
+    return errors
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _family_of(address: str) -> str:
+    return _FAMILIES[":" in address]

@@ -1,0 +1,110 @@
+"""What the server gives to services, and what it refuses to give; words of a kube-apiserver 1.37."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.apiserver.harness import Api, serving
+
+SERVICES = "/api/v1/namespaces/default/services"
+
+
+def service(name: str = "web", **spec: Any) -> dict[str, Any]:
+    ports = [{"port": 80}]
+    return {"metadata": {"name": name}, "spec": {"ports": ports, "selector": {"a": "b"}, **spec}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "field", "words"),
+    [
+        ({"clusterIP": "x"}, "spec.clusterIPs[0]", "must be a valid IP address"),
+        ({"clusterIPs": ["10.96.0.9"]}, "spec.clusterIPs", "must be empty when `clusterIP` is not specified"),
+        ({"clusterIP": "10.96.0.9", "clusterIPs": ["10.96.0.8"]}, "spec.clusterIPs", "first value must match"),
+        ({"clusterIP": "None", "clusterIPs": ["None", "10.96.0.8"]}, "spec.clusterIPs", "'None' must be the first"),
+        ({"clusterIP": "fd00::1"}, "spec.clusterIPs[0]", "IPv6 is not configured on this cluster"),
+        ({"clusterIP": "10.96.0.9", "ipFamilies": ["IPv6"]}, "spec.clusterIPs[0]", "expected an IPv6 value"),
+        ({"ipFamilies": ["IPv6"]}, "spec.ipFamilies[0]", "not configured on this cluster"),
+        ({"ipFamilies": ["IPv4", "IPv4"]}, "spec.ipFamilies[1]", "Duplicate value"),
+        ({"ipFamilies": ["IPv5"]}, "spec.ipFamilies[0]", 'supported values: "IPv4", "IPv6"'),
+        ({"ipFamilies": ["IPv4", "IPv6"]}, "spec.ipFamilyPolicy", "when multiple IP families are specified"),
+        ({"ipFamilyPolicy": "RequireDualStack"}, "spec.ipFamilyPolicy", "not configured for dual-stack services"),
+        ({"type": "NodePort", "ports": [{"port": 80, "nodePort": 80}]}, "spec.ports[0].nodePort", "30000-32767"),
+        (
+            {"type": "NodePort", "ports": [{"port": 80, "nodePort": 30007}]},
+            "spec.ports[0].nodePort",
+            "already allocated",
+        ),
+    ],
+)
+async def test_what_can_not_be_had_is_refused_alone(spec: dict[str, Any], field: str, words: str) -> None:
+    async with serving() as api:
+        (await api.post(SERVICES, service("other", type="NodePort", ports=[{"port": 1, "nodePort": 30007}]))).ok()
+        bad = {**spec, "sessionAffinity": "Nonsense"}
+        status = (await api.post(SERVICES, service(**bad))).failed(422, "Invalid", words)
+        assert [cause["field"] for cause in status["details"]["causes"]] == [field]
+
+
+async def test_a_headless_service_without_pods_has_both_families() -> None:
+    async with serving() as api:
+        made = (await api.post(SERVICES, service(clusterIP="None", selector=None))).ok()["spec"]
+        assert (made["clusterIPs"], made["ipFamilies"], made["ipFamilyPolicy"]) == (
+            ["None"],
+            ["IPv4", "IPv6"],
+            "RequireDualStack",
+        )
+
+
+async def test_balancers_that_keep_traffic_local_get_a_port_for_health_checks() -> None:
+    async with serving() as api:
+        local = {"type": "LoadBalancer", "externalTrafficPolicy": "Local"}
+        made = (await api.post(SERVICES, service(**local))).ok()
+        port = made["spec"]["healthCheckNodePort"]
+        assert 30000 <= port <= 32767
+        assert port != made["spec"]["ports"][0]["nodePort"]
+        made["spec"].pop("healthCheckNodePort")
+        made["spec"]["sessionAffinity"] = "ClientIP"
+        kept = (await api.put(f"{SERVICES}/web", made)).ok()
+        assert kept["spec"]["healthCheckNodePort"] == port
+        kept["spec"]["healthCheckNodePort"] = port + 1
+        (await api.put(f"{SERVICES}/web", kept)).failed(422, "Invalid", "spec.healthCheckNodePort: Forbidden")
+        change = {"spec": {"type": "ClusterIP"}}
+        plain = (await api.patch(f"{SERVICES}/web", change)).ok()["spec"]
+        assert not {"healthCheckNodePort", "externalTrafficPolicy", "allocateLoadBalancerNodePorts"} & plain.keys()
+        assert "nodePort" not in plain["ports"][0]
+
+
+async def test_a_name_of_elsewhere_has_no_address() -> None:
+    async with serving() as api:
+        external = {"type": "ExternalName", "externalName": "example.com."}
+        made = (await api.post(SERVICES, service(**external))).ok()["spec"]
+        assert not {"clusterIP", "clusterIPs", "ipFamilies"} & made.keys()
+        bad = service("bad", **external, clusterIP="10.96.0.9", ipFamilies=["IPv4"])
+        status = (await api.post(SERVICES, bad)).failed(422, "Invalid", "may not be set for ExternalName services")
+        assert [cause["field"] for cause in status["details"]["causes"]] == ["spec.clusterIPs", "spec.ipFamilies"]
+        back = (await api.patch(f"{SERVICES}/web", {"spec": {"type": "ClusterIP", "externalName": None}})).ok()["spec"]
+        assert back["clusterIP"].startswith("10.")
+
+
+async def test_node_ports_stay_with_their_names() -> None:
+    async with serving() as api:
+        ports = [{"name": "a", "port": 80}, {"name": "b", "port": 81}]
+        made = (await api.post(SERVICES, service(type="NodePort", ports=ports))).ok()
+        numbers = [port["nodePort"] for port in made["spec"]["ports"]]
+        made["spec"]["ports"] = [{"name": "b", "port": 90}, {"name": "a", "port": 80}]
+        after = (await api.put(f"{SERVICES}/web", made)).ok()["spec"]["ports"]
+        assert [port["nodePort"] for port in after] == [*reversed(numbers)]
+
+
+async def test_the_address_may_not_move() -> None:
+    async with serving() as api:
+        made = (await api.post(SERVICES, service())).ok()
+        await moved(api, made, "10.96.0.99")
+        made["spec"] |= {"clusterIP": "10.96.0.99", "clusterIPs": ["10.96.0.99"]}
+        (await api.put(f"{SERVICES}/web", made)).failed(422, "Invalid", "spec.clusterIPs[0]", "may not change once set")
+
+
+async def moved(api: Api, made: dict[str, Any], address: str) -> None:
+    """Said in one of the two fields it counts for both."""
+    changed = {**made, "spec": {**made["spec"], "clusterIP": address}}
+    (await api.put(f"{SERVICES}/web", changed)).failed(422, "Invalid", "may not change once set")
