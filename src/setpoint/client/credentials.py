@@ -25,7 +25,7 @@ class Credentials(ABC):
         """
 
     def ready(self) -> str | None:
-        """What `authorization` returns, if it is known without waiting and `certificate` returns None; else None.
+        """The result of `authorization`, if it is known without waiting and `certificate` returns None; else None.
 
         Raises:
             CredentialsError: they can't be obtained.
