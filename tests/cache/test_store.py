@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from setpoint.cache import Head, Intake, Lister, NotFoundInCache, Snapshot, Store
+from setpoint.cache.change import STALE
 from setpoint.cache.compression import PLAIN
 from setpoint.cache.intake import UnexpectedKind
 from setpoint.cache.record import scheme_of, version_number
-from setpoint.cache.store import STALE
 from setpoint.meta import Model, Selector, raw_of
 from setpoint.models.core_v1 import ConfigMap, Pod
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from setpoint.blocking.streams import Watch
+from setpoint.blocking.verbs import Verbs
 from setpoint.client.collection import ObjectList
 from setpoint.client.options import AnyFieldSelector, AnySelector, FieldValidation, PatchBody, PatchType, Propagation
 from setpoint.meta import Object, Status
 
 if TYPE_CHECKING:
-    from setpoint.blocking.client import Client
     from setpoint.models.autoscaling_v1 import Scale
 
 __all__ = ["Collection", "CreateOnly", "Group", "Scalable"]
@@ -25,7 +25,7 @@ class Group:
 
     __slots__ = ("_client",)
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Verbs) -> None:
         self._client = client
 
 
@@ -34,7 +34,7 @@ class CreateOnly(Generic[K]):
 
     __slots__ = ("_client", "_kind", "_namespace")
 
-    def __init__(self, client: Client, kind: type[K], namespace: str | None = None) -> None:
+    def __init__(self, client: Verbs, kind: type[K], namespace: str | None = None) -> None:
         self._client = client
         self._kind = kind
         self._namespace = namespace

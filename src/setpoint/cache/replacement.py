@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from setpoint.cache.change import Change
 from setpoint.cache.intake import Item
 from setpoint.cache.record import Record, version_number, version_of
-
-if TYPE_CHECKING:
-    from setpoint.cache.store import Change, Store
+from setpoint.cache.records import Records
 
 
 class Replacement:
     """A list being received. Its objects are compressed as they arrive, so the whole list is never in memory."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Records) -> None:
         self._store = store
         self._fresh: dict[str, Record] = {}
         self._epoch = store.index_epoch

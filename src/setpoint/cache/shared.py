@@ -7,6 +7,7 @@ import logging
 from random import Random
 
 from setpoint.cache.barriers import Barriers
+from setpoint.cache.change import Stale
 from setpoint.cache.errors import InformerStopped
 from setpoint.cache.intake import Intake, Item, UnexpectedKind
 from setpoint.cache.record import version_number, version_of
@@ -16,7 +17,7 @@ from setpoint.cache.replacement import Replacement
 from setpoint.cache.scope import Scope
 from setpoint.cache.sink import EventType
 from setpoint.cache.source import Source
-from setpoint.cache.store import Stale, Store
+from setpoint.cache.store import Store
 from setpoint.meta import DecodeError
 from setpoint.meta.head import Head
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
 
 from setpoint.cache.record import Record
+from setpoint.cache.records import Records
 from setpoint.meta import Selector
 from setpoint.meta.head import Head
 
-if TYPE_CHECKING:
-    from setpoint.cache.store import Store
+_Belongs: TypeAlias = Callable[[str, Record], bool]
 
 
 class Snapshot:
@@ -20,7 +20,7 @@ class Snapshot:
     it in a ``with`` statement, or drop it.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Records) -> None:
         self._store = store
         self.saved: dict[str, Record | None] = {}
         self.closed = False
@@ -90,9 +90,3 @@ class Snapshot:
         found = [key for key in keys if key not in saved]
         found += [key for key, record in saved.items() if record is not None and belongs(key, record)]
         return iter(found)
-
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    _Belongs = Callable[[str, Record], bool]

@@ -19,8 +19,9 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Iterable, Iterator, KeysView
-from typing import Any, NamedTuple
+from typing import Any
 
+from setpoint.cache.change import STALE, Change, Stale
 from setpoint.cache.compression import PLAIN, Compressor
 from setpoint.cache.index import Index, IndexFunction
 from setpoint.cache.indexes import Indexes, Values
@@ -40,23 +41,6 @@ from setpoint.cache.snapshot import Snapshot
 from setpoint.cache.training import SAMPLE_BYTES, SAMPLES, Training
 from setpoint.meta import Object, Selector, encode
 from setpoint.meta.head import Head
-
-
-class Change(NamedTuple):
-    """One object's change from one record to the next: None means absence. ``same``: it did not change."""
-
-    key: str
-    old: Record | None
-    new: Record | None
-    same: bool = False
-
-
-class Stale:
-    """The type of `STALE`."""
-
-
-STALE = Stale()
-"""The result of `Store.put` for an object that is not newer than the stored one."""
 
 
 class Store:

@@ -20,10 +20,7 @@ from setpoint.client.options import Query
 from setpoint.client.requester import IDLE_TIMEOUT, JSON, Requester
 from setpoint.client.rest_mapper import RestMapper
 from setpoint.client.retry import RetryPolicy
-from setpoint.client.subresources import Subresources
-from setpoint.client.taking_over import TakingOver
 from setpoint.client.transport import DEFAULT_TIMEOUT, Response, Transport
-from setpoint.client.waiting import Waiting
 from setpoint.client.websocket import PodConnections
 from setpoint.client.write_record import WriteObserver
 from setpoint.meta import Resource
@@ -31,7 +28,7 @@ from setpoint.meta import Resource
 __all__ = ["Client"]
 
 
-class Client(Waiting, TakingOver, Subresources, PodConnections, Groups):
+class Client(PodConnections, Groups):
     """A client of one API server, as one user.
 
         async with Client.from_kubeconfig() as client:

@@ -6,14 +6,11 @@ import asyncio
 import zlib
 from collections.abc import AsyncIterator, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from setpoint.client.connection import Broken, Connection, Late
 from setpoint.client.pool import Pool
 from setpoint.client.transport import MAX_BODY, Request, Response, TransportError, too_long
-
-if TYPE_CHECKING:
-    from setpoint.client.http import HttpTransport
 
 __all__ = ["Exchange", "late"]
 
@@ -25,12 +22,32 @@ MAX_EMPTY = 100
 """The most empty members of a compressed body: a few are legal, thousands are an attack."""
 
 
+class Opener(Protocol):
+    """The transport that opens an exchange's connection, and explains its failures."""
+
+    shown: str
+
+    async def open(self, request: Request) -> tuple[Pool, Connection, float | None]:
+        """A connection that has received the head of the answer, and the deadline in the loop's time."""
+        ...
+
+    def explained(
+        self,
+        problem: Broken | Late,
+        request: Request,
+        deadline: float | None,
+        *,
+        idle: float | None,
+        body: bool = False,
+    ) -> TransportError: ...
+
+
 class Exchange:
     """``async with`` gives the answer; leaving returns the connection, or closes it if the answer was not read."""
 
     __slots__ = ("_connection", "_pool", "_request", "_transport")
 
-    def __init__(self, transport: HttpTransport, request: Request) -> None:
+    def __init__(self, transport: Opener, request: Request) -> None:
         self._transport = transport
         self._request = request
         self._pool: Pool | None = None
@@ -52,9 +69,7 @@ class HttpResponse(Response):
 
     __slots__ = ("_connection", "_deadline", "_request", "_transport", "headers", "idle_timeout", "status")
 
-    def __init__(
-        self, transport: HttpTransport, request: Request, connection: Connection, deadline: float | None
-    ) -> None:
+    def __init__(self, transport: Opener, request: Request, connection: Connection, deadline: float | None) -> None:
         self._transport = transport
         self._request = request
         self._connection = connection

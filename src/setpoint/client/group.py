@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from setpoint.client.collection import ObjectList
 from setpoint.client.options import AnyFieldSelector, AnySelector, FieldValidation, PatchBody, PatchType, Propagation
+from setpoint.client.verbs import Verbs
 from setpoint.client.watch import Watch
 from setpoint.meta import Object, Status
 
 if TYPE_CHECKING:
-    from setpoint.client.client import Client
     from setpoint.models.autoscaling_v1 import Scale
 
 __all__ = ["Collection", "CreateOnly", "Group", "Scalable"]
@@ -24,7 +24,7 @@ class Group:
 
     __slots__ = ("_client",)
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Verbs) -> None:
         self._client = client
 
 
@@ -33,7 +33,7 @@ class CreateOnly(Generic[K]):
 
     __slots__ = ("_client", "_kind", "_namespace")
 
-    def __init__(self, client: Client, kind: type[K], namespace: str | None = None) -> None:
+    def __init__(self, client: Verbs, kind: type[K], namespace: str | None = None) -> None:
         self._client = client
         self._kind = kind
         self._namespace = namespace

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from setpoint.client.group import Collection, CreateOnly, Group, Scalable
+from setpoint.client.verbs import Verbs
 
 if TYPE_CHECKING:
-    from setpoint.client.client import Client
     from setpoint.models import (
         admissionregistration_v1,
         admissionregistration_v1alpha1,
@@ -785,149 +785,149 @@ class StoragemigrationV1beta1(Group):
         return Collection(self._client, StorageVersionMigration)
 
 
-class Groups:
+class Groups(Verbs):
     """The groups of a clientset; a part of `setpoint.client.Client`."""
 
     @property
     def core_v1(self) -> CoreV1:
-        return CoreV1(cast("Client", self))
+        return CoreV1(self)
 
     @property
     def admissionregistration_v1(self) -> AdmissionregistrationV1:
-        return AdmissionregistrationV1(cast("Client", self))
+        return AdmissionregistrationV1(self)
 
     @property
     def admissionregistration_v1alpha1(self) -> AdmissionregistrationV1alpha1:
-        return AdmissionregistrationV1alpha1(cast("Client", self))
+        return AdmissionregistrationV1alpha1(self)
 
     @property
     def admissionregistration_v1beta1(self) -> AdmissionregistrationV1beta1:
-        return AdmissionregistrationV1beta1(cast("Client", self))
+        return AdmissionregistrationV1beta1(self)
 
     @property
     def apiextensions_v1(self) -> ApiextensionsV1:
-        return ApiextensionsV1(cast("Client", self))
+        return ApiextensionsV1(self)
 
     @property
     def apiregistration_v1(self) -> ApiregistrationV1:
-        return ApiregistrationV1(cast("Client", self))
+        return ApiregistrationV1(self)
 
     @property
     def apps_v1(self) -> AppsV1:
-        return AppsV1(cast("Client", self))
+        return AppsV1(self)
 
     @property
     def authentication_v1(self) -> AuthenticationV1:
-        return AuthenticationV1(cast("Client", self))
+        return AuthenticationV1(self)
 
     @property
     def authorization_v1(self) -> AuthorizationV1:
-        return AuthorizationV1(cast("Client", self))
+        return AuthorizationV1(self)
 
     @property
     def autoscaling_v1(self) -> AutoscalingV1:
-        return AutoscalingV1(cast("Client", self))
+        return AutoscalingV1(self)
 
     @property
     def autoscaling_v2(self) -> AutoscalingV2:
-        return AutoscalingV2(cast("Client", self))
+        return AutoscalingV2(self)
 
     @property
     def batch_v1(self) -> BatchV1:
-        return BatchV1(cast("Client", self))
+        return BatchV1(self)
 
     @property
     def certificates_v1(self) -> CertificatesV1:
-        return CertificatesV1(cast("Client", self))
+        return CertificatesV1(self)
 
     @property
     def certificates_v1beta1(self) -> CertificatesV1beta1:
-        return CertificatesV1beta1(cast("Client", self))
+        return CertificatesV1beta1(self)
 
     @property
     def coordination_v1(self) -> CoordinationV1:
-        return CoordinationV1(cast("Client", self))
+        return CoordinationV1(self)
 
     @property
     def coordination_v1alpha2(self) -> CoordinationV1alpha2:
-        return CoordinationV1alpha2(cast("Client", self))
+        return CoordinationV1alpha2(self)
 
     @property
     def coordination_v1beta1(self) -> CoordinationV1beta1:
-        return CoordinationV1beta1(cast("Client", self))
+        return CoordinationV1beta1(self)
 
     @property
     def discovery_v1(self) -> DiscoveryV1:
-        return DiscoveryV1(cast("Client", self))
+        return DiscoveryV1(self)
 
     @property
     def events_v1(self) -> EventsV1:
-        return EventsV1(cast("Client", self))
+        return EventsV1(self)
 
     @property
     def flowcontrol_v1(self) -> FlowcontrolV1:
-        return FlowcontrolV1(cast("Client", self))
+        return FlowcontrolV1(self)
 
     @property
     def apiserverinternal_v1alpha1(self) -> ApiserverinternalV1alpha1:
-        return ApiserverinternalV1alpha1(cast("Client", self))
+        return ApiserverinternalV1alpha1(self)
 
     @property
     def lifecycle_v1alpha1(self) -> LifecycleV1alpha1:
-        return LifecycleV1alpha1(cast("Client", self))
+        return LifecycleV1alpha1(self)
 
     @property
     def networking_v1(self) -> NetworkingV1:
-        return NetworkingV1(cast("Client", self))
+        return NetworkingV1(self)
 
     @property
     def node_v1(self) -> NodeV1:
-        return NodeV1(cast("Client", self))
+        return NodeV1(self)
 
     @property
     def policy_v1(self) -> PolicyV1:
-        return PolicyV1(cast("Client", self))
+        return PolicyV1(self)
 
     @property
     def rbac_v1(self) -> RbacV1:
-        return RbacV1(cast("Client", self))
+        return RbacV1(self)
 
     @property
     def resource_v1(self) -> ResourceV1:
-        return ResourceV1(cast("Client", self))
+        return ResourceV1(self)
 
     @property
     def resource_v1alpha3(self) -> ResourceV1alpha3:
-        return ResourceV1alpha3(cast("Client", self))
+        return ResourceV1alpha3(self)
 
     @property
     def resource_v1beta1(self) -> ResourceV1beta1:
-        return ResourceV1beta1(cast("Client", self))
+        return ResourceV1beta1(self)
 
     @property
     def resource_v1beta2(self) -> ResourceV1beta2:
-        return ResourceV1beta2(cast("Client", self))
+        return ResourceV1beta2(self)
 
     @property
     def scheduling_v1(self) -> SchedulingV1:
-        return SchedulingV1(cast("Client", self))
+        return SchedulingV1(self)
 
     @property
     def scheduling_v1alpha3(self) -> SchedulingV1alpha3:
-        return SchedulingV1alpha3(cast("Client", self))
+        return SchedulingV1alpha3(self)
 
     @property
     def scheduling_v1beta1(self) -> SchedulingV1beta1:
-        return SchedulingV1beta1(cast("Client", self))
+        return SchedulingV1beta1(self)
 
     @property
     def storage_v1(self) -> StorageV1:
-        return StorageV1(cast("Client", self))
+        return StorageV1(self)
 
     @property
     def storagemigration_v1(self) -> StoragemigrationV1:
-        return StoragemigrationV1(cast("Client", self))
+        return StoragemigrationV1(self)
 
     @property
     def storagemigration_v1beta1(self) -> StoragemigrationV1beta1:
-        return StoragemigrationV1beta1(cast("Client", self))
+        return StoragemigrationV1beta1(self)

@@ -14,7 +14,7 @@ from setpoint.controller import Controller, RunningController, UnderWay
 from setpoint.controller.declaration import Source
 from setpoint.controller.predicates import Test
 from setpoint.manager.cluster import DRAIN, Cluster, Host, Read
-from setpoint.manager.fleet_events import ClusterMap, FleetEvents
+from setpoint.manager.fleet_events import ClusterMap, FleetEvents, FleetListener
 from setpoint.manager.health import HealthChecks
 from setpoint.meta import Object
 from setpoint.meta.names import dns1123_subdomain
@@ -136,7 +136,7 @@ class Fleet:
         `Controller.watches` and `reads`.
         """
         self.reads(kind, **options)
-        return FleetEvents(self, kind, map, predicates)
+        return FleetEvents(self.listen, kind, map, predicates)
 
     # -- coming and going ----------------------------------------------------------------------------------------------
 
@@ -239,16 +239,6 @@ class Fleet:
         finally:
             self._working.discard(leading)
             await every(*(cluster.end(leading=leading, within=within) for cluster in self))
-
-
-class FleetListener(Protocol):
-    """A listener for clusters that join and leave."""
-
-    def joined(self, cluster: Cluster) -> None: ...
-
-    def left(self, cluster: Cluster) -> None:
-        """The cluster is about to leave; its caches can still be read."""
-        ...
 
 
 class ClusterHealth:

@@ -5,19 +5,26 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Protocol, TypeAlias
 
 from setpoint.cache import Head
 from setpoint.controller.predicates import Test
+from setpoint.manager.cluster import Cluster
 from setpoint.meta import Object, ObjectKey
-
-if TYPE_CHECKING:
-    from setpoint.manager.cluster import Cluster
-    from setpoint.manager.fleet import Fleet
 
 logger = logging.getLogger("setpoint.fleet")
 ClusterMap: TypeAlias = Callable[[str, Head], Iterable[ObjectKey | str]]
 """``map(cluster, head)``: the keys at home for an object in a cluster."""
+
+
+class FleetListener(Protocol):
+    """A listener for clusters that join and leave."""
+
+    def joined(self, cluster: Cluster) -> None: ...
+
+    def left(self, cluster: Cluster) -> None:
+        """The cluster is about to leave; its caches can still be read."""
+        ...
 
 
 class FleetEvents:
@@ -26,15 +33,21 @@ class FleetEvents:
     *Guarantees*: a pending key is stored once, so memory is bounded by the number of keys.
     """
 
-    def __init__(self, fleet: Fleet, kind: type[Object], map: ClusterMap, predicates: tuple[Test, ...]) -> None:
-        self._fleet = fleet
+    def __init__(
+        self,
+        listen: Callable[[FleetListener], Callable[[], None]],
+        kind: type[Object],
+        map: ClusterMap,
+        predicates: tuple[Test, ...],
+    ) -> None:
+        self._listen = listen
         self._kind = kind
         self._map = map
         self._predicates = predicates
 
     async def __call__(self) -> AsyncIterator[ObjectKey | str]:
         listener = _Listener(self._kind, self._map, self._predicates)
-        remove = self._fleet.listen(listener)
+        remove = self._listen(listener)
         try:
             while True:
                 await listener.some.wait()

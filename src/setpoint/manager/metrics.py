@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 from setpoint.cache import InformerMetrics
@@ -17,8 +17,17 @@ if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
     from setpoint.client import Client
-    from setpoint.manager.fleet import Fleet
     from setpoint.manager.leader_election import LeaderElector
+
+
+class Member(Protocol):
+    """A cluster of a fleet."""
+
+    name: str
+
+    def problem(self) -> str:
+        """The problem in this cluster; ``""`` if there is none."""
+        ...
 
 
 class ProcessMetrics:
@@ -60,7 +69,8 @@ class ProcessMetrics:
     def remove_client(self, client: Client) -> None:
         self._clients.remove(client)
 
-    def add_fleet(self, fleet: Fleet) -> None:
+    def add_fleet(self, fleet: Iterable[Member]) -> None:
+        """Shows for each cluster of a fleet whether it works."""
         self.registry.register(_Clusters(fleet))
 
     def answer(self, _path: str, _query: Mapping[str, list[str]], headers: Mapping[str, str]) -> Answer:
@@ -97,7 +107,7 @@ class _Requests:
 
 
 class _Clusters:
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: Iterable[Member]) -> None:
         self._fleet = fleet
 
     def describe(self) -> Iterable[Metric]:

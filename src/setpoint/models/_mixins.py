@@ -6,13 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Protocol
-
-if TYPE_CHECKING:
-    from setpoint.models.apiextensions_v1 import CustomResourceDefinitionStatus
-    from setpoint.models.apps_v1 import DeploymentStatus
-    from setpoint.models.batch_v1 import JobStatus
-    from setpoint.models.core_v1 import NodeStatus, PodStatus
+from typing import ClassVar, Protocol
 
 
 class _Condition(Protocol):
@@ -20,6 +14,30 @@ class _Condition(Protocol):
     def type(self) -> str | None: ...
     @property
     def status(self) -> str | None: ...
+
+
+class _Conditions(Protocol):
+    @property
+    def conditions(self) -> Sequence[_Condition]: ...
+
+
+class _Phase(_Conditions, Protocol):
+    @property
+    def phase(self) -> str | None: ...
+
+
+class _WithConditions(Protocol):
+    """An object whose status has conditions."""
+
+    @property
+    def status(self) -> _Conditions: ...
+
+
+class _WithPhase(Protocol):
+    """An object whose status has a phase and conditions."""
+
+    @property
+    def status(self) -> _Phase: ...
 
 
 def _holds(conditions: Sequence[_Condition], type: str) -> bool:
@@ -30,21 +48,18 @@ class PodMixin:
     __slots__ = ()
     _for: ClassVar[str] = "core_v1.Pod"
 
-    if TYPE_CHECKING:
-        status: PodStatus
-
     @property
-    def is_ready(self) -> bool:
+    def is_ready(self: _WithPhase) -> bool:
         """Whether the pod's ``Ready`` condition holds: all its containers and readiness gates are ready."""
         return _holds(self.status.conditions, "Ready")
 
     @property
-    def is_running(self) -> bool:
+    def is_running(self: _WithPhase) -> bool:
         """Whether at least one container was started and the pod has not ended."""
         return self.status.phase == "Running"
 
     @property
-    def is_finished(self) -> bool:
+    def is_finished(self: _WithPhase) -> bool:
         """Whether the pod has ended for good, with success or without."""
         return self.status.phase in ("Succeeded", "Failed")
 
@@ -53,11 +68,8 @@ class NodeMixin:
     __slots__ = ()
     _for: ClassVar[str] = "core_v1.Node"
 
-    if TYPE_CHECKING:
-        status: NodeStatus
-
     @property
-    def is_ready(self) -> bool:
+    def is_ready(self: _WithConditions) -> bool:
         """Whether the node's ``Ready`` condition holds, as its kubelet last said."""
         return _holds(self.status.conditions, "Ready")
 
@@ -66,11 +78,8 @@ class DeploymentMixin:
     __slots__ = ()
     _for: ClassVar[str] = "apps_v1.Deployment"
 
-    if TYPE_CHECKING:
-        status: DeploymentStatus
-
     @property
-    def is_available(self) -> bool:
+    def is_available(self: _WithConditions) -> bool:
         """Whether the ``Available`` condition holds: at least the minimum of replicas has been ready for long enough."""
         return _holds(self.status.conditions, "Available")
 
@@ -79,33 +88,27 @@ class JobMixin:
     __slots__ = ()
     _for: ClassVar[str] = "batch_v1.Job"
 
-    if TYPE_CHECKING:
-        status: JobStatus
-
     @property
-    def is_complete(self) -> bool:
+    def is_complete(self: _WithConditions) -> bool:
         """Whether the job has ended with success."""
         return _holds(self.status.conditions, "Complete")
 
     @property
-    def is_failed(self) -> bool:
+    def is_failed(self: _WithConditions) -> bool:
         """Whether the job was given up."""
         return _holds(self.status.conditions, "Failed")
 
     @property
-    def is_finished(self) -> bool:
+    def is_finished(self: _WithConditions) -> bool:
         """Whether the job has ended, with success or without."""
-        return self.is_complete or self.is_failed
+        return _holds(self.status.conditions, "Complete") or _holds(self.status.conditions, "Failed")
 
 
 class CustomResourceDefinitionMixin:
     __slots__ = ()
     _for: ClassVar[str] = "apiextensions_v1.CustomResourceDefinition"
 
-    if TYPE_CHECKING:
-        status: CustomResourceDefinitionStatus
-
     @property
-    def is_established(self) -> bool:
+    def is_established(self: _WithConditions) -> bool:
         """Whether the server serves the resource."""
         return _holds(self.status.conditions, "Established")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from setpoint.workqueue.delaying import DelayingQueue
 from setpoint.workqueue.metrics import PrometheusQueueMetrics, QueueMetrics, QueueMetricsProvider
-from setpoint.workqueue.queue import LOW_PRIORITY, Depths, ShutDown, WorkQueue
+from setpoint.workqueue.queue import LOW_PRIORITY, ShutDown, WorkQueue
 from setpoint.workqueue.rate_limiters import (
     BucketRateLimiter,
     ItemExponentialFailureRateLimiter,
@@ -18,6 +18,7 @@ from setpoint.workqueue.rate_limiters import (
 )
 from setpoint.workqueue.rate_limiting import RateLimitingQueue
 from setpoint.workqueue.ready import AGEING
+from setpoint.workqueue.states import Depths
 
 __all__ = [
     "AGEING",

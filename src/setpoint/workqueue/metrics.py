@@ -8,19 +8,31 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
+
+from setpoint.workqueue.states import Depths
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
     from prometheus_client.core import Metric
-
-    from setpoint.workqueue.queue import WorkQueue
 
 DURATION_BUCKETS: Final = tuple(float(f"1e{exponent}") for exponent in range(-8, 4))
 """controller-runtime's: twelve, from 10 ns to 1000 s (seconds)."""
 
 LABELS: Final = ("name", "controller")
 """client-go's and controller-runtime's label for the queue's name; both carry it."""
+
+
+class MeasuredQueue(Protocol):
+    """A queue whose state is read at each scrape."""
+
+    def depths(self) -> Depths:
+        """The number of keys in each state."""
+        ...
+
+    def work_in_progress(self) -> list[float]:
+        """The seconds that each key has been in processing."""
+        ...
 
 
 class QueueMetrics(Protocol):
@@ -46,7 +58,7 @@ class QueueMetrics(Protocol):
 class QueueMetricsProvider(Protocol):
     """Creates the metrics of queues."""
 
-    def for_queue(self, name: str, queue: WorkQueue[Any], /) -> QueueMetrics:
+    def for_queue(self, name: str, queue: MeasuredQueue, /) -> QueueMetrics:
         """Called once by each queue when it is created; from then on the queue's state may be read."""
         ...
 
@@ -61,10 +73,10 @@ class PrometheusQueueMetrics:
     """
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._queues: dict[str, tuple[WorkQueue[Any], _Counts]] = {}
+        self._queues: dict[str, tuple[MeasuredQueue, _Counts]] = {}
         registry.register(self)
 
-    def for_queue(self, name: str, queue: WorkQueue[Any], /) -> QueueMetrics:
+    def for_queue(self, name: str, queue: MeasuredQueue, /) -> QueueMetrics:
         """Raises `ValueError` for a name that is taken."""
         if name in self._queues:
             raise ValueError(f"there is a queue named {name!r} already; metrics identify queues by name")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from types import TracebackType
-from typing import Final, Generic, NamedTuple
+from typing import Final, Generic
 
 from setpoint.workqueue.metrics import QueueMetrics, QueueMetricsProvider
 from setpoint.workqueue.ready import AGEING, ReadyList
-from setpoint.workqueue.states import DELAYED, PROCESSING, READY, STATE_NAMES, K
+from setpoint.workqueue.states import DELAYED, PROCESSING, READY, STATE_NAMES, Depths, K
 
 LOW_PRIORITY: Final = -100
 """For first-time syncs and resyncs, so that fresh changes (priority 0) overtake them."""
@@ -17,15 +17,6 @@ LOW_PRIORITY: Final = -100
 
 class ShutDown(Exception):
     """The queue was shut down and has no keys left."""
-
-
-class Depths(NamedTuple):
-    """The number of keys in each state; ``dirty`` ones also count as ``processing``."""
-
-    ready: int
-    delayed: int
-    processing: int
-    dirty: int
 
 
 class WorkQueue(Generic[K]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 
@@ -23,3 +23,12 @@ STATE_NAMES: Final = {
     PROCESSING | READY: "processing+dirty",
     PROCESSING | DELAYED: "processing+delayed",
 }
+
+
+class Depths(NamedTuple):
+    """The number of keys in each state; ``dirty`` ones also count as ``processing``."""
+
+    ready: int
+    delayed: int
+    processing: int
+    dirty: int

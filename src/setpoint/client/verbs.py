@@ -1,0 +1,13 @@
+"""Verbs: everything that a client does with objects, whatever its connections."""
+
+from __future__ import annotations
+
+from setpoint.client.subresources import Subresources
+from setpoint.client.taking_over import TakingOver
+from setpoint.client.waiting import Waiting
+
+__all__ = ["Verbs"]
+
+
+class Verbs(Waiting, TakingOver, Subresources):
+    """The verbs on objects of any kind; a part of `setpoint.client.Client`."""
