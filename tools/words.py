@@ -30,7 +30,6 @@ NOT_YET = (
     "src/setpoint/apiserver/",
     "src/setpoint/cli/torture.py",
     "src/setpoint/cluster/",
-    "src/setpoint/controller/",
     "src/setpoint/simulation/",
     "src/setpoint/torture/",
     "tests/",

@@ -1,4 +1,4 @@
-"""What was applied: which children of which keys this process has written, and what they held after that."""
+"""Applied children: those that this process has written, by key, and what they held afterwards."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MAX_SELECTORS: Final = 64
 
 
 class Applied(NamedTuple):
-    """What this process knows of a child that it applied.
+    """The knowledge of this process about a child that it applied.
 
     ``desired`` is a digest of what was sent, ``carried`` one of what the same fields held afterwards (with defaults,
     the server's spelling, what webhooks made of it), ``version`` the newest resource version that was seen to hold it.
@@ -23,8 +23,8 @@ class Applied(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What is known of the children that one `Context.keep` of a key looks after: what was applied, whose last
-    write failed, and the names that were drawn for new ones of which nobody knows whether they are there."""
+    """The knowledge about the children that one `Context.keep` of a key looks after: what was applied, whose last
+    write failed, and the names that were drawn for new ones that may or may not exist."""
 
     applied: dict[ObjectKey, Applied]
     failed: set[ObjectKey]
@@ -32,7 +32,7 @@ class Known(NamedTuple):
 
 
 class AppliedChildren:
-    """What was applied for which key: about 500 bytes a child. Nothing of it outlives the process.
+    """The applied children of all keys: about 500 bytes a child. They are forgotten with the process.
 
     Of one key, the `MAX_SELECTORS` resources and selectors that were kept last are remembered.
     """

@@ -18,7 +18,7 @@ DEADLINE: Final = 10.0
 
 
 class Cache(Protocol):
-    """What is asked of an informer."""
+    """The part of an informer that barriers need."""
 
     def has_observed(self, key: str, resource_version: str = "", *, uid: str = "", deleted: bool = False) -> bool: ...
 
@@ -75,8 +75,8 @@ class Barriers:
             self._barriers.setdefault(key, {})[gvr, written] = barrier
 
     def doubt(self, key: ObjectKey, *gvrs: GroupVersionResource) -> None:
-        """What there is now of these resources, only the server knows: a create under a generated name ended without
-        an answer, or a cache is behind and reading live failed."""
+        """Records that only the server knows the objects of these resources: a create under a generated name ended
+        without an answer, or a cache is behind and reading live failed."""
         if known := self._caches.keys() & gvrs:
             self._doubtful.setdefault(key, set()).update(known)
 

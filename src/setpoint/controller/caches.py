@@ -17,7 +17,7 @@ class UndeclaredRead(LookupError):
 
 
 class Caches:
-    """What a mapping function can look into: the caches of every kind that its controller declares.
+    """The caches of every kind that a controller declares, for its mapping functions.
 
     A cache may be behind by a moment. When an event is mapped, the cache of the changed kind shows that change or a
     newer state. An object that appears in another cache later brings an event of its own.

@@ -1,4 +1,4 @@
-"""Changes: which fields a write is about. Paths only: what the fields hold is nobody's business here."""
+"""Changes: the fields that a write changes. Only their paths; their values may be secret."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from setpoint.client import PatchType
 from setpoint.patch import merge_patch
 
 MAX_FIELDS: Final = 20
-"""How many fields of one write are told."""
+"""The most fields of one write that are reported."""
 _BOOKKEEPING: Final = frozenset({"resourceVersion", "managedFields", "generation"})
 _PRECONDITIONS: Final = frozenset({("metadata", "uid"), ("metadata", "resourceVersion")})
 
 
 def sent_fields(content_type: str, body: bytes) -> tuple[str, ...]:
-    """The paths that a patch names, at most `MAX_FIELDS`; () for what is no patch, or says more than it changes
-    (server-side apply)."""
+    """The paths that a patch names, at most `MAX_FIELDS`; () for a body that is not a patch, or that names more than
+    it changes (server-side apply)."""
     if content_type == PatchType.JSON.value:
         operations: list[dict[str, Any]] = msgspec.json.decode(body)
         return tuple(

@@ -30,9 +30,9 @@ class InvalidObject(TerminalError):
 
 
 class Check(Verdict):
-    """What a function learns of the object beside the object, and how it answers: an admission review in small.
+    """The second argument of a function that checks an object: it takes the errors, as an admission review does.
 
-    Whoever looks at ``operation`` and ``old`` sees a create: what the object was before, nobody knows here. Rules about
+    ``operation`` and ``old`` are those of a create, because the former state of the object is unknown here. Rules about
     changes are for webhooks alone, or for rules in the CustomResourceDefinition.
     """
 
@@ -117,7 +117,7 @@ async def _call(function: Callable[..., Any], obj: Object, check: Check) -> None
     if inspect.isawaitable(result):
         result = await result
     if result is not None:
-        # Whoever returns a list of errors, or a changed copy, would otherwise believe that it counts.
+        # The author of a function that returns a list of errors, or a changed copy, must learn that it does not count.
         raise TypeError(
             f"a function for defaults or checks returned {type(result).__name__}; it must return None: defaults "
             "change the object that they are given, errors are told with check.invalid(...) or check.deny(...)"

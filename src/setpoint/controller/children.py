@@ -200,7 +200,7 @@ class Children(Generic[T]):
             and child.namespace == group[0].namespace
             and not child.is_deleting
         ]
-        # Who stays: what is as it should be before what has to be changed, the older before the younger.
+        # Children that are as they should be stay before those that have to be changed, the older before the younger.
         there.sort(key=lambda child: (not self._carries(child, cast("T", child.present)), _age(child.present)))
         yield from there[: len(group)]
         taken = set(named)
@@ -232,7 +232,7 @@ class Children(Generic[T]):
     # -- what is there -------------------------------------------------------------------------------------------------
 
     def _cached(self, key: ObjectKey) -> T | None:
-        """Whoever has that name now, mine or not."""
+        """The object that has that name now, whether it is owned or not."""
         live = self._context.live
         if live is not None and self._resource.gvr in live:
             if self._live is None:
@@ -296,7 +296,7 @@ class Children(Generic[T]):
     def _write(self, child: _Child[T], result: dict[ObjectKey, T]) -> Write:
         async def write() -> None:
             env = self._env
-            # Whatever becomes of this request, what the child holds is not known any more; whose it is still is.
+            # Whether this request succeeds or not, the child's content is now unknown; its owner is not.
             known = self._applied.get(child.key)
             if known is not None:
                 self._applied[child.key] = known._replace(desired=b"", version="")

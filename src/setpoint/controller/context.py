@@ -42,7 +42,7 @@ class Context(ContextReads):
 
     *Reads.* `get` and `list` answer from the cache for every kind that the controller declares (its own, `owns`,
     `watches`, `reads`), and ask the server for every other kind; `owned` and `lister` are for declared kinds only.
-    What they return is the caller's own copy. They see every write that earlier reconciles of this key made.
+    The results are the caller's own copies. Reads see every write that earlier reconciles of this key made.
 
     *Writes* go to the server at once. They are not undone if the reconcile fails later: write so that doing it again
     is harmless. `apply` is.
@@ -72,16 +72,16 @@ class Context(ContextReads):
         self._wrote = wrote
         self._log: BoundLogger | None = None
         self.kept: builtins.list[tuple[GroupVersionResource, Selector, builtins.list[dict[str, str]]]] = []
-        """What `keep` was asked for so far: of which resource, by which selector, with which labels."""
+        """The calls of `keep` so far: resource, selector and labels of each."""
         self.causes = causes
-        """What led to this reconcile: which object's which change, oldest first, at most 16."""
+        """The changes of objects that led to this reconcile, oldest first, at most 16."""
         self.failures = failures
-        """How often this key has failed, or asked for a retry, since it was last fine."""
+        """The number of times this key has failed, or asked for a retry, since its last success."""
         self.writes: builtins.list[Write] = []
-        """What was written so far."""
+        """The writes of this reconcile so far."""
         self.age = age
-        """How long ago the cache that ``object`` was read from had heard from the server, in seconds; None if it was
-        read from the server."""
+        """Seconds since the cache that ``object`` was read from had heard from the server; None if ``object`` was read
+        from the server."""
         self.settled = settled
         """Seconds that the caches took to show what the last reconcile wrote."""
 
@@ -109,12 +109,12 @@ class Context(ContextReads):
 
     @property
     def client(self) -> Client:
-        """The client, for everything that has no short form here. What is written through it counts as this
-        reconcile's: the key's next one will see it."""
+        """The client, for everything that has no short form here. Writes through it count as this
+        reconcile's: the next reconcile of the key will see them."""
         return self._env.client
 
     def state(self, kind: type[S]) -> S:
-        """What the program has opened for its reconciles: the object that its lifespan yields, which is a ``kind``.
+        """The object that the program's lifespan yields, such as an HTTP session; it is a ``kind``.
 
         Raises:
             LookupError: the program has no lifespan.
@@ -213,41 +213,41 @@ class Context(ContextReads):
         ``selector`` only those whose labels match it. Each wanted object is prepared as by `apply`. Those that have
         ``generate_name`` instead of a name must be alike; what counts is how many there are.
 
-        What is returned are the wanted children in the order in which they were given (generated names last), as they
-        are after this call. A child that is being deleted is left out: it comes back when it is gone.
+        Returns the wanted children in the order in which they were given (generated names last), as they are after
+        this call. A child that is being deleted is left out: it comes back when it is gone.
 
         *Guarantees*
 
-        - What is missing or different is applied (server-side, under this controller's name): fields that the wanted
-          object names become what it says, also if another manager has changed them; fields that it no longer names
-          are removed; others' fields stay. What is not wanted is deleted, exactly that object (by its uid), and in
-          the background what belongs to it. Deletions come first.
+        - A child that is missing or different is applied (server-side, under this controller's name): fields that the
+          wanted object names become what it says, also if another manager has changed them; fields that it no longer
+          names are removed; others' fields stay. A child that is not wanted is deleted, exactly that object (by its
+          uid), and in the background what belongs to it. Deletions come first.
         - Nothing is sent for a child that was applied in the same way before by this process, if the cache shows that
           its wanted fields still hold what they held after that. So a reconcile that finds all in order writes nothing.
         - It may be called again at any time: after a crash, a lost answer or a failed reconcile the next call ends in
           the same state. Generated names are drawn before the request is sent; where an answer was lost, the next
           reconcile of the key looks live, and what is not there is sent again under the same name, so that there is
           never one too many.
-        - What belongs to somebody else is not touched. An object of a wanted name that has no controller is taken over
+        - An object with another owner is not touched. An object of a wanted name that has no controller is taken over
           only with ``adopt``, or if it was this object's before.
         - While the reconciled object is being deleted, nothing is created or changed, only deleted.
         - Where caches begin with lists of any age (``InformerFactory(first_list="any")``), nothing is deleted before
           a live read has shown that the reconciled object is still as the cache has it; else the reconcile is put off.
 
         *Caveats*: a new process applies every child once, which changes nothing on the server. If another manager
-        changes a list in which there are wanted items, that child is applied once more. An object that somebody else
-        creates under a wanted name, so lately that the cache does not show it, is merged with.
+        changes a list in which there are wanted items, that child is applied once more. An object that another
+        client creates under a wanted name, so recently that the cache does not show it, is merged with.
 
         At most eight requests are under way at once; for a key that has failed before, one first, then two, then
         four. When some fail, those that were begun are awaited, and no other is begun; next time they come last, so
-        that one which is always refused stands in nobody's way for ever. When all deletions that failed were refused,
-        and when a wanted name is somebody else's, the other wanted children are seen to all the same.
+        that one which is always refused does not block the others for ever. When all deletions that failed were
+        refused, and when a wanted name has another owner, the other wanted children are still applied.
 
         Raises:
             UndeclaredRead: the controller declares no cache of that kind.
             ValueError: a wanted object has no name, is wanted twice, would not be found by the selector or in the
                 cache; or an earlier call in the same reconcile would undo this one.
-            AdoptionError: an object of a wanted name belongs to nobody, or to somebody else (an `OwnerError`).
+            AdoptionError: an object of a wanted name has no owner, or another one (an `OwnerError`).
             OwnerError: the reconciled object can't own a wanted one; see `setpoint.controller.owner`.
             Outdated: caches begin with lists of any age, and the reconciled object is not what its cache shows.
             Conflict: without ``force``, when another manager owns a field with another value.
@@ -259,8 +259,8 @@ class Context(ContextReads):
     async def create(self, obj: T, *, controlled: bool = True) -> T:
         """Creates ``obj``, prepared as by `apply`. With ``generate_name`` the server finds a name.
 
-        If the answer is lost, or the reconcile is cancelled before it comes, nobody knows whether there is an object
-        now: then the key's next reconcile reads that kind live.
+        If the answer is lost, or the reconcile is cancelled before it comes, the object may exist or not:
+        then the key's next reconcile reads that kind live.
 
         Raises:
             AlreadyExists: there is an object of that name.

@@ -18,7 +18,7 @@ AnySelector = str | Mapping[str, str] | LabelSelector | Selector | None
 
 
 class ContextReads:
-    """What a reconcile reads; a part of `setpoint.controller.Context`."""
+    """The reads of a reconcile; a part of `setpoint.controller.Context`."""
 
     __slots__ = ("_env", "key", "live", "object", "reads")
 
@@ -28,9 +28,9 @@ class ContextReads:
         """The object that is reconciled; the same that the function is given."""
         self.key: ObjectKey = obj.key
         self.live: dict[GroupVersionResource, builtins.list[Any]] | None = None
-        """What was read live because the cache is behind; filled in by the reconciler."""
+        """The objects that were read live because the cache is behind; filled in by the reconciler."""
         self.reads: dict[tuple[str, bool], Read] | None = None
-        """What was read so far, by kind and whether from a cache."""
+        """The reads so far, by kind and whether from a cache."""
 
     def lister(self, kind: type[T]) -> Lister[T]:
         """The cache of a declared kind.

@@ -56,7 +56,7 @@ class Controller(Declaration[K]):
             built-in kinds, whose conditions are never added to.
         leader_only: whether only the elected leader may run it.
         sync_timeout: seconds that the caches may take to sync at the start.
-        hot_loop: when a key that goes in circles is slowed down: by default after 30 changes of one object in 30 s, or
+        hot_loop: when a key in a hot loop is slowed down: by default after 30 changes of one object in 30 s, or
             10 repetitions of the same change in 10 minutes, without anything new being asked for. None for never.
 
     Raises:

@@ -34,7 +34,7 @@ CONDITION_LENGTH: Final = 316
 """Characters that upstream's schemas take as the type of a condition."""
 
 Reconcile: TypeAlias = Callable[[K, Context], Awaitable[Outcome | None]]
-"""What users write: looks at what is wanted and at what is there, and brings the latter one step nearer."""
+"""A user's function: it compares the wanted state with the actual one, and brings the latter one step nearer."""
 
 SyncReconcile: TypeAlias = Callable[[K, Any], Outcome | None]
 """The same as an ordinary function; it runs in a thread, with a `SyncContext`."""
@@ -307,7 +307,7 @@ class Declaration(Generic[K]):
 
         An object that it refuses is not reconciled until it changes; a condition (`failure_condition`) and an event say
         why.
-        What is being deleted is not judged. An exception is no verdict but a failure like any other.
+        An object that is being deleted is not checked. An exception is not a verdict but a failure like any other.
 
         Raises:
             TypeError: it takes something else than the object, or the object and a `Check`.
@@ -315,7 +315,7 @@ class Declaration(Generic[K]):
         return self._check(self.validators, function)
 
     def _check(self, functions: list[Callable[..., Any]], function: CheckFunction[K]) -> Self:
-        from setpoint.controller.checks import accepted  # brings the schema room along: only for who needs it
+        from setpoint.controller.checks import accepted  # loads the schema room, which few controllers need
 
         functions.append(accepted(function, f"controller {self.name!r}"))
         return self

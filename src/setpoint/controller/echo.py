@@ -19,7 +19,7 @@ def expect_echo(
     status: dict[str, Any] | None = None,
     ignoring: Collection[str] = (),
 ) -> None:
-    """Remembers that the step from ``before`` to ``after`` was ours and nobody else's, if that is so: its event must
+    """Remembers that the step from ``before`` to ``after`` was only this controller's, if that is so: its event must
     not end the back-off of a key that fails.
 
     ``status`` is the merge patch of the status that was sent; ``ignoring`` names what else the write changed in the

@@ -251,7 +251,7 @@ class EventRecorder:
             await self._client.patch(Event, event.name, patch, type=PatchType.MERGE, namespace=event.namespace or None)
         except NotFound:
             event.metadata.resource_version = ""
-            await self._create(event, 1)  # it was too old for the server, or somebody deleted it
+            await self._create(event, 1)  # it was too old for the server, or was deleted
         except (ApiError, TransportError) as problem:
             series.written = 0
             logger.debug("series not written", extra={"fields": {"event": event.reason, "error": str(problem)}})

@@ -16,7 +16,7 @@ from setpoint.meta import ObjectKey
 
 
 def facts_of(run: RunningController[Any], key: ObjectKey) -> Facts:
-    """What the controller knows about the key, now."""
+    """The controller's present knowledge about the key."""
     watch = run.controller.watched[0]
     informer = run.informers.get(run.controller.resource.gvr)
     head = informer.store.head(key) if informer is not None else None
@@ -148,7 +148,7 @@ class Explanation(msgspec.Struct, rename="camel", kw_only=True):
 
 
 def explain(run: RunningController[Any], key: ObjectKey | str) -> Explanation:
-    """Why the object does not move. Needs the running loop; changes nothing."""
+    """Explains the state of an object. Needs the running loop; changes nothing."""
     facts = facts_of(run, ObjectKey(key))
     found = verdict(facts)
     wall = run.env.now()
@@ -236,7 +236,7 @@ class Summary(msgspec.Struct, rename="camel", kw_only=True):
 
 
 def summary(run: RunningController[Any]) -> Summary:
-    """How the controller is as a whole."""
+    """The state of the controller as a whole."""
     depths = run.queue.depths()
     return Summary(
         name=run.name,

@@ -16,11 +16,12 @@ BUGS: Final = (
     TypeError, AttributeError, NameError, LookupError, AssertionError, ArithmeticError, RecursionError,
     NotImplementedError,
 )  # fmt: skip
-"""What a mistake in the program raises, as opposed to the world's refusals; Go's panics. Counted as such."""
+"""The exceptions that a mistake in the program raises, as opposed to a refusal of the server; counted as panics are in
+Go."""
 
 
 INSTALL: Final = "`python APP.py manifests | kubectl apply -f -`"
-"""How the definitions of a program's custom resources come into a cluster; APP.py is the file that calls `main`."""
+"""The command that installs the definitions of a program's custom resources; APP.py is the file that calls `main`."""
 
 
 class ReconcileTimeout(Exception):
@@ -49,7 +50,7 @@ class HandedOver(Exception):
 
 
 class Failure(NamedTuple):
-    """What to do about an exception.
+    """The treatment of an exception.
 
     ``result`` is its label in metrics; ``retry`` whether there is another attempt without a change; ``after`` a lower
     bound of the delay in seconds; ``level`` of the log record; ``traceback`` whether it shows one.
@@ -113,7 +114,7 @@ def is_namesake(problem: BaseException) -> bool:
 
 
 def maybe_done(problem: BaseException) -> bool:
-    """Whether a write that ended so may have been carried out all the same: nobody knows."""
+    """Whether a write that ended with this error may have been carried out all the same."""
     if isinstance(problem, TransportError):
         return problem.sent
     if isinstance(problem, ApiError):

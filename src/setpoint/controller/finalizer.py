@@ -17,7 +17,7 @@ def finalizer_name(resource: Resource, controller: str) -> str:
     """The name of a controller's finalizer on a kind: ``GROUP/CONTROLLER``.
 
     Raises:
-        ValueError: the kind's group is no domain, as with built-in kinds.
+        ValueError: the kind's group is not a domain, as with built-in kinds.
     """
     if "." not in resource.group or resource.group.endswith(".k8s.io"):
         raise ValueError(
@@ -31,7 +31,7 @@ def checked_name(name: str) -> str:
     """``name``, if the server would take it for a finalizer.
 
     Raises:
-        ValueError: it is no qualified name with a domain.
+        ValueError: it is not a qualified name with a domain.
     """
     problems = qualified_name(name)
     if "/" not in name:

@@ -3,7 +3,7 @@
 A handler is called with the head before and the head after a change (one of them may be None, see `predicates`) and
 returns keys. For an update both heads count: when an object moves from one owner to another, both are told.
 
-What users write is a `MapFunction` of one head. It may look into the controller's caches, and it may be a coroutine
+Users write a `MapFunction` of one head. It may look into the controller's caches, and it may be a coroutine
 function.
 """
 

@@ -1,4 +1,4 @@
-"""Hot loops: a key that keeps changing the same object although nobody asked for anything new.
+"""Hot loops: a key that keeps changing the same object although its spec has not changed.
 
 Two controllers that fight over a field, a value that the server writes differently from how it was sent, a timestamp
 in a status: each looks like honest work, write by write. Two things give them away, while the generation of the
@@ -6,8 +6,8 @@ reconciled object stays the same: the rate of *changing* writes to one object, h
 pace, the *same* write of an object again and again, each time because that very object was changed. Where a controller
 writes what its own object asks for (its spec), each write makes a new generation, so there the generation counts for
 nothing. A reconcile that asks to be called again at once (``after(0)``), a thousand times without changing anything, is
-such a loop, too. Such a key is slowed down, not stopped, and the log says which fields went to and fro and who manages
-them.
+such a loop, too. Such a key is slowed down, not stopped, and the log names the fields that went to and fro, and
+their managers.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ANY: Final = -1
 """Stands for every generation."""
 _SAYS_NOTHING: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 _VERSION: Final = re.compile(rb'"resourceVersion":"[^"]*",?')
-"""What a write was made for says nothing about what it is."""
+"""The version that a write was made for: two writes that differ only in it are the same."""
 
 Read = Callable[[Resource, ObjectKey], Awaitable[dict[str, Any] | None]]
 """The object as it is on the server, with managed fields; None if it can't be read."""
@@ -115,14 +115,14 @@ class _Slow:
         self.ends_after = ends_after
         """Seconds without a change after which it is over."""
         self.sent = sent
-        """What was written again and again; None if it was something else every time."""
+        """The body that was written again and again; None if it was another one every time."""
         self.resource = resource
         self.written = written
         self.generation = generation
         self.until = until
         self.delay = FIRST_DELAY
         self.looks = _LOOKS if sent is not None else 0
-        """How often it may be found as it was written before something else is tried."""
+        """The number of times that it may be found as it was written before something else is tried."""
         self.before: dict[str, Any] | None = None
         self.told = False
         self.spins = False
@@ -248,7 +248,7 @@ class HotLoopDetector:
             self.forget(key)
             return 0.0
         held = now < slow.until
-        # What undoes a write that is known shows best just before it is made again.
+        # The change that undoes a known write is best seen just before that write is made again.
         if not slow.told and (held or slow.sent is not None):
             await self._investigate(key, slow)
         if not held:

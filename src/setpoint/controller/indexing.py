@@ -27,7 +27,7 @@ class DeclaredIndex(NamedTuple):
 
     @property
     def projection(self) -> type[Any] | None:
-        """What a store decodes for the function."""
+        """The type that a store decodes for the function."""
         return None if self.argument is Head else self.argument
 
 

@@ -1,8 +1,8 @@
 """Journal: what a controller has begun and done in an external system, kept on the object that it is for.
 
 A create in an external system may be carried out although its answer is lost, or although the process dies before it
-can keep the answer. Whoever then creates again has two. The journal writes the intent before and the result after, as
-an annotation of the object, so that a later process knows that there may be something to be found.
+can keep the answer. A process that then creates again has two. The journal writes the intent before and the result
+after, as an annotation of the object, so that a later process knows that there may be something to be found.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SETTLE: Final = 30.0
 
 
 class Entry(NamedTuple):
-    """What is known: the ``id`` in the external system, or since when a create may be under way."""
+    """The state of a thing: the ``id`` in the external system, or since when a create may be under way."""
 
     id: str = ""
     begun: datetime | None = None
@@ -62,7 +62,7 @@ class Journal:
     - `remove` deletes what an interrupted create left behind.
 
     *Caveats*: ``settle`` is measured with the clocks of the processes, so it has to be longer than their difference. A
-    system that can neither store a token nor find by it can't be used safely by anybody. The annotation is of one
+    system that can neither store a token nor find by it can't be used safely by any program. The annotation is of one
     object: a copy of the object under another uid begins with an empty journal.
 
     Args:
@@ -87,13 +87,13 @@ class Journal:
         return entry.id if entry is not None else ""
 
     def token(self, obj: Object) -> str:
-        """What marks this object's thing in the external system."""
+        """The mark of this object's thing in the external system."""
         return f"{self.name.rpartition('/')[2]}-{obj.uid}"
 
     async def ensure(self, ctx: Context, *, create: Create, find: Find) -> str:
         """The id of the thing, which is created if it was not.
 
-        Whatever ``create`` raises goes on to the reconcile; the next one looks for what may have been made.
+        An exception of ``create`` goes on to the reconcile; the next one looks for what may have been made.
 
         Raises:
             Unsettled: it is not known yet whether there is one; the reconcile is tried again when it is.
@@ -159,7 +159,7 @@ class Journal:
             begun = said.get("begun")
             return Entry(str(said.get("id") or ""), parse_time(begun) if begun else None)
         except (ValueError, KeyError, TypeError, AttributeError):
-            return Entry()  # somebody has written over it: there may be something to be found
+            return Entry()  # another client has written over it: there may be something to be found
 
     async def _write(self, ctx: Context, entry: Entry | None, *, is_guarded: bool = False) -> None:
         obj = ctx.object

@@ -12,8 +12,9 @@ from setpoint.meta import GroupVersionResource, ObjectKey
 
 
 class Memory:
-    """The writes that caches have to show, what was applied, who is in doubt, who goes in circles. Nothing of it
-    outlives the process, and nothing of it is needed to be right: a new process begins with none."""
+    """The writes that caches have to show, applied children, objects in doubt, hot loops.
+
+    None of it outlives the process, and correctness does not depend on it: a new process begins without."""
 
     __slots__ = ("_taken_over", "applied", "barriers", "children", "echoes", "hot", "orphans")
 

@@ -15,9 +15,9 @@ MAX_GONE: Final = 1024
 
 
 class Orphans:
-    """Which objects have to be looked for on the server before more is made for them.
+    """The objects that have to be read from the server before children are made for them.
 
-    A cache that is behind shows an object that is gone. What is made for it the garbage collector deletes at once; that
+    A cache that is behind shows an object that is gone. The garbage collector deletes children of it at once; that
     event leads to the next reconcile, and so on, until the cache has caught up.
     """
 

@@ -1,7 +1,7 @@
 """Outcomes: how a reconcile says when it wants to be called again.
 
 An outcome is a value. A failure is an exception: any exception means *back off and try again*, and `TerminalError`
-means *don't, until something changes*. What each of them does to back-off, metrics and logs is one table in
+means *don't, until something changes*. The effect of each of them on back-off, metrics and logs is one table in
 ``docs/outcomes.md``.
 """
 
@@ -25,7 +25,7 @@ class After(Struct, frozen=True, gc=False):
 
 
 class Retry(Struct, frozen=True, gc=False):
-    """Not there yet, and that is no error: come again with growing back-off, after ``after`` seconds at least.
+    """Not there yet, which is not an error: come again with growing back-off, after ``after`` seconds at least.
 
     An attempt that ends so counts as a failure for the rate limiter, so waiting for something never turns into
     polling at full speed.

@@ -58,12 +58,12 @@ def any_of(*tests: Test) -> Predicate:
 
 
 def not_(test: Test) -> Predicate:
-    """What ``test`` is not."""
+    """The negation of ``test``."""
     return Predicate(lambda old, new: not test(old, new), f"~{name_of(test)}")
 
 
 def name_of(test: Test) -> str:
-    """What explanations call a test."""
+    """The name of a test in explanations."""
     return test.name if isinstance(test, Predicate) else getattr(test, "__name__", type(test).__name__)
 
 

@@ -154,7 +154,7 @@ class Reconciler(Generic[K]):
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
         for running in list(self._in_threads.values()):
-            running.cancel()  # nobody waits for it any more
+            running.cancel()  # no task waits for it any more
 
     # -- the function --------------------------------------------------------------------------------------------------
 
@@ -259,8 +259,8 @@ class Reconciler(Generic[K]):
         context.log.warning("the cache is behind, reading live", extra={"resources": sorted(map(str, behind))})
 
     def _catch_up(self, key: ObjectKey, resource: Resource, namespace: str, items: list[Any]) -> None:
-        """What was read live, the cache has to show before the next reconcile reads it again: else that one would
-        see less than this one."""
+        """Makes the next reconcile wait until the cache shows the objects that were read live: else it would see less
+        than this one."""
         barriers = self._memory.barriers
         store = self._env.informers[resource.gvr].store
         present = set()

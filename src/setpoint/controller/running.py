@@ -38,7 +38,8 @@ class RunningController(Generic[K]):
     """One run of a `Controller`. Made by `Controller.bind`; managers make theirs so.
 
     `prepare` creates the informers, so that their caches can sync before this controller may work (warm standby);
-    `run` does everything else, and `prepare` too if nobody has. ``state`` and ``problem`` say how far it has come.
+    `run` does everything else, and `prepare` too if that was not called. ``state`` and ``problem`` say how far it has
+    come.
     """
 
     def __init__(
@@ -266,7 +267,7 @@ class RunningController(Generic[K]):
         return [each._replace(thread=threads.get(ObjectKey(each.key))) for each in self.loop.under_way()]
 
     def readiness(self) -> str:
-        """Why this controller is not ready, ``""`` if it is."""
+        """The reason why this controller is not ready, ``""`` if it is."""
         if self.state in ("running", "stopped"):
             return self.problem
         for gvr, informer in self.informers.items():

@@ -1,7 +1,7 @@
 """Shards: one process's share of a controller's keys, and what a controller does when it changes.
 
-Who has which key is decided elsewhere (`setpoint.manager.sharding`; with `setpoint.manager.leader_election` all are the
-leader's); here is what that means for one controller: no key is begun that is not this process's, and a key that has
+`setpoint.manager` decides which process has a key (``sharding``, ``partition``; with ``leader_election`` the leader has
+all). Here is what that means for one controller: no key is begun that is not this process's, and a key that has
 come from another process is begun only when the caches show what that one wrote.
 """
 
@@ -29,7 +29,7 @@ _TURN: Final = 500
 
 
 class Share(Protocol):
-    """Which keys are this process's. It never changes; there is a new one instead."""
+    """The keys of this process. It never changes; there is a new one instead."""
 
     @property
     def empty(self) -> bool: ...
@@ -42,7 +42,7 @@ class Shard(Protocol):
 
     @property
     def share(self) -> Share:
-        """What may be begun now."""
+        """The keys that may be begun now."""
         ...
 
     def on_change(self, listener: Callable[[Share], None]) -> Callable[[], None]:
@@ -57,7 +57,7 @@ class Shard(Protocol):
     def end(self, controller: str, key: ObjectKey) -> None: ...
 
     def elsewhere(self, controller: str, key: ObjectKey) -> str:
-        """Why the key is not begun here, ``""`` if it may be."""
+        """The reason why the key is not begun here, ``""`` if it may be."""
         ...
 
 
@@ -120,14 +120,14 @@ class ShardGuard:
         return any(share.owns(name, key) for share in self._shares)
 
     def elsewhere(self, key: ObjectKey) -> str:
-        """Why the key is not begun here, ``""`` if it may be."""
+        """The reason why the key is not begun here, ``""`` if it may be."""
         why = self._shard.elsewhere(self._env.name, key)
         if not why and self.caught_up.is_set() and not self._mine(key):
             return f"it has come to this process, whose caches are catching up with what others wrote{self._behind}"
         return why
 
     def waits(self) -> str:
-        """Why no key at all is begun yet, ``""`` if that is not so."""
+        """The reason why no key at all is begun yet, ``""`` if there is none."""
         if self.caught_up.is_set():
             return ""
         return f"the caches are catching up with what other processes wrote{self._behind}"

@@ -25,14 +25,14 @@ _fingerprint = msgspec.json.Encoder(enc_hook=str).encode
 
 
 class StatusDraft:
-    """What an object's status was when the reconcile began, and what has to be written at its end.
+    """An object's status when the reconcile began, and the patch that has to be written at its end.
 
     *Right by construction*: ``observed_generation`` is the generation that was reconciled; a condition's
     ``last_transition_time`` moves exactly when its ``status`` does; a condition that was set carries the generation
-    it speaks of.
+    that it was set for.
 
-    What is written is the difference to the JSON that was read, so that what the model does not know, or other managers
-    keep in the status, stays. Conditions are told apart by their ``type``, as upstream's schemas have it
+    The patch is the difference to the JSON that was read, so that fields that the model does not know, or that other
+    managers keep in the status, stay. Conditions are told apart by their ``type``, as upstream's schemas have it
     (``x-kubernetes-list-map-keys``): those that this reconcile did not touch stay as they are on the server.
 
     ``generations`` says whether the object's generation counts changes of what is wanted only. Where the status is
@@ -70,8 +70,8 @@ class StatusDraft:
     def patch(self, *, observed: bool, now: Callable[[], datetime], onto: Object | None = None) -> Json | None:
         """The merge patch of the status, None if there is nothing to write.
 
-        ``observed`` says whether the reconcile came far enough for the status to speak of this generation. ``onto`` is
-        what has become of the object since it was read: the patch makes the same changes there.
+        ``observed`` says whether the reconcile came far enough for the status to be that of this generation. ``onto``
+        is the newer state of the object, if it has changed since it was read: the patch makes the same changes there.
 
         Raises:
             ValueError: the object was not read from a server.
@@ -158,10 +158,10 @@ def _merged(found: list[Any], before: list[Any], after: list[Any]) -> list[Any] 
         elif old.get(name) == new[name]:
             result.append(condition)
         else:
-            # As a whole: one writer's status with another's reason would say what nobody meant.
+            # As a whole: one writer's status with another's reason would be true for neither.
             known = old.get(name, {})
             wanted = {**{key: value for key, value in condition.items() if key not in known}, **new[name]}
-            if name not in old and wanted.get("status") == condition.get("status"):  # somebody else was first
+            if name not in old and wanted.get("status") == condition.get("status"):  # another writer was first
                 wanted = {**wanted, **{key: condition[key] for key in ("lastTransitionTime",) if key in condition}}
             result.append(wanted)
     result += [condition for name, condition in new.items() if name not in present and old.get(name) != condition]
@@ -174,8 +174,8 @@ def _by_type(conditions: list[Any]) -> dict[str, Any] | None:
 
 
 def _spell_out(wanted: Json, status: Any) -> None:
-    """Writes plain values that equal their default, which objects otherwise leave out: of a status nobody fills them
-    in, and ``kubectl get`` is to show ``0`` and not nothing."""
+    """Writes plain values that equal their default, which objects otherwise leave out: a server adds no defaults to a
+    status, and ``kubectl get`` is to show ``0`` and not nothing."""
     for field in fields_of(type(status)):
         if field.encode_name in wanted or field.name == "observed_generation":  # 0 there means never
             continue
@@ -199,7 +199,7 @@ def _settle_conditions(original: Any, status: Any, generation: int, now: datetim
             condition.last_transition_time = now
         if not generation or not hasattr(condition, "observed_generation"):
             continue
-        # What was set says nothing, or what it said of the last generation: it was set in this reconcile.
+        # A condition without a generation, or with that of the last one, was set in this reconcile.
         said = condition.observed_generation
         if not said or (old is not None and said == old.observed_generation):
             condition.observed_generation = generation

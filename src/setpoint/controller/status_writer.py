@@ -16,7 +16,7 @@ from setpoint.meta import Object
 
 K = TypeVar("K", bound=Object)
 TRIES: Final = 5
-"""How often one status is written onto what others have made of the object meanwhile, before that is a conflict."""
+"""The number of times that one status is written onto newer states of the object, before that is a conflict."""
 
 
 class StatusWriter(Generic[K]):
@@ -120,7 +120,7 @@ class StatusWriter(Generic[K]):
             except NotFound:
                 if self._subresource and await self._live(obj) is not None:
                     raise self._not_served(obj, context) from None
-                return  # the object went while it was reconciled; there is nobody left to tell
+                return  # the object was deleted while it was reconciled
             except ApiError as problem:
                 if not (isinstance(problem, Conflict) or is_namesake(problem)):
                     raise

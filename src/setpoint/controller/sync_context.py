@@ -1,4 +1,4 @@
-"""SyncContext: the context of a reconcile function that is no coroutine function."""
+"""SyncContext: the context of a reconcile function that is not a coroutine function."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ R = TypeVar("R")
 
 
 class SyncContext:
-    """What `Context` is, for a function that runs in a thread: the same methods, which block the thread.
+    """The `Context` of a function that runs in a thread: the same methods, which block the thread.
 
     The work itself is done in the event loop; the thread waits for it. When the reconcile is over (also when it was
     cancelled because it took too long, which does not stop the thread), every method raises a RuntimeError: what the
@@ -196,7 +196,7 @@ class SyncLister(Generic[T]):
 
 
 def _called(portal: Portal, function: Callable[[], R]) -> R:
-    """What ``function`` returns in the event loop's thread."""
+    """The result of ``function``, called in the event loop's thread."""
 
     async def call() -> R:
         return function()

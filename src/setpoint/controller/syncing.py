@@ -15,8 +15,8 @@ REFUSED_GRACE: Final = 10.0
 
 
 def why_not(informer: Informer[Any]) -> str:
-    """Why the cache is not as new as the server's objects: its last answer, in words that say what to do; "" if there
-    is no reason."""
+    """The reason why the cache is older than the server's objects: the server's last answer, in words that say what to
+    do; "" if there is no reason."""
     error, resource = informer.last_error, informer.resource
     if isinstance(error, NotFound) and "." in resource.group and not resource.group.endswith(".k8s.io"):
         return (

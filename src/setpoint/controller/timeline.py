@@ -11,7 +11,7 @@ from setpoint.meta import ObjectKey
 MAX_KEYS: Final = 1024
 MAX_ATTEMPTS: Final = 16
 MAX_WRITES: Final = 32
-"""How many writes of one attempt are remembered."""
+"""The most writes of one attempt that are remembered."""
 
 
 class Write(NamedTuple):
@@ -28,7 +28,7 @@ class Write(NamedTuple):
 
 
 class Read(NamedTuple):
-    """What a reconcile read of one kind, beside its object.
+    """The reads of one kind by a reconcile, beside its object.
 
     ``age`` is for reads from a cache: the seconds since that had last heard from the server, at most; None for reads
     from the server.

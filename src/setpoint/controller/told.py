@@ -18,7 +18,7 @@ from setpoint.meta import ObjectKey
 
 
 class Told:
-    """Why each key was woken, which reconciles are under way, what they wrote, and how they ended."""
+    """The causes of reconciles, those under way, their writes, and how they ended."""
 
     __slots__ = ("_env", "_memory", "causes", "metrics", "running", "seen", "timeline")
 
@@ -89,7 +89,7 @@ class Told:
 
 
 def _told(record: WriteRecord, number: int, is_covered: bool) -> Write:
-    """What the timeline says of the ``number``-th write of a reconcile."""
+    """The timeline's entry for the ``number``-th write of a reconcile."""
     resource, version, before = record.resource, record.version, record.before
     fields: tuple[str, ...] = ()
     effect = ""

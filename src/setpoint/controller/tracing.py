@@ -35,7 +35,7 @@ def find_tracer() -> Any:
     except ImportError:  # another package of that namespace
         return None
     provider = trace.get_tracer_provider()
-    if isinstance(provider, trace.ProxyTracerProvider):  # nobody has set one
+    if isinstance(provider, trace.ProxyTracerProvider):  # none has been set
         return None
     return provider.get_tracer("setpoint")
 
@@ -97,4 +97,4 @@ class TracedTransport:
                 yield socket
 
     async def close(self) -> None:
-        """The wrapped transport belongs to somebody else."""
+        """Does nothing: the wrapped transport has another owner."""

@@ -23,7 +23,7 @@ STATES: Final[dict[State, str]] = {
     "not synced": "a cache is not complete yet, so no worker has started",
     "not in this shard": "the key is another process's",
     "queued": "it waits for a worker",
-    "slowed down": "it goes in circles and is held back",
+    "slowed down": "it is in a hot loop and held back",
     "waiting": "its last reconcile made an appointment",
     "backing off": "its last reconcile failed, or asked for a retry",
     "unknown": "there is no such object in the cache",
@@ -37,7 +37,7 @@ STATES: Final[dict[State, str]] = {
 
 
 class Known(NamedTuple):
-    """What the cache says about the object; ``held_by`` are its finalizers without the controller's own."""
+    """The object as the cache shows it; ``held_by`` are its finalizers without the controller's own."""
 
     generation: int
     resource_version: str
@@ -82,7 +82,7 @@ class Verdict(NamedTuple):
 
 
 def verdict(facts: Facts) -> Verdict:
-    """What is the matter with the key; the states are `STATES`, tried in that order."""
+    """The state of the key and its reason; the states are `STATES`, tried in that order."""
     last = facts.attempts[-1] if facts.attempts else None
     if facts.running_since is not None:
         return _running(facts, facts.running_since)

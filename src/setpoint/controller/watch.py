@@ -30,5 +30,5 @@ class Watch(NamedTuple):
 
     @property
     def cache(self) -> tuple[Any, ...]:
-        """What the cache holds: two watches of a kind have to agree in it."""
+        """The options of the cache: two watches of a kind must have the same."""
         return (self.namespace, self.selector, self.field_selector, self.metadata_only)

@@ -26,7 +26,7 @@ _TURNS: Final = 32
 
 
 class End(NamedTuple):
-    """How an attempt ended; times in seconds of the loop's clock. See `Attempt`."""
+    """The end of an attempt; times in seconds of the loop's clock. See `Attempt`."""
 
     started: float
     duration: float
@@ -66,9 +66,9 @@ class WorkLoop(Generic[Key]):
     *Guarantees*
 
     - A key is never handled twice at the same time.
-    - An exception ends one attempt, never a worker. What is no `Exception` (a cancellation, KeyboardInterrupt,
-      SystemExit) is never swallowed: it ends the loop. When ``handle`` swallows a cancellation, the worker ends after
-      that attempt.
+    - An exception ends one attempt, never a worker. A `BaseException` that is not an `Exception` (a
+      cancellation, KeyboardInterrupt, SystemExit) is never swallowed: it ends the loop. When ``handle`` swallows a
+      cancellation, the worker ends after that attempt.
     - Back-off of one key does not delay others. It is forgotten with `Done`, `After` and `TerminalError`, kept with
       `Retry` and every other failure.
     - A key keeps its priority when it is tried again.
@@ -166,7 +166,7 @@ class WorkLoop(Generic[Key]):
         except asyncio.CancelledError:
             if me.cancelling() and await _is_to_end(me, scope):
                 raise
-            # The function awaited something that was cancelled. A worker that ended so would be missed by nobody.
+            # The function awaited something that was cancelled. The end of a worker would not be noticed.
             problem = RuntimeError("reconcile awaited a task that was cancelled")
             result, detail, next_in = self._failed(key, problem)
         except HandedOver as problem:
