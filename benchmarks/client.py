@@ -4,9 +4,9 @@
     python benchmarks/client.py --systems setpoint lightkube --seconds 5
 
 One replaying server, one machine, the systems in turns. ``aiohttp`` is the bare HTTP library, without decoding: the
-bound for whoever uses it. Rates are given per second and per CPU second of the client's process; the second is steadier
-on a machine that does other things too. Lists are measured three times, as `peers/client_verbs.py` explains: only made;
-with every object's name and labels read; with fields of every object's spec and status read.
+bound for any client on top of it. Rates are given per second and per CPU second of the client's process; the second is
+steadier on a machine that does other things too. Lists are measured three times, as `peers/client_verbs.py` explains:
+only made; with every object's name and labels read; with fields of every object's spec and status read.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ _CONDITIONS = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersR
 
 
 def pod(number: int, version: int, draw: random.Random) -> dict[str, Any]:
-    """One pod. What differs between real pods differs here too: names, uids, container ids, addresses, nodes."""
+    """One pod. It differs from others as real pods do: names, uids, container ids, addresses, nodes."""
     app = f"svc-{number % 500:03d}"
     replica_set = f"{app}-{hashlib.sha256(str(number // 10).encode()).hexdigest()[:10]}"
     name = f"{replica_set}-{draw.getrandbits(25):05x}"

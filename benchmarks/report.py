@@ -1,4 +1,4 @@
-"""Where figures go: beside the builds, and only if asked to where the documentation takes them from."""
+"""Files for figures: beside the builds, and only if asked to where the documentation takes them from."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 KEPT = HERE / "results"
-"""What `docs/performance.md` and `docs/informer-benchmark.md` show."""
+"""The figures in `docs/performance.md` and `docs/informer-benchmark.md`."""
 
 Parts = Callable[[Any], Set[Any]]
 

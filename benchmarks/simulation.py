@@ -1,4 +1,4 @@
-"""What a simulation costs: every single fault of two scenarios, on all cores.
+"""The cost of a simulation: every single fault of two scenarios, on all cores.
 
     python benchmarks/simulation.py [--workers N]
 

@@ -206,7 +206,7 @@ class Server:
 
 
 def command(system: str, certificates: Path) -> list[str] | str:
-    """How to start it, or why that is not possible."""
+    """The command that starts it, or the reason why that is not possible."""
     if system == "setpoint":
         return [sys.executable, str(HERE / "peers" / "setpoint_webhook.py"), str(certificates)]
     if system == "controller-runtime":

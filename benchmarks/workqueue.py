@@ -1,4 +1,4 @@
-"""What the work queue costs: CPU microseconds per item, beside client-go's on the same machine.
+"""The cost of the work queue: CPU microseconds per item, beside client-go's on the same machine.
 
     python benchmarks/workqueue.py [--items 1000000] [--no-go]
 

@@ -2,7 +2,7 @@
 
     make demo                         # or: python examples/demo.py
 
-It shows what a controller is for: somebody changes what is wanted, or breaks what is there, and the loop makes them
+It shows what a controller is for: a user changes what is wanted, or breaks what is there, and the loop makes them
 agree again. Each step has to converge in its time, or the demo ends with what was expected and what was there.
 """
 

@@ -1,4 +1,4 @@
-"""What the demo does, step by step, and what each step has to converge to."""
+"""The steps of the demo, and the state that each of them has to converge to."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ class Demo:
         client.on_write(self._count)
         self.manager = sp.Manager(client, controllers=[controller])
         self.mykinds = self.manager.factory.informer(Mykind)
-        self.pods = self.manager.factory.informer(Pod)  # the controller's own: one watch for everybody
+        self.pods = self.manager.factory.informer(Pod)  # the controller's own: one watch for all
         self.chronos = Chronos(self.pods, self._saw)
 
     async def reconcile(self, mykind: Mykind, ctx: sp.Context) -> None:
-        """The example's, with a somebody who gets in its way once, when the demo asks for it."""
+        """The example's, with another client that interferes once, when the demo asks for it."""
         if self.provoke_conflict:
             self.provoke_conflict = False
-            await self._label("changed-by", "somebody-else")
+            await self._label("changed-by", "another-client")
             mykind.labels["changed-by"] = "the-controller"
-            await ctx.client.update(mykind)  # computed on what was read before somebody's change: a conflict
+            await ctx.client.update(mykind)  # computed on what was read before the other change: a conflict
         await example.reconcile(mykind, ctx)
 
     async def run(self) -> str:
@@ -88,7 +88,7 @@ class Demo:
         self.provoke_conflict = True
         await self._scale(2)
         await self._step(
-            "let somebody else write in the middle of a reconcile; the conflict is retried quietly",
+            "let another client write in the middle of a reconcile; the conflict is retried quietly",
             lambda: self._running(2) or self._conflicted(conflicts),
         )
 

@@ -1,4 +1,4 @@
-"""How the demo shows what happens: a live picture on a terminal, plain lines anywhere else."""
+"""Views of the demo: a live picture on a terminal, plain lines anywhere else."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STATES = {"Running": "green", "Pending": "yellow", "Terminating": "red"}
 
 
 class View(Protocol):
-    """Where the demo reports to. ``pause`` is how many seconds a person needs to see what a step did."""
+    """The target of the demo's reports. ``pause`` is how many seconds a person needs to see what a step did."""
 
     pause: float
 
@@ -143,5 +143,5 @@ class LiveView:
 
 
 def view_for(console: Console) -> View:
-    """A live picture where somebody looks, plain lines where the output goes anywhere else."""
+    """A live picture on a terminal, plain lines where the output goes anywhere else."""
     return LiveView(console) if console.is_terminal else PlainView(console)

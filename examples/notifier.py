@@ -1,6 +1,6 @@
 """notifier.py: tells an HTTP endpoint of every Announcement, once for each change of its text.
 
-What the program opens for its reconciles (a session), options, a metric and a task of its own are in `lifespan`.
+Its `lifespan` has the session for its reconciles, options, a metric and a task of its own.
 
 python examples/notifier.py run --embedded --endpoint http://127.0.0.1:9000/announcements
 """
@@ -36,12 +36,12 @@ class Options:
     """The program's own flags of ``run``."""
 
     endpoint: str = "http://127.0.0.1:9000/"
-    """Where announcements are posted."""
+    """The URL that announcements are posted to."""
 
 
 @dataclass
 class App:
-    """What reconciles get as ``ctx.state(App)``."""
+    """The program's state, which reconciles get as ``ctx.state(App)``."""
 
     session: aiohttp.ClientSession
     endpoint: str

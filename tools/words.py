@@ -22,13 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 
 NOT_YET = (
-    "CHANGELOG.md",
-    "benchmarks/",
-    "docs/simulation.md",
-    "docs/torture.md",
-    "examples/",
     "src/setpoint/apiserver/",
-    "src/setpoint/cli/torture.py",
     "src/setpoint/cluster/",
     "src/setpoint/simulation/",
     "src/setpoint/torture/",

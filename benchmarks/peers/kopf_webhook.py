@@ -1,6 +1,6 @@
 """The webhooks of the comparison, served by kopf's webhook server, without the operator around it.
 
-kopf has no conversion webhooks. What is called here is what kopf's operator passes to its server.
+kopf has no conversion webhooks. This program calls the function that kopf's operator passes to its server.
 """
 
 from __future__ import annotations

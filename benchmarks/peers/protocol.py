@@ -1,4 +1,4 @@
-"""What each system under test says and hears: words, one a line, on its standard streams."""
+"""The protocol of each system under test: words, one a line, on its standard streams."""
 
 from __future__ import annotations
 

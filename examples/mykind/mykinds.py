@@ -44,7 +44,7 @@ class MykindV1alpha1(
 class MykindSpec(sp.Model):
     replicas: Annotated[int, sp.Field(ge=0, description="how many pods to run")] = 1
     template: PodTemplateSpec | None = None
-    """What the pods look like; by default busybox."""
+    """The template of the pods; by default busybox."""
 
 
 class Mykind(
@@ -84,7 +84,7 @@ def fill_in(mykind: Mykind) -> None:
 
 
 def judge(mykind: Mykind, review: sp.Review[Mykind]) -> None:
-    """What a schema can't say. That replicas is not negative, it can: see Field(ge=0)."""
+    """The rules that a schema can't express. It can express that replicas is not negative: see Field(ge=0)."""
     policy = mykind.spec.template.spec.restart_policy if mykind.spec.template else None
     if policy not in (None, "Always"):
         review.invalid("spec.template.spec.restartPolicy", policy, "must be Always: a Mykind keeps its pods running")

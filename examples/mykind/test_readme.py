@@ -23,7 +23,7 @@ DIFFERS = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|(?<= )\d+s$")
 
 
 class Terminals:
-    """Where the commands run. Programs that stay have one each."""
+    """The terminals in which the commands run. Programs that stay have one each."""
 
     def __init__(self, home: Path) -> None:
         self.words = {"/tmp/mykind.kubeconfig": str(home / "kubeconfig"), "6443": free_port(), "9443": free_port()}
@@ -32,7 +32,7 @@ class Terminals:
         self.running: dict[str, subprocess.Popen[str]] = {}
 
     def run(self, command: str, lines: int) -> list[str]:
-        """What it prints; of a program that stays the first ``lines``."""
+        """The output of the command; of a program that stays the first ``lines``."""
         if command == "^C":  # in the controller's terminal
             return self.end(next(each for each in self.running if each.endswith(" run")))
         if command.startswith("export "):

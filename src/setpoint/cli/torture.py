@@ -22,7 +22,7 @@ from setpoint.torture.scenario import read_plain
 from setpoint.torture.workers import WorkerError
 
 _EVERY: Final = 10.0
-"""Seconds between two lines of progress where nobody watches a terminal."""
+"""Seconds between two lines of progress where the output is not a terminal."""
 
 
 def torture(
@@ -95,7 +95,7 @@ def torture(
 
 
 def _setup(stack: ExitStack, source: str) -> dict[str, Any]:
-    """What a file says of the scenario."""
+    """The scenario of a file."""
     path = Path(source)
     if path.suffix in (".yaml", ".yml", ".json"):
         plain = read_plain(path)
