@@ -12,7 +12,7 @@ class DatabaseSpec(sp.Model):
     password_secret: str = ""
 
 
-class DatabaseStatus(sp.Status):
+class DatabaseStatus(sp.ConditionedStatus):
     password_version: str = ""
 
 

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 import setpoint as sp
 
 
-class MachineStatus(sp.Status):
+class MachineStatus(sp.ConditionedStatus):
     number: str = ""
 
 

@@ -16,7 +16,7 @@ class MykindSpec(sp.Model):
     numpods: Annotated[int, sp.Field(ge=0, description="how many pods to run")] = 1
 
 
-class MykindStatus(sp.Status):  # brings conditions and observedGeneration
+class MykindStatus(sp.ConditionedStatus):  # brings conditions and observedGeneration
     ready: int = 0
 
 

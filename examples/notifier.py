@@ -20,7 +20,7 @@ class AnnouncementSpec(sp.Model):
     text: str = ""
 
 
-class AnnouncementStatus(sp.Status):
+class AnnouncementStatus(sp.ConditionedStatus):
     told: str = ""
 
 

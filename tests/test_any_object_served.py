@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import setpoint as sp
 from setpoint.apiserver import Request
 from setpoint.client import ApiError, NotFound
-from setpoint.crd import CustomResource, Field, Status
+from setpoint.crd import ConditionedStatus, CustomResource, Field
 from setpoint.meta import Model, TooDeep
 from setpoint.models.rbac_v1 import ClusterRole
 from setpoint.testing import Cluster, virtual_time
@@ -31,7 +31,7 @@ class Spec(Model):
     content: Annotated[dict[str, Any], Field(preserve_unknown_fields=True)] = {}
 
 
-class Seen(Status):
+class Seen(ConditionedStatus):
     """What the controller made of an object."""
 
     size: int = 0

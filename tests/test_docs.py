@@ -129,7 +129,7 @@ class Port(sp.Model):
     number: int
 
 
-class MykindStatus(sp.Status):
+class MykindStatus(sp.ConditionedStatus):
     ready: int = 0
 
 
@@ -181,7 +181,7 @@ class TemplateSpec(sp.Model):
 
 class Mykind(sp.CustomResource, group="docs.example.com", version="v1"):
     spec: TemplateSpec
-    status: sp.Status = sp.Status()
+    status: sp.ConditionedStatus = sp.ConditionedStatus()
 
 
 @virtual_time

@@ -12,7 +12,7 @@ from setpoint.models.core_v1 import Container, Pod, PodSpec, PodTemplateSpec
 # -- the API: two versions of one kind ---------------------------------------------------------------------------------
 
 
-class MykindStatus(sp.Status):
+class MykindStatus(sp.ConditionedStatus):
     ready: int = 0
 
 

@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from setpoint.controller import done as done
     from setpoint.controller import retry as retry
     from setpoint.crd import Column as Column
+    from setpoint.crd import ConditionedStatus as ConditionedStatus
     from setpoint.crd import Conversion as Conversion
     from setpoint.crd import CustomResource as CustomResource
     from setpoint.crd import Field as Field
     from setpoint.crd import Rule as Rule
     from setpoint.crd import Scale as Scale
-    from setpoint.crd import Status as Status
     from setpoint.manager import Fleet as Fleet
     from setpoint.manager import LeaderElection as LeaderElection
     from setpoint.manager import Manager as Manager
@@ -65,6 +65,7 @@ _HOMES = {
     "Column": "crd",
     "Condition": "meta",
     "Conflict": "client",
+    "ConditionedStatus": "crd",
     "Context": "controller",
     "Controller": "controller",
     "Conversion": "crd",
@@ -92,7 +93,6 @@ _HOMES = {
     "Scale": "crd",
     "Serving": "manager",
     "Sharding": "manager",
-    "Status": "crd",
     "SyncContext": "controller",
     "TerminalError": "controller",
     "WebhookServer": "webhook",
@@ -111,6 +111,7 @@ __all__ = [
     "Client",
     "Column",
     "Condition",
+    "ConditionedStatus",
     "Conflict",
     "Context",
     "Controller",
@@ -139,7 +140,6 @@ __all__ = [
     "Scale",
     "Serving",
     "Sharding",
-    "Status",
     "SyncContext",
     "TerminalError",
     "WebhookServer",

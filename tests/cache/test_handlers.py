@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setpoint.cache import Head, Heads, Informer, InformerFactory, InformerStopped
+from setpoint.cache import Head, HeadUpdate, Informer, InformerFactory, InformerStopped
 from setpoint.models.core_v1 import Pod
 from setpoint.testing import advance, settle, virtual_time
 
@@ -394,7 +394,7 @@ async def test_heads_on_demand_are_the_same_heads_and_say_whether_owners_changed
     asked: list[tuple[Head, Head]] = []
     said: list[tuple[bool, bool]] = []
 
-    def on_change(heads: Heads) -> None:
+    def on_change(heads: HeadUpdate) -> None:
         assert heads.same_object
         said.append((heads.same_owners, heads.same_version))
         asked.append((heads.old, heads.new))

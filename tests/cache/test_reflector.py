@@ -14,7 +14,7 @@ import msgspec
 import pytest
 from tests.tasks import stop
 
-from setpoint.cache import Backoff, Reflector
+from setpoint.cache import Reflector, ReflectorBackoff
 from setpoint.cache.errors import is_too_large
 from setpoint.cache.sink import EventType
 from setpoint.client import CredentialsError
@@ -253,7 +253,7 @@ async def test_a_refused_connection_retries_the_watch_with_growing_waits() -> No
 
 @virtual_time
 async def test_backoff_starts_anew_after_two_quiet_minutes() -> None:
-    backoff = Backoff(Random(3))
+    backoff = ReflectorBackoff(Random(3))
     assert [0.8 <= backoff.next(0) < 1.6, 1.6 <= backoff.next(1) < 3.2, 3.2 <= backoff.next(2) < 6.4] == [True] * 3
     assert 6.4 <= backoff.next(122) < 12.8
     assert 0.8 <= backoff.next(242.1) < 1.6
@@ -261,7 +261,7 @@ async def test_backoff_starts_anew_after_two_quiet_minutes() -> None:
 
 @virtual_time
 async def test_other_backoffs_can_be_given() -> None:
-    backoff = Backoff(Random(1), initial=0.001, maximum=0.05, jitter=0)
+    backoff = ReflectorBackoff(Random(1), initial=0.001, maximum=0.05, jitter=0)
     async with running(*[refused()] * 10, pod_list([], 1), backoff=backoff) as world:
         await advance(1)
         assert world.source.watches[0].at == pytest.approx(0.001 + 0.002 + 0.004 + 0.008 + 0.016 + 0.032 + 4 * 0.05)

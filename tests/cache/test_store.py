@@ -15,10 +15,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from setpoint.cache import Head, Intake, Lister, NotFoundInCache, Snapshot, Store
+from setpoint.cache import Head, Lister, NotFoundInCache, ObjectParser, Snapshot, Store
 from setpoint.cache.change import STALE
 from setpoint.cache.compression import PLAIN
-from setpoint.cache.intake import UnexpectedKind
+from setpoint.cache.object_parser import UnexpectedKind
 from setpoint.cache.record import scheme_of, version_number
 from setpoint.meta import Model, Selector, raw_of
 from setpoint.models.core_v1 import ConfigMap, Pod
@@ -27,13 +27,13 @@ from .fakes import pod, to_bytes
 
 
 def make_store(**options: Any) -> Store:
-    return Store(Intake(Pod.resource, **options))
+    return Store(ObjectParser(Pod.resource, **options))
 
 
 def put(store: Store, document: Any) -> Any:
     metadata = document["metadata"]
     key = f"{metadata['namespace']}/{metadata['name']}" if metadata.get("namespace") else metadata["name"]
-    return store.put(key, store.intake.read(to_bytes(document)))
+    return store.put(key, store.parser.read(to_bytes(document)))
 
 
 def lister(store: Store | Snapshot) -> Lister[Pod]:
@@ -154,7 +154,7 @@ def test_records_are_the_same_by_their_versions_and_without_by_what_they_say() -
     def record(version: str, phase: str = "Running") -> Any:
         document = pod("a", version=0, phase=phase)
         document["metadata"]["resourceVersion"] = version
-        return store.seal(store.intake.read(to_bytes(document)), version_number(version))[0]
+        return store.seal(store.parser.read(to_bytes(document)), version_number(version))[0]
 
     one = record("7")
     assert store.same(one, one)
@@ -200,7 +200,7 @@ def test_a_replacement_tells_first_what_went_and_then_what_came() -> None:
         "default/newer": pod("newer", version=8, labels={"app": "y"}),
         "wide": wide,
     }.items():
-        replacement.add(key, store.intake.read(to_bytes(document)))
+        replacement.add(key, store.parser.read(to_bytes(document)))
     held = store.record("default/same")
     changes = list(replacement.finish())
     assert [change.key for change in changes] == ["default/gone", "other/new", "default/same", "default/newer", "wide"]
@@ -536,7 +536,7 @@ class StoreAgainstDict(RuleBasedStateMachine):
         if self.replacement is not None:
             key = f"default/{name}"
             document = self.model[key] if same and key in self.model else self.document(name, labels, "o1")
-            self.replacement.add(key, self.store.intake.read(to_bytes(document)))
+            self.replacement.add(key, self.store.parser.read(to_bytes(document)))
             self.fresh[key] = document
 
     @rule()
@@ -607,10 +607,10 @@ def test_an_index_that_comes_while_a_list_does_knows_what_the_list_brought() -> 
     put(store, pod("a", version=1, labels={"app": "x"}))
     put(store, pod("b", version=2, labels={"app": "y"}))
     replacement = store.replacement()
-    replacement.add("default/a", store.intake.read(to_bytes(pod("a", version=3, labels={"app": "y"}))))
+    replacement.add("default/a", store.parser.read(to_bytes(pod("a", version=3, labels={"app": "y"}))))
     store.add_index("app", lambda head: (head.labels["app"],))
     assert lister(store).keys(selector="app=x") == ["default/a"]
-    replacement.add("default/b", store.intake.read(to_bytes(pod("b", version=2, labels={"app": "y"}))))
+    replacement.add("default/b", store.parser.read(to_bytes(pod("b", version=2, labels={"app": "y"}))))
     for _ in replacement.finish():
         pass
     assert lister(store).keys(selector="app=y") == ["default/b", "default/a"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from setpoint.controller.barriers import Abandoned, Barriers
+from setpoint.controller.barriers import Abandoned, WriteBarriers
 from setpoint.meta import ObjectKey, resource_of
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.testing import settle, virtual_time
@@ -28,7 +28,7 @@ class Behind:
 @virtual_time
 async def test_a_controller_can_stop_in_the_turn_in_which_a_barrier_is_late(first: str) -> None:
     resource = resource_of(ConfigMap)
-    barriers = Barriers({resource.gvr: Behind()}, deadline=5.0)
+    barriers = WriteBarriers({resource.gvr: Behind()}, deadline=5.0)
     loop = asyncio.get_running_loop()
     if first == "abandon":
         loop.call_at(5.0, barriers.abandon)

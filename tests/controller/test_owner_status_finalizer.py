@@ -14,8 +14,8 @@ from setpoint.controller import OwnerError, set_controller_reference, set_owner_
 from setpoint.controller import finalizer as fin
 from setpoint.controller.owner import is_owned_by, remove_owner_reference
 from setpoint.controller.status import RECONCILED, StatusDraft
+from setpoint.crd import ConditionedStatus as CustomStatus
 from setpoint.crd import CustomResource
-from setpoint.crd import Status as CustomStatus
 from setpoint.meta import Condition, Model, Object, decode, is_condition_true
 from setpoint.models.apps_v1 import Deployment
 from setpoint.models.core_v1 import ConfigMap, Namespace, Node, Pod

@@ -16,7 +16,7 @@ class WidgetSpec(sp.Model):
     size: int = 1
 
 
-class WidgetStatus(sp.Status):
+class WidgetStatus(sp.ConditionedStatus):
     ready: int = 0
 
 

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 import pytest
 
 from setpoint.crd import (
+    ConditionedStatus,
     Conversion,
     ConversionError,
     CustomResource,
     DefinitionError,
     Field,
-    Status,
     Versions,
     crd_for,
     verify,
@@ -26,7 +26,7 @@ from setpoint.testing import check_conversions
 # -- the article's example ---------------------------------------------------------------------------------------------
 
 
-class MykindStatus(Status):
+class MykindStatus(ConditionedStatus):
     ready: int = 0
 
 

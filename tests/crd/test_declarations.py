@@ -15,12 +15,12 @@ import yaml
 
 from setpoint.crd import (
     Column,
+    ConditionedStatus,
     CustomResource,
     DefinitionError,
     Field,
     Rule,
     Scale,
-    Status,
     at_least_one_of,
     at_most_one_of,
     crd_for,
@@ -414,7 +414,7 @@ class Selected(CustomResource, group="grp.example.com", version="v1"):
     """Selects something."""
 
     spec: SelectedSpec
-    status: Status = Status()
+    status: ConditionedStatus = ConditionedStatus()
 
 
 def test_descriptions_are_the_users_own_words_or_the_apis() -> None:

@@ -11,12 +11,12 @@ from msgspec import UNSET, UnsetType
 
 from setpoint.crd import (
     Column,
+    ConditionedStatus,
     CustomResource,
     DefinitionError,
     Field,
     Rule,
     Scale,
-    Status,
     crd_for,
     schema_of,
     schema_of_type,
@@ -53,7 +53,7 @@ class GadgetSpec(Model):
     pattern: Annotated[str, Field(pattern="^[a-z]+$", min_length=1)] = "a"
 
 
-class GadgetStatus(Status):
+class GadgetStatus(ConditionedStatus):
     ready: int = 0
 
 

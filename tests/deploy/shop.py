@@ -20,7 +20,7 @@ class ShopV1(sp.CustomResource, group="shop.example.com", version="v1", kind="Sh
     """A shop, as it was."""
 
     spec: OldSpec
-    status: sp.Status = sp.Status()
+    status: sp.ConditionedStatus = sp.ConditionedStatus()
 
 
 class ShopSpec(sp.Model):
@@ -36,7 +36,7 @@ class Shop(
     """A shop, with braces in its description: {{ not a reference }}."""
 
     spec: ShopSpec
-    status: sp.Status = sp.Status()
+    status: sp.ConditionedStatus = sp.ConditionedStatus()
 
 
 async def reconcile(shop: Shop, ctx: sp.Context) -> None:

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 from setpoint.client import Client, NotFound
-from setpoint.crd import Column, CustomResource, Field, Scale, Status, crd_for
+from setpoint.crd import Column, ConditionedStatus, CustomResource, Field, Scale, crd_for
 from setpoint.meta import Model, Quantity, from_wire
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.models.core_v1 import PodTemplateSpec
@@ -22,7 +22,7 @@ class GizmoSpec(Model):
     size: Annotated[int, Field(ge=0, le=10)] = 1
 
 
-class GizmoStatus(Status):
+class GizmoStatus(ConditionedStatus):
     ready: int = 0
 
 

@@ -15,9 +15,8 @@ from tests.controller.world import Wire
 
 import setpoint as sp
 from setpoint.apiserver import ApiServer
-from setpoint.cache import Head
+from setpoint.cache import Head, UndeclaredRead
 from setpoint.client import Client, InProcessTransport, Request, TransportError
-from setpoint.controller import UndeclaredRead
 from setpoint.controller.explain import explain
 from setpoint.manager import LeaderElection, Manager, ProcessMetrics, Runtime, Serving, Sharding, WriteRefused
 from setpoint.models.core_v1 import ConfigMap, Namespace

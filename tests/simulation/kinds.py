@@ -10,7 +10,7 @@ class AppSpec(sp.Model):
     feature: bool = False
 
 
-class AppStatus(sp.Status):
+class AppStatus(sp.ConditionedStatus):
     ready: int = 0
     note: str = ""
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from setpoint.crd import CustomResource, Field, Status
+from setpoint.crd import ConditionedStatus, CustomResource, Field
 from setpoint.meta import Model, Object, raw_of, to_wire
 from setpoint.models.core_v1 import Container, PodSpec, PodTemplateSpec
 from setpoint.webhook import Admission, Review
@@ -18,7 +18,7 @@ class MykindSpec(Model):
     template: PodTemplateSpec | None = None
 
 
-class MykindStatus(Status):
+class MykindStatus(ConditionedStatus):
     ready: int = 0
 
 

@@ -1,15 +1,15 @@
 """A cache of one collection of an API server: reflector, store, index, informer, lister, factory."""
 
-from setpoint.cache.backoff import Backoff
-from setpoint.cache.errors import CacheError, CacheSyncError, InformerStopped, NotFoundInCache
+from setpoint.cache.backoff import ReflectorBackoff
+from setpoint.cache.errors import CacheError, CacheSyncError, InformerStopped, NotFoundInCache, UndeclaredRead
 from setpoint.cache.factory import InformerFactory
 from setpoint.cache.index import Index, IndexFunction
 from setpoint.cache.informer import Informer
-from setpoint.cache.intake import Intake, Transform
 from setpoint.cache.lister import Lister
 from setpoint.cache.metrics import InformerMetrics
+from setpoint.cache.object_parser import ObjectParser, Transform
 from setpoint.cache.reflector import Reflector
-from setpoint.cache.registration import HandlerRegistration, Heads
+from setpoint.cache.registration import HandlerRegistration, HeadUpdate
 from setpoint.cache.scope import Scope
 from setpoint.cache.shared import SharedInformer
 from setpoint.cache.sink import Sink
@@ -19,22 +19,22 @@ from setpoint.cache.store import Store
 from setpoint.meta.head import Head
 
 __all__ = [
-    "Backoff",
     "CacheError",
     "CacheSyncError",
     "HandlerRegistration",
     "Head",
-    "Heads",
+    "HeadUpdate",
     "Index",
     "IndexFunction",
     "Informer",
     "InformerFactory",
     "InformerMetrics",
     "InformerStopped",
-    "Intake",
     "Lister",
     "NotFoundInCache",
+    "ObjectParser",
     "Reflector",
+    "ReflectorBackoff",
     "Scope",
     "SharedInformer",
     "Sink",
@@ -42,4 +42,5 @@ __all__ = [
     "Source",
     "Store",
     "Transform",
+    "UndeclaredRead",
 ]

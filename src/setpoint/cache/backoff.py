@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 
-class Backoff:
+class ReflectorBackoff:
     """Doubling waits with jitter that start again after a while without failures.
 
     The defaults are client-go's for reflectors: 0.8 s, doubled up to 30 s, each drawn uniformly from one to two times

@@ -28,6 +28,10 @@ class InformerStopped(CacheError):
     """The informer (or its handle, or its factory) has been closed; nothing can be added to it."""
 
 
+class UndeclaredRead(LookupError):
+    """A cached read of a kind for which the controller, the admission or the fleet declares no cache."""
+
+
 class NotFoundInCache(KeyError):
     """The cache has no object of that key. The server may have one."""
 

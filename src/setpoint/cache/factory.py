@@ -12,9 +12,9 @@ from typing import Any, Protocol, TypeVar
 from setpoint.cache.barriers import Barrier
 from setpoint.cache.errors import CacheError, CacheSyncError, InformerStopped
 from setpoint.cache.informer import Informer
-from setpoint.cache.intake import Transform
 from setpoint.cache.lister import AnySelector
 from setpoint.cache.metrics import InformerMetrics
+from setpoint.cache.object_parser import Transform
 from setpoint.cache.record import version_number
 from setpoint.cache.reflector import FirstList
 from setpoint.cache.scope import Scope

@@ -116,10 +116,10 @@ class Informer(Generic[K]):
 
         ``on_add(head, initial)``, ``on_update(old, new)`` and ``on_delete(head, final_state_unknown)`` get heads and
         flags; they may be functions or coroutine functions. ``on_change(heads)`` is ``on_update`` for handlers that
-        rarely need the old head, whose decoding costs as much as the rest of a delivery: `Heads` are decoded on access.
-        ``filter`` shows only the objects it returns true for: an update that makes it true is an add, one that makes it
-        false a delete. ``resync`` seconds (at least 1; 0 for never; default: the factory's) is the period in which all
-        objects come as updates again. ``name`` is for logs.
+        rarely need the old head, whose decoding costs as much as the rest of a delivery: the heads of `HeadUpdate` are
+        decoded on access. ``filter`` shows only the objects it returns true for: an update that makes it true is an
+        add, one that makes it false a delete. ``resync`` seconds (at least 1; 0 for never; default: the factory's) is
+        the period in which all objects come as updates again. ``name`` is for logs.
 
         Raises:
             InformerStopped: this handle or its factory has been closed.

@@ -8,7 +8,7 @@ from typing import Protocol
 from setpoint.cache.change import Change
 from setpoint.cache.index import Index
 from setpoint.cache.indexes import Values
-from setpoint.cache.intake import Item
+from setpoint.cache.object_parser import Item
 from setpoint.cache.record import Record
 from setpoint.meta import Selector
 from setpoint.meta.head import Head

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Literal
 
-from setpoint.cache.backoff import Backoff
+from setpoint.cache.backoff import ReflectorBackoff
 from setpoint.cache.counters import Counters
 from setpoint.cache.errors import WatchBroken, is_expired, is_refused, is_too_large
 from setpoint.cache.frames import TYPES, ends_list, mark_of, split_event, status_of
@@ -70,7 +70,7 @@ class Reflector:
     - A watch that ends normally is resumed at once where it ended; so is one that broke after it was
       established. One that ended within a second without a change is an error: the collection is listed again, after a
       wait.
-    - Waits are those of `Backoff`.
+    - Waits are those of `ReflectorBackoff`.
     - Each watch asks the server to end it after a random time between one and two ``min_watch_timeout`` (at least 5
       minutes). A stream without a byte for ``idle_timeout``, or for as long as `Rhythm` gives it where the server sends
       bookmarks, is dead and resumed.
@@ -99,7 +99,7 @@ class Reflector:
         bookmarks: bool = True,
         idle_timeout: float | None = IDLE_TIMEOUT,
         first_list: FirstList = "newest",
-        backoff: Backoff | None = None,
+        backoff: ReflectorBackoff | None = None,
         on_error: Callable[[Exception], None] | None = None,
     ) -> None:
         self.last_resource_version = ""
@@ -116,7 +116,7 @@ class Reflector:
         self._idle_timeout = idle_timeout
         self._rhythm = Rhythm(idle_timeout)
         self._first_version = "" if first_list == "newest" else "0"
-        self._backoff = backoff if backoff is not None else Backoff(random)
+        self._backoff = backoff if backoff is not None else ReflectorBackoff(random)
         self._on_error = on_error
         self.failing = False
         """Whether the last attempt to list or watch failed, and no watch has been resumed since."""

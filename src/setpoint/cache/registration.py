@@ -20,7 +20,7 @@ logger = logging.getLogger("setpoint.cache")
 OnAdd = Callable[[Head, bool], Any]
 OnUpdate = Callable[[Head, Head], Any]
 OnDelete = Callable[[Head, bool], Any]
-OnChange = Callable[["Heads"], Any]
+OnChange = Callable[["HeadUpdate"], Any]
 
 MIN_RESYNC = 1.0
 _SLICE = 0.01
@@ -167,7 +167,7 @@ class HandlerRegistration:
         key: str,
         old: Record | None,
         new: Record | None,
-        heads: Heads,
+        heads: HeadUpdate,
         *,
         initial: bool = False,
         unknown: bool = False,
@@ -230,7 +230,7 @@ class HandlerRegistration:
                     if self._removed or not self._mailbox:
                         break
                     key, entry = self._mailbox.popitem(last=False)
-                    heads = Heads(self._store, entry.old, entry.new, last=entry.last)
+                    heads = HeadUpdate(self._store, entry.old, entry.new, last=entry.last)
                     self._deliver(key, entry.old, entry.new, heads, entry.initial, entry.unknown)
                     turns += 1
                     if turns >= 256 or loop.time() > until:
@@ -245,7 +245,7 @@ class HandlerRegistration:
     # -- delivery ------------------------------------------------------------------------------------------------------
 
     def _deliver(
-        self, key: str, old: Record | None, new: Record | None, heads: Heads, initial: bool, unknown: bool
+        self, key: str, old: Record | None, new: Record | None, heads: HeadUpdate, initial: bool, unknown: bool
     ) -> None:
         """Calls the handler; `run` awaits the result if needed."""
         self.delivered += 1
@@ -325,7 +325,7 @@ class HandlerRegistration:
             self._settled.set()
 
 
-class Heads:
+class HeadUpdate:
     """The heads of one change, decoded on first access, once for all handlers."""
 
     __slots__ = ("_last", "_new", "_new_record", "_old", "_old_record", "_store")

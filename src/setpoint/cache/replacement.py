@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from setpoint.cache.change import Change
-from setpoint.cache.intake import Item
+from setpoint.cache.object_parser import Item
 from setpoint.cache.record import Record, version_number, version_of
 from setpoint.cache.records import Records
 

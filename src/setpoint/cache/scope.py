@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
-from setpoint.cache.intake import Transform
+from setpoint.cache.object_parser import Transform
 from setpoint.meta import FieldSelector, Resource, Selector
 
 

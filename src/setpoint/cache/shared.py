@@ -9,10 +9,10 @@ from random import Random
 from setpoint.cache.barriers import Barriers
 from setpoint.cache.change import Stale
 from setpoint.cache.errors import InformerStopped
-from setpoint.cache.intake import Intake, Item, UnexpectedKind
+from setpoint.cache.object_parser import Item, ObjectParser, UnexpectedKind
 from setpoint.cache.record import version_number, version_of
 from setpoint.cache.reflector import FirstList, Reflector
-from setpoint.cache.registration import HandlerRegistration, Heads
+from setpoint.cache.registration import HandlerRegistration, HeadUpdate
 from setpoint.cache.replacement import Replacement
 from setpoint.cache.scope import Scope
 from setpoint.cache.sink import EventType
@@ -47,7 +47,7 @@ class SharedInformer:
     ) -> None:
         self.scope = scope
         self.store = Store(
-            Intake(
+            ObjectParser(
                 scope.resource,
                 metadata_only=scope.metadata_only,
                 projection=scope.projection,
@@ -211,7 +211,7 @@ class SharedInformer:
         first = not self.has_synced
         if replacement is not None:
             for key, old, new, same in replacement.finish():
-                heads = Heads(self.store, old, new)
+                heads = HeadUpdate(self.store, old, new)
                 for registration in list(self.registrations):
                     # Unchanged objects matter only to handlers with a resync.
                     if not same or registration.resync:
@@ -260,7 +260,7 @@ class SharedInformer:
 
     def _read(self, raw: bytes) -> Item | None:
         try:
-            item = self.store.intake.read(raw)
+            item = self.store.parser.read(raw)
         except (DecodeError, UnexpectedKind) as problem:
             self.skipped += 1
             logger.error("%s: skipped an object: %s", self.scope.resource, problem)
@@ -281,7 +281,7 @@ class SharedInformer:
         registrations = self.registrations
         if registrations:
             new = store.record(key)
-            heads = Heads(store, old, new, new_head=item.head)
+            heads = HeadUpdate(store, old, new, new_head=item.head)
             initial = initial and old is None
             for registration in registrations if len(registrations) == 1 else list(registrations):
                 registration.offer(key, old, new, heads, initial=initial)
@@ -292,7 +292,7 @@ class SharedInformer:
         if known is None or 0 < version_number(item.head.resource_version) < version_of(known):
             return
         self.store.remove(key)
-        heads = Heads(self.store, known, None, last=item.head)
+        heads = HeadUpdate(self.store, known, None, last=item.head)
         for registration in list(self.registrations):
             registration.offer(key, known, None, heads)
 

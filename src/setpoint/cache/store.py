@@ -11,7 +11,7 @@
 *Caveats*
 
 - A read costs a decompression (about 1 microsecond per kilobyte) and the caller's decoding.
-- ``managedFields`` are not kept unless the `Intake` keeps them.
+- ``managedFields`` are not kept unless the `ObjectParser` keeps them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from setpoint.cache.change import STALE, Change, Stale
 from setpoint.cache.compression import PLAIN, Compressor
 from setpoint.cache.index import Index, IndexFunction
 from setpoint.cache.indexes import Indexes, Values
-from setpoint.cache.intake import Intake, Item
+from setpoint.cache.object_parser import Item, ObjectParser
 from setpoint.cache.record import (
     TRAILER_BYTES,
     Record,
@@ -50,8 +50,8 @@ class Store:
     up to it has been applied. It is ``""`` before the first sync.
     """
 
-    def __init__(self, intake: Intake) -> None:
-        self.intake = intake
+    def __init__(self, parser: ObjectParser) -> None:
+        self.parser = parser
         self.last_sync_resource_version = ""
         self.raw_bytes = 0
         self.stored_bytes = 0
@@ -101,7 +101,7 @@ class Store:
 
     def head_of(self, record: Record) -> Head:
         """The metadata in a current or earlier record of this store."""
-        return self.intake.head_of(self.document(record), unseal(record)[2])
+        return self.parser.head_of(self.document(record), unseal(record)[2])
 
     def resource_version(self, key: str) -> int | None:
         """The object's resource version as a number (0 if it is not a number), or None for a missing object."""
@@ -191,7 +191,7 @@ class Store:
         Raises:
             UnexpectedKind: it is of another kind than this store's.
         """
-        read = self.intake.read(encode(item))
+        read = self.parser.read(encode(item))
         self.put(str(item.key), read)
 
     def seal(self, item: Item, version: int) -> tuple[Record, int, Values]:
@@ -285,7 +285,7 @@ class Store:
 
     def _read(self, record: Record) -> tuple[Head, bytes]:
         document = self.document(record)
-        return self.intake.head_of(document, unseal(record)[2]), document
+        return self.parser.head_of(document, unseal(record)[2]), document
 
     def _save(self, key: str, old: Record | None) -> None:
         alive = []

@@ -1,7 +1,7 @@
 """One reconcile loop: sources, predicates, handlers, workers, outcomes, context, status, finalizers, events."""
 
-from setpoint.controller.barriers import Barriers
-from setpoint.controller.caches import Caches, UndeclaredRead
+from setpoint.controller.barriers import WriteBarriers
+from setpoint.controller.caches import Caches
 from setpoint.controller.cause import Cause
 from setpoint.controller.context import Context
 from setpoint.controller.controller import Controller
@@ -31,7 +31,6 @@ __all__ = [
     "AdoptionError",
     "After",
     "Attempt",
-    "Barriers",
     "BoundLogger",
     "Caches",
     "Cause",
@@ -55,11 +54,11 @@ __all__ = [
     "SyncContext",
     "TerminalError",
     "Timeline",
-    "UndeclaredRead",
     "UnderWay",
     "Unsettled",
     "WorkLoop",
     "Write",
+    "WriteBarriers",
     "after",
     "done",
     "is_owned_by",

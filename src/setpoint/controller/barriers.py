@@ -46,7 +46,7 @@ class Abandoned(Exception):
     """The controller stops: what was waited for is of no interest any more."""
 
 
-class Barriers:
+class WriteBarriers:
     """The writes of each key that its next reconcile has to see.
 
     *Guarantees*: after `settle` returned the empty set, every cache in ``caches`` shows every write that was noted for

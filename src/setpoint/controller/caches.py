@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from setpoint.cache import Informer, Lister
+from setpoint.cache import Informer, Lister, UndeclaredRead
 from setpoint.client import Client
 from setpoint.meta import GroupVersionResource, Object, resource_of
 
 T = TypeVar("T", bound=Object)
-
-
-class UndeclaredRead(LookupError):
-    """A cached read of a kind for which the controller declares no cache."""
 
 
 class Caches:

@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from setpoint.client import Client, Conflict, NotFound, PatchType, WriteRecord
-from setpoint.controller.caches import UndeclaredRead
 from setpoint.controller.cause import Cause
 from setpoint.controller.children import Children
 from setpoint.controller.context_reads import AnySelector, ContextReads
@@ -336,4 +335,4 @@ class Context(ContextReads):
         return owned_copy(self.object, obj) if controlled else placed_copy(self.object, obj)
 
 
-__all__ = ["Context", "UndeclaredRead", "current"]
+__all__ = ["Context", "current"]

@@ -15,7 +15,7 @@ from setpoint.controller.indexing import DeclaredIndex
 from setpoint.controller.outcome import Outcome
 from setpoint.controller.predicates import Test
 from setpoint.controller.status import RECONCILED
-from setpoint.controller.watch import AnyFieldSelector, AnySelector, Watch
+from setpoint.controller.watch import AnyFieldSelector, AnySelector, WatchedKind
 from setpoint.meta import ApiModel, Object, ObjectKey, resource_of
 from setpoint.meta.names import dns1123_subdomain
 from setpoint.workqueue import RateLimiter
@@ -97,8 +97,8 @@ class Declaration(Generic[K]):
         self.leader_only = leader_only
         self.sync_timeout = sync_timeout
         self.hot_loop = hot_loop
-        self.watched: list[Watch] = [
-            Watch(
+        self.watched: list[WatchedKind] = [
+            WatchedKind(
                 kind,
                 "for",
                 predicates=tuple(predicates),
@@ -154,7 +154,7 @@ class Declaration(Generic[K]):
         (with ``any_owner``: of every owner of this kind), and `Context.owned` reads them from the cache."""
         handler = handlers.owner(self.resource, any_owner=any_owner)
         return self._declare(
-            Watch(kind, "owns", handler, None, tuple(predicates), namespace=self._scope(kind), selector=selector)
+            WatchedKind(kind, "owns", handler, None, tuple(predicates), namespace=self._scope(kind), selector=selector)
         )
 
     def watches(
@@ -183,7 +183,7 @@ class Declaration(Generic[K]):
         """
         handlers.takes_caches(map, f"controller {self.name!r}")
         return self._declare(
-            Watch(
+            WatchedKind(
                 kind,
                 "watches",
                 None,
@@ -206,7 +206,9 @@ class Declaration(Generic[K]):
     ) -> Self:
         """Declares a cache to read from, whose changes lead to nothing."""
         space = self._scope(kind) if namespace is None else namespace
-        return self._declare(Watch(kind, "reads", namespace=space, selector=selector, metadata_only=metadata_only))
+        return self._declare(
+            WatchedKind(kind, "reads", namespace=space, selector=selector, metadata_only=metadata_only)
+        )
 
     def needs(self, kind: type[Object], *verbs: str, subresource: str = "") -> Self:
         """Declares permissions that no other declaration implies, for the program's role: ``needs(Secret, "create",
@@ -324,7 +326,7 @@ class Declaration(Generic[K]):
         """A controller that is limited to a namespace needs no more than that of other kinds."""
         return self.watched[0].namespace if resource_of(kind).namespaced else None
 
-    def _declare(self, watch: Watch) -> Self:
+    def _declare(self, watch: WatchedKind) -> Self:
         resource = resource_of(watch.kind)
         for present in self.watched:
             if resource_of(present.kind) == resource and present.cache != watch.cache:

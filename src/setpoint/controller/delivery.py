@@ -10,14 +10,14 @@ import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, TypeAlias, cast
 
-from setpoint.cache import HandlerRegistration, Head, Heads
+from setpoint.cache import HandlerRegistration, Head, HeadUpdate
 from setpoint.controller.cause import Cause
 from setpoint.controller.environment import Environment
 from setpoint.controller.handlers import itself, mapped
 from setpoint.controller.memory import Memory
 from setpoint.controller.predicates import name_of
 from setpoint.controller.told import Told
-from setpoint.controller.watch import Watch
+from setpoint.controller.watch import WatchedKind
 from setpoint.meta import ObjectKey, resource_of
 from setpoint.workqueue import LOW_PRIORITY, RateLimitingQueue
 
@@ -25,7 +25,7 @@ UnlessStopped: TypeAlias = Callable[[Coroutine[Any, Any, None]], Awaitable[None]
 
 
 def subscribe(
-    watch: Watch,
+    watch: WatchedKind,
     env: Environment,
     memory: Memory,
     told: Told,
@@ -95,7 +95,7 @@ def subscribe(
             return deliver(None, head, "sync", head.resource_version, LOW_PRIORITY)
         return deliver(None, head, "create", head.resource_version, 0)
 
-    def on_change(heads: Heads) -> Coroutine[Any, Any, None] | None:
+    def on_change(heads: HeadUpdate) -> Coroutine[Any, Any, None] | None:
         new = heads.new
         version = new.resource_version
         if heads.same_version:

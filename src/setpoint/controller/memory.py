@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from setpoint.controller.applied import AppliedChildren
-from setpoint.controller.barriers import Barriers
+from setpoint.controller.barriers import WriteBarriers
 from setpoint.controller.environment import Environment
 from setpoint.controller.hotloop import HotLoopDetector, HotLoopLimits
 from setpoint.controller.known_children import KnownChildren
@@ -19,7 +19,7 @@ class Memory:
     __slots__ = ("_taken_over", "applied", "barriers", "children", "echoes", "hot", "orphans")
 
     def __init__(self, env: Environment, limits: HotLoopLimits | None) -> None:
-        self.barriers = Barriers(env.informers)
+        self.barriers = WriteBarriers(env.informers)
         self.applied = AppliedChildren()
         self.children = KnownChildren()
         self.orphans = Orphans()

@@ -1,4 +1,4 @@
-"""Watch: one declared cache of a controller."""
+"""WatchedKind: one declared cache of a controller."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ AnySelector: TypeAlias = str | Mapping[str, str] | LabelSelector | Selector | No
 AnyFieldSelector: TypeAlias = str | Mapping[str, str] | FieldSelector | None
 
 
-class Watch(NamedTuple):
+class WatchedKind(NamedTuple):
     """One declared cache: which objects, and what their changes mean for the controller's keys."""
 
     kind: type[Object]

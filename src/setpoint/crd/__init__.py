@@ -8,11 +8,12 @@ from setpoint.crd.field import Field
 from setpoint.crd.proof import verify
 from setpoint.crd.rule import Rule, at_least_one_of, at_most_one_of, exactly_one_of, immutable
 from setpoint.crd.schema import schema_of, schema_of_type
-from setpoint.crd.status import Status
+from setpoint.crd.status import ConditionedStatus
 from setpoint.crd.versions import Versions
 
 __all__ = [
     "Column",
+    "ConditionedStatus",
     "Conversion",
     "ConversionError",
     "CustomResource",
@@ -21,7 +22,6 @@ __all__ = [
     "Field",
     "Rule",
     "Scale",
-    "Status",
     "Versions",
     "at_least_one_of",
     "at_most_one_of",

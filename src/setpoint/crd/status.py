@@ -8,7 +8,7 @@ from setpoint.crd.field import Field
 from setpoint.meta import Condition, Model, find_condition
 
 
-class Status(Model):
+class ConditionedStatus(Model):
     """A status with conditions and the observed generation.
 
     The controller sets ``observed_generation`` and the conditions' transition times; see

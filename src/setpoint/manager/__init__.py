@@ -1,6 +1,6 @@
 """One process: runnables in order, leader election, health, metrics, signals, logging."""
 
-from setpoint.manager.cluster import Cluster
+from setpoint.manager.cluster import FleetCluster
 from setpoint.manager.fence import FencedTransport, WriteRefused
 from setpoint.manager.fleet import Fleet, Provider
 from setpoint.manager.group import Runnable, RunnableEnded
@@ -17,9 +17,9 @@ from setpoint.manager.sharding import Sharding
 from setpoint.manager.signals import stopping_on_signals
 
 __all__ = [
-    "Cluster",
     "FencedTransport",
     "Fleet",
+    "FleetCluster",
     "HealthChecks",
     "KubeconfigFolder",
     "KubeconfigSecrets",

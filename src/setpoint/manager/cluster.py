@@ -1,4 +1,4 @@
-"""Cluster: one of a fleet's clusters, with its own client, caches and runs of controllers."""
+"""FleetCluster: one of a fleet's clusters, with its own client, caches and runs of controllers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from datetime import datetime
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from setpoint.cache import Informer, InformerFactory, Lister
+from setpoint.cache import Informer, InformerFactory, Lister, UndeclaredRead
 from setpoint.client import Client
 from setpoint.concurrency import end
-from setpoint.controller import Controller, ProgramState, RunningController, UndeclaredRead
+from setpoint.controller import Controller, ProgramState, RunningController
 from setpoint.controller.events import EventRecorder
 from setpoint.controller.explain import outdated
 from setpoint.controller.failures import describe
@@ -53,7 +53,7 @@ class Read(NamedTuple):
     options: dict[str, Any]
 
 
-class Cluster:
+class FleetCluster:
     """One cluster of the fleet.
 
     `client` reads and writes there; a leader's and a shard's writes are fenced as at home. `lister` reads from a
@@ -215,7 +215,7 @@ class Cluster:
         return run
 
     def __repr__(self) -> str:
-        return f"Cluster({self.name!r})"
+        return f"FleetCluster({self.name!r})"
 
 
 def _because(error: Exception | None) -> str:

@@ -13,7 +13,7 @@ from setpoint.concurrency import end, every
 from setpoint.controller import Controller, RunningController, UnderWay
 from setpoint.controller.declaration import Source
 from setpoint.controller.predicates import Test
-from setpoint.manager.cluster import DRAIN, Cluster, Host, Read
+from setpoint.manager.cluster import DRAIN, FleetCluster, Host, Read
 from setpoint.manager.fleet_events import ClusterMap, FleetEvents, FleetListener
 from setpoint.manager.health import HealthChecks
 from setpoint.meta import Object
@@ -70,8 +70,8 @@ class Fleet:
         self._provider = provider
         self._reads: list[Read] = []
         self._host: Host | None = None
-        self._clusters: dict[str, Cluster] = {}
-        self._caches: dict[Cluster, asyncio.Task[None]] = {}
+        self._clusters: dict[str, FleetCluster] = {}
+        self._caches: dict[FleetCluster, asyncio.Task[None]] = {}
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._listeners: list[FleetListener] = []
         self._started = False
@@ -81,7 +81,7 @@ class Fleet:
     # -- clusters
     # -------------------------------------------------------------------------------------------------------
 
-    def __getitem__(self, name: str) -> Cluster:
+    def __getitem__(self, name: str) -> FleetCluster:
         """The cluster of that name. Raises `KeyError` if it is not in the fleet."""
         try:
             return self._clusters[name]
@@ -89,10 +89,10 @@ class Fleet:
             known = ", ".join(sorted(self._clusters)) or "none"
             raise KeyError(f"there is no cluster {name!r} in the fleet; there is: {known}") from None
 
-    def get(self, name: str) -> Cluster | None:
+    def get(self, name: str) -> FleetCluster | None:
         return self._clusters.get(name)
 
-    def __iter__(self) -> Iterator[Cluster]:
+    def __iter__(self) -> Iterator[FleetCluster]:
         """The current clusters of the fleet."""
         return iter(list(self._clusters.values()))
 
@@ -106,7 +106,7 @@ class Fleet:
     # -- declarations --------------------------------------------------------------------------------------------------
 
     def reads(self, kind: type[Object], **options: Any) -> None:
-        """Declares a cache of ``kind`` in every cluster, for `Cluster.lister`; ``options`` are those of
+        """Declares a cache of ``kind`` in every cluster, for `FleetCluster.lister`; ``options`` are those of
         `InformerFactory.informer`.
 
         Raises:
@@ -161,7 +161,7 @@ class Fleet:
                     return
                 await self._remove(present)
             assert self._host is not None
-            cluster = self._clusters[name] = Cluster(name, client, self._host, self._controllers, self._reads)
+            cluster = self._clusters[name] = FleetCluster(name, client, self._host, self._controllers, self._reads)
             loop = asyncio.get_running_loop()
             self._caches[cluster] = loop.create_task(cluster.run_caches(), name=f"caches of {name}")
             for listener in self._listeners:
@@ -178,14 +178,14 @@ class Fleet:
                 await self._remove(cluster)
                 logger.info("cluster left", extra={"fields": {"cluster": name}})
 
-    async def _remove(self, cluster: Cluster) -> None:
+    async def _remove(self, cluster: FleetCluster) -> None:
         del self._clusters[cluster.name]
         for listener in self._listeners:
             listener.left(cluster)
         await every(*(cluster.end(leading=leading, within=DRAIN) for leading in (True, False)))
         await self._end_caches(cluster)
 
-    async def _end_caches(self, cluster: Cluster) -> None:
+    async def _end_caches(self, cluster: FleetCluster) -> None:
         task = self._caches.pop(cluster, None)
         if task is None:  # the fleet itself has ended
             return
@@ -248,10 +248,10 @@ class ClusterHealth:
     def __init__(self, checks: HealthChecks) -> None:
         self._checks = checks
 
-    def joined(self, cluster: Cluster) -> None:
+    def joined(self, cluster: FleetCluster) -> None:
         self._checks.add(f"cluster-{cluster.name}", cluster.problem, counts=False)
 
-    def left(self, cluster: Cluster) -> None:
+    def left(self, cluster: FleetCluster) -> None:
         self._checks.remove(f"cluster-{cluster.name}")
 
 

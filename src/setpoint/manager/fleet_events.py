@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 
 from setpoint.cache import Head
 from setpoint.controller.predicates import Test
-from setpoint.manager.cluster import Cluster
+from setpoint.manager.cluster import FleetCluster
 from setpoint.meta import Object, ObjectKey
 
 logger = logging.getLogger("setpoint.fleet")
@@ -20,9 +20,9 @@ ClusterMap: TypeAlias = Callable[[str, Head], Iterable[ObjectKey | str]]
 class FleetListener(Protocol):
     """A listener for clusters that join and leave."""
 
-    def joined(self, cluster: Cluster) -> None: ...
+    def joined(self, cluster: FleetCluster) -> None: ...
 
-    def left(self, cluster: Cluster) -> None:
+    def left(self, cluster: FleetCluster) -> None:
         """The cluster is about to leave; its caches can still be read."""
         ...
 
@@ -66,9 +66,9 @@ class _Listener:
         self.keys: dict[ObjectKey | str, None] = {}
         self.some = asyncio.Event()
         self._kind, self._map, self._predicates = kind, map, predicates
-        self._removals: dict[Cluster, Callable[[], None]] = {}
+        self._removals: dict[FleetCluster, Callable[[], None]] = {}
 
-    def joined(self, cluster: Cluster) -> None:
+    def joined(self, cluster: FleetCluster) -> None:
         name = cluster.name
 
         def deliver(old: Head | None, new: Head | None) -> None:
@@ -87,7 +87,7 @@ class _Listener:
         )
         self._removals[cluster] = registration.detach
 
-    def left(self, cluster: Cluster) -> None:
+    def left(self, cluster: FleetCluster) -> None:
         self._removals.pop(cluster)()
         store = cluster.informer(self._kind).store
         for key in list(store):

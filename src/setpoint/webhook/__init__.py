@@ -9,7 +9,7 @@ from setpoint.webhook.install import NotInForce, install, uninstall
 from setpoint.webhook.metrics import WebhookMetrics
 from setpoint.webhook.registration import ServiceTarget, UrlTarget, configurations, conversion, trusting
 from setpoint.webhook.reply import Reply
-from setpoint.webhook.review import Operation, Review, UndeclaredRead
+from setpoint.webhook.review import Operation, Review
 from setpoint.webhook.rotation import Rotation
 from setpoint.webhook.secret import SecretCertificates
 from setpoint.webhook.server import WebhookServer
@@ -31,7 +31,6 @@ __all__ = [
     "Rotation",
     "SecretCertificates",
     "ServiceTarget",
-    "UndeclaredRead",
     "UrlTarget",
     "WebhookMetrics",
     "WebhookServer",

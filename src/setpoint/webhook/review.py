@@ -6,20 +6,16 @@ import builtins
 from collections.abc import Mapping
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from setpoint.cache import Lister
+from setpoint.cache import Lister, UndeclaredRead
 from setpoint.meta import Object, Selector
 from setpoint.models.authentication_v1 import UserInfo
 from setpoint.schema.verdict import Denial, Verdict
 
-__all__ = ["Denial", "Operation", "Reads", "Review", "UndeclaredRead"]
+__all__ = ["Denial", "Operation", "Reads", "Review"]
 
 K = TypeVar("K", bound=Object)
 T = TypeVar("T", bound=Object)
 Operation = Literal["create", "update", "delete", "connect"]
-
-
-class UndeclaredRead(LookupError):
-    """A function read a kind that its `Admission` does not declare with ``reads``."""
 
 
 class Reads(Protocol):

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeVar, cast
 
 import msgspec
 
-from setpoint.cache import Informer, InformerFactory, Lister
+from setpoint.cache import Informer, InformerFactory, Lister, UndeclaredRead
 from setpoint.crd import Versions, verify
 from setpoint.meta import Object, Status, to_wire
 from setpoint.webhook.admission import Admission, Role
@@ -31,7 +31,6 @@ from setpoint.webhook.messages import (
 )
 from setpoint.webhook.metrics import WebhookMetrics
 from setpoint.webhook.reply import Reply
-from setpoint.webhook.review import UndeclaredRead
 
 __all__ = ["Webhooks", "failed"]
 

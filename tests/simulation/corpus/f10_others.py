@@ -37,7 +37,7 @@ class SiteSpec(sp.Model):
     revision: int = 1
 
 
-class SiteStatus(sp.Status):
+class SiteStatus(sp.ConditionedStatus):
     migrated: str = ""
     phase: str = ""
     password_of: int = 0

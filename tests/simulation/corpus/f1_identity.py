@@ -31,7 +31,7 @@ class EnsembleSpec(sp.Model):
     size: int = 1
 
 
-class EnsembleStatus(sp.Status):
+class EnsembleStatus(sp.ConditionedStatus):
     ready: int = 0
 
 

@@ -35,7 +35,7 @@ class MongoSpec(sp.Model):
     max_unavailable: int = 1
 
 
-class MongoStatus(sp.Status):
+class MongoStatus(sp.ConditionedStatus):
     ready: int = 0
 
 

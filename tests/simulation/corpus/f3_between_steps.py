@@ -32,7 +32,7 @@ class StoreSpec(sp.Model):
     config: str = "fast"
 
 
-class StoreStatus(sp.Status):
+class StoreStatus(sp.ConditionedStatus):
     phase: str = ""
     job: str = ""
     restart_needed: bool = False

@@ -25,7 +25,7 @@ class RingSpec(sp.Model):
     settings: str = ""
 
 
-class RingStatus(sp.Status):
+class RingStatus(sp.ConditionedStatus):
     nodes: int = 0
     beats: int = 0
     phase: str = ""

@@ -18,7 +18,7 @@ class BatchSpec(sp.Model):
     revision: str = "a"
 
 
-class BatchStatus(sp.Status):
+class BatchStatus(sp.ConditionedStatus):
     revision: str = ""
     made: int = 0
 

@@ -23,7 +23,7 @@ class PoolSpec(sp.Model):
     amount: int = 0
 
 
-class PoolStatus(sp.Status):
+class PoolStatus(sp.ConditionedStatus):
     phase: str = ""
 
 

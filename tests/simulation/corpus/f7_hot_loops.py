@@ -26,7 +26,7 @@ class QueueSpec(sp.Model):
     jobs: int = 1
 
 
-class QueueStatus(sp.Status):
+class QueueStatus(sp.ConditionedStatus):
     phase: str = ""
     last_seen: str = ""
     workers: int = 0

@@ -17,7 +17,7 @@ class GatewaySpec(sp.Model):
     port: Annotated[int, sp.Field(ge=1, le=65535)] = 80
 
 
-class GatewayStatus(sp.Status):
+class GatewayStatus(sp.ConditionedStatus):
     hosts: int = 0
     problem: str = ""
 

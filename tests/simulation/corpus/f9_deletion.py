@@ -20,7 +20,7 @@ class MachineSpec(sp.Model):
     credentials: str = ""
 
 
-class MachineStatus(sp.Status):
+class MachineStatus(sp.ConditionedStatus):
     id: str = ""
     phase: str = ""
 

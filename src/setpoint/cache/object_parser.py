@@ -1,4 +1,4 @@
-"""Intake: turns the bytes of one object on the wire into an item of the store, decoding only its metadata.
+"""ObjectParser: turns the bytes of one object on the wire into an item of the store, decoding only its metadata.
 
 The Go server writes typed objects in one fixed order: kind, apiVersion, metadata (managedFields last), then the rest.
 For those the head is cut out, ``managedFields`` dropped and the rest copied without parsing. Everything else
@@ -48,7 +48,7 @@ class Item(NamedTuple):
     problem: str = ""
 
 
-class Intake:
+class ObjectParser:
     """Reads the objects of one resource.
 
     ``metadata_only`` keeps only apiVersion, kind and metadata; ``projection`` only these and the

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setpoint.cache import Intake
-from setpoint.cache.intake import UnexpectedKind
+from setpoint.cache import ObjectParser
+from setpoint.cache.object_parser import UnexpectedKind
 from setpoint.meta import DecodeError, Model
 from setpoint.models.core_v1 import Pod
 
@@ -23,9 +23,9 @@ TEXT = st.lists(NASTY, max_size=3).map("".join)
 FIELDS = st.dictionaries(TEXT.map("f:{}".format) | TEXT.map('k:{{"name":"{}"}}'.format), st.just({}), max_size=3)
 
 
-def stored(intake: Intake, document: Any) -> Any:
-    item = intake.read(to_bytes(document))
-    assert item.head == intake.head_of(item.document, item.end)
+def stored(parser: ObjectParser, document: Any) -> Any:
+    item = parser.read(to_bytes(document))
+    assert item.head == parser.head_of(item.document, item.end)
     return json.loads(item.document)
 
 
@@ -39,7 +39,7 @@ def test_what_follows_managed_fields_in_the_metadata_is_kept_and_so_is_the_rest(
         "spec": {"tolerations": [{"key": "x"}]},
         "status": {"phase": "Pending"},
     }
-    item = Intake(Pod.resource).read(to_bytes(document))
+    item = ObjectParser(Pod.resource).read(to_bytes(document))
     assert item.head.resource_version == "5"
     kept = json.loads(item.document)
     assert (kept["spec"], kept["status"]) == (document["spec"], document["status"])
@@ -65,20 +65,20 @@ def test_managed_fields_are_cut_and_nothing_else_is(
         document["metadata"]["managedFields"] = [{"manager": "m", "fieldsV1": fields}, {"fieldsV1": {}}]
     if bare:
         del document["kind"], document["apiVersion"]
-    assert stored(Intake(Pod.resource), document) == expected
+    assert stored(ObjectParser(Pod.resource), document) == expected
 
 
 def test_a_cached_object_is_the_same_bytes_from_a_list_and_from_a_watch() -> None:
     document = pod("a", version=3)
     bare = {name: value for name, value in document.items() if name not in ("kind", "apiVersion")}
     sorted_keys = json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
-    intake = Intake(Pod.resource)
-    assert intake.read(to_bytes(document)).document == intake.read(to_bytes(bare)).document
-    assert json.loads(intake.read(sorted_keys).document) == stored(intake, document)
+    parser = ObjectParser(Pod.resource)
+    assert parser.read(to_bytes(document)).document == parser.read(to_bytes(bare)).document
+    assert json.loads(parser.read(sorted_keys).document) == stored(parser, document)
 
 
 def test_metadata_comes_first_whatever_the_order_on_the_wire() -> None:
-    item = Intake(Pod.resource).read(
+    item = ObjectParser(Pod.resource).read(
         b'{"status":{},"metadata":{"name":"a"},"apiVersion":"v1","kind":"Pod","spec":{"x":1}}'
     )
     assert item.document.startswith(b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"}')
@@ -87,20 +87,22 @@ def test_metadata_comes_first_whatever_the_order_on_the_wire() -> None:
 
 def test_what_go_would_bear_is_borne() -> None:
     sloppy = b'{"metadata":{"name":"a","labels":null,"creationTimestamp":null,"ownerReferences":null,"generation":0}}'
-    head = Intake(Pod.resource).read(sloppy).head
+    head = ObjectParser(Pod.resource).read(sloppy).head
     assert (head.name, head.labels, head.owner_references) == ("a", {}, [])
 
 
 def test_managed_fields_are_kept_on_request() -> None:
-    assert "managedFields" in stored(Intake(Pod.resource, keep_managed_fields=True), pod("a", version=3))["metadata"]
+    assert (
+        "managedFields" in stored(ObjectParser(Pod.resource, keep_managed_fields=True), pod("a", version=3))["metadata"]
+    )
 
 
 def test_metadata_only_keeps_metadata_also_from_a_server_that_sends_all() -> None:
-    intake = Intake(Pod.resource, metadata_only=True)
-    kept = stored(intake, pod("a", version=3, labels={"app": "web"}))
+    parser = ObjectParser(Pod.resource, metadata_only=True)
+    kept = stored(parser, pod("a", version=3, labels={"app": "web"}))
     assert set(kept) == {"kind", "apiVersion", "metadata"}
     partial = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": {"name": "a", "labels": {}}}
-    assert stored(intake, partial)["kind"] == "Pod"
+    assert stored(parser, partial)["kind"] == "Pod"
 
 
 class PodPhase(Model):
@@ -112,7 +114,7 @@ class PhaseOnly(Model):
 
 
 def test_a_projection_keeps_its_fields_and_the_metadata() -> None:
-    kept = stored(Intake(Pod.resource, projection=PhaseOnly), pod("a", version=3, phase="Pending"))
+    kept = stored(ObjectParser(Pod.resource, projection=PhaseOnly), pod("a", version=3, phase="Pending"))
     assert kept["status"] == {"phase": "Pending"}
     assert "spec" not in kept
     assert kept["metadata"]["resourceVersion"] == "3"
@@ -125,9 +127,9 @@ def test_a_transform_sees_plain_values_and_decides_what_is_kept() -> None:
         return document
 
     bare = {name: value for name, value in pod("a", version=3).items() if name not in ("kind", "apiVersion")}
-    intake = Intake(Pod.resource, transform=without_spec)
-    assert "spec" not in stored(intake, bare)
-    assert intake.read(to_bytes(bare)).head.labels == {"seen": "Pod"}
+    parser = ObjectParser(Pod.resource, transform=without_spec)
+    assert "spec" not in stored(parser, bare)
+    assert parser.read(to_bytes(bare)).head.labels == {"seen": "Pod"}
 
 
 @pytest.mark.parametrize(
@@ -140,7 +142,7 @@ def test_a_transform_sees_plain_values_and_decides_what_is_kept() -> None:
 )
 def test_another_kind_is_not_taken(document: Any) -> None:
     with pytest.raises(UnexpectedKind, match=str(document["kind"])):
-        Intake(Pod.resource).read(to_bytes(document))
+        ObjectParser(Pod.resource).read(to_bytes(document))
 
 
 @pytest.mark.parametrize(
@@ -148,7 +150,7 @@ def test_another_kind_is_not_taken(document: Any) -> None:
 )
 def test_what_is_no_object_is_an_error_that_says_so(raw: bytes) -> None:
     if raw == b'{"metadata":{"name":5}}':
-        assert Intake(Pod.resource).read(raw).head.name == "5"  # as lenient as the rest of the house
+        assert ObjectParser(Pod.resource).read(raw).head.name == "5"  # as lenient as the rest of the house
         return
     with pytest.raises(DecodeError, match="Pod"):
-        Intake(Pod.resource).read(raw)
+        ObjectParser(Pod.resource).read(raw)
