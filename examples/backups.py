@@ -14,7 +14,7 @@ class BackupSpec(sp.Model):
     """The database: its pods have the label ``app`` with this value."""
 
 
-class BackupStatus(sp.Status):
+class BackupStatus(sp.ConditionedStatus):
     pod: str = ""
     bytes: int = 0
 

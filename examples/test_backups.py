@@ -10,7 +10,7 @@ from setpoint.models.core_v1 import Container, Pod, PodSpec
 
 
 class Postgres:
-    """What the containers of a database do: they are ready after five seconds, and know `pg_dump`."""
+    """The containers of a database: they are ready after five seconds, and know `pg_dump`."""
 
     def __init__(self) -> None:
         self.codes = [1, 0]

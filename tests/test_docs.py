@@ -219,13 +219,17 @@ async def test_nodes_and_pods_behave_as_is_said() -> None:
 
 
 def test_the_files_that_the_architecture_names_are_there() -> None:
-    """Of the embedded server: those of its table and of its walks."""
+    """Those of the tables, and of the walks through the embedded server."""
     page = (ROOT / "docs/architecture.md").read_text()
     section = page.split("## The embedded server\n")[1].split("\n## ")[0]
     named = {name for name in re.findall(r"`([a-z_/]+(?:/|\.py))`", section) if not name.startswith("apiserver")}
     assert len(named) > 20
     missing = [name for name in sorted(named) if not ((ROOT / "src/setpoint/apiserver") / name).exists()]
     assert not missing
+    elsewhere = page.split("## Where to change what\n")[1].split("\n## ")[0]
+    others = set(re.findall(r"`([a-z_/]+(?:/|\.py))`", elsewhere)) - {"metrics.py"}
+    assert len(others) > 40
+    assert not [name for name in sorted(others) if not (ROOT / "src/setpoint" / name).exists()]
     drawn = set(re.findall(r'\["([a-z_]+(?:/|\.py))<', section))
     folders = {f"{each.parent.name}/" for each in (ROOT / "src/setpoint/apiserver").glob("*/__init__.py")}
     assert folders <= drawn

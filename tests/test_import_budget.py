@@ -52,3 +52,47 @@ class Boat(CustomResource, group="ferries.example.com", version="v1", rules=["ha
 assert "setpoint.cel" in sys.modules
 """
     subprocess.run([sys.executable, "-c", declared], check=True)
+
+
+def test_client_controllers_and_manager_work_where_aiohttp_cyclopts_and_rich_are_not_installed() -> None:
+    used = """
+import asyncio
+import sys
+
+
+class LeftOut:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("aiohttp", "cyclopts", "rich"):
+            raise ImportError(f"{name} is not installed")
+
+
+sys.meta_path.insert(0, LeftOut())
+import setpoint as sp
+from setpoint.apiserver import ApiServer
+from setpoint.blocking import Client as BlockingClient
+from setpoint.client import InProcessTransport
+from setpoint.models.core_v1 import ConfigMap
+
+
+class Ferry(sp.CustomResource, group="ferries.example.com", version="v1"): ...
+
+
+def judge(ferry: Ferry, review: sp.Review[Ferry]) -> None: ...
+
+
+async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+    done.set()
+
+
+async def main() -> None:
+    sp.Webhooks(sp.Admission(Ferry).validates(judge))
+    async with ApiServer() as server, sp.Client(InProcessTransport(server.handle)) as client:
+        await client.create(ConfigMap.named("a", "default"))
+        async with sp.Manager(client, controllers=[sp.Controller(ConfigMap, reconcile)]):
+            await done.wait()
+
+
+done = asyncio.Event()
+asyncio.run(main())
+"""
+    subprocess.run([sys.executable, "-c", used], check=True)
