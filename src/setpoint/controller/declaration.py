@@ -219,7 +219,8 @@ class Declaration(Generic[K]):
         Raises:
             ValueError: there is no verb, or it is not one of `VERBS`.
         """
-        if not verbs or (unknown := sorted({*verbs} - {*VERBS})):
+        unknown = sorted({*verbs} - {*VERBS})
+        if not verbs or unknown:
             what = f"not {', '.join(map(repr, unknown))}" if verbs else "and at least one is needed"
             raise ValueError(f"controller {self.name!r}: the verbs on {kind.__name__} are {', '.join(VERBS)}, {what}")
         self.needed.append(Need(kind, verbs, subresource))
