@@ -9,7 +9,8 @@ import msgspec
 import pytest
 from tests.apiserver.harness import PODS, Api, pod, serving
 
-from setpoint.apiserver import MemoryStorage, Rbac
+from setpoint.apiserver import AccountTokens, MemoryStorage, Peer, Rbac, Request
+from setpoint.apiserver.identity.keys import PemKeys, make_key
 from setpoint.apiserver.storage import Storage
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -91,6 +92,81 @@ async def test_pods_find_the_server_under_the_first_address_of_services(host: st
         spec = {"ports": [{"port": 80}], "clusterIP": "10.96.0.1"}
         taken = await api.post("/api/v1/namespaces/default/services", {"metadata": {"name": "x"}, "spec": spec})
         taken.failed(422, "Invalid", "10.96.0.1")
+
+
+FLOW = "/apis/flowcontrol.apiserver.k8s.io/v1"
+
+
+async def flow_of(api: Api, user: str, path: str, *groups: str) -> tuple[str, str]:
+    """The names of the flow schema and the priority level in the headers of an answer."""
+    headers = {"impersonate-user": user, **({"impersonate-group": "\n".join(groups)} if groups else {})}
+    request = Request("GET", path, (), headers, peer=Peer("192.0.2.1"))
+    response = await api.server.handle(request)
+    names = {}
+    for plural, header in (("flowschemas", "flowschema"), ("prioritylevelconfigurations", "prioritylevel")):
+        items = (await api.get(f"{FLOW}/{plural}")).ok()["items"]
+        by_uid = {item["metadata"]["uid"]: item["metadata"]["name"] for item in items}
+        names[plural] = by_uid[response.headers[f"x-kubernetes-pf-{header}-uid"]]
+    return names["flowschemas"], names["prioritylevelconfigurations"]
+
+
+async def test_every_answer_says_which_flow_it_belongs_to() -> None:
+    async with serving(default_objects=True) as api:
+        masters = await flow_of(api, "x", PODS, "system:masters")
+        assert masters == ("exempt", "exempt")
+        assert await flow_of(api, "jane", PODS) == ("global-default", "global-default")
+        assert await flow_of(api, "jane", "/healthz") == ("probes", "exempt")
+        assert await flow_of(api, "jane", "/nothing/there") == ("global-default", "global-default")
+        robot = "system:serviceaccount:default:robot"
+        assert await flow_of(api, robot, f"{PODS}/none") == ("service-accounts", "workload-low")
+        lease = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/a"
+        assert await flow_of(api, "system:kube-scheduler", lease) == ("system-leader-election", "leader-election")
+        rules = [
+            {
+                "subjects": [{"kind": "User", "user": {"name": "jane"}}],
+                "resourceRules": [
+                    {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "namespaces": ["*"], "clusterScope": True}
+                ],
+            }
+        ]
+        spec = {"matchingPrecedence": 9, "priorityLevelConfiguration": {"name": "workload-low"}, "rules": rules}
+        (await api.post(f"{FLOW}/flowschemas", {"metadata": {"name": "janes"}, "spec": spec})).ok()
+        assert await flow_of(api, "jane", PODS) == ("janes", "workload-low")
+        assert await flow_of(api, "joe", PODS) == ("global-default", "global-default")
+
+
+async def test_public_keys_of_tokens_are_where_their_issuer_says() -> None:
+    keys = PemKeys(make_key())
+    async with serving(account_tokens=AccountTokens(keys)) as api:
+        api.server.listens_at("::1", 6443)
+        said = (await api.get("/.well-known/openid-configuration")).ok()
+        assert said["issuer"] == "https://kubernetes.default.svc.cluster.local"
+        assert said["jwks_uri"] == "https://[::1]:6443/openid/v1/jwks"
+        assert said["id_token_signing_alg_values_supported"] == ["ES256"]
+        answer = await api.get("/openid/v1/jwks")
+        assert answer.headers["content-type"] == "application/jwk-set+json"
+        assert answer.ok() == {"keys": keys.jwks}
+    async with serving() as api:  # a secret has no public part
+        assert (await api.get("/openid/v1/jwks")).status == 404
+
+
+async def test_health_is_told_check_by_check() -> None:
+    async with serving() as api:
+        for path in (
+            "/livez/ping",
+            "/healthz/etcd",
+            "/readyz/etcd-readiness",
+            "/readyz/poststarthook/rbac/bootstrap-roles",
+        ):
+            assert (await api.get(path)).body == b"ok", path
+        assert (await api.get("/livez/shutdown")).status == 404
+        told = (await api.get("/readyz", verbose="", exclude="etcd")).body.decode()
+        assert "[+]etcd excluded: ok\n[+]poststarthook/" in told
+        assert told.endswith("[+]shutdown ok\nreadyz check passed\n")
+        api.server.drain()
+        answer = await api.get("/readyz")
+        assert (answer.status, b"[-]shutdown failed: reason withheld" in answer.body) == (500, True)
+        assert (await api.get("/livez")).status == 200
 
 
 async def test_default_roles_let_users_do_what_they_are_named_after() -> None:

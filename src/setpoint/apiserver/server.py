@@ -14,6 +14,7 @@ from typing import Final, cast
 
 from setpoint.apiserver.access.attributes import requested
 from setpoint.apiserver.access.authorizer import Authorizer
+from setpoint.apiserver.access.flow import Flows
 from setpoint.apiserver.access.record import AccessRecord
 from setpoint.apiserver.admission.admission import Admission
 from setpoint.apiserver.admission.configurations import Configurations
@@ -123,6 +124,9 @@ class ApiServer:
         self._token_users = TokenUsers(kept, account_tokens, authentication)
         self._closed = authentication is not None
         self._default_objects = default_objects
+        self._flows = Flows(kept) if default_objects else None
+        self._flow_of: dict[int, dict[str, str]] = {}
+        """The headers about priority and fairness of requests under way."""
         self.state = State(
             storage=kept,
             configurations=self.hooks,
@@ -185,7 +189,9 @@ class ApiServer:
             create_defaults(state)
 
     def listens_at(self, host: str, port: int) -> None:
-        """Says where clients reach it, for the Service ``kubernetes``; nothing happens without default objects."""
+        """Says where clients reach it, for the Service ``kubernetes`` (if there are default objects) and for those that
+        check tokens of service accounts."""
+        self.state.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         if self._default_objects:
             publish(self.state, host, port)
 
@@ -202,6 +208,8 @@ class ApiServer:
             return
         state.end_watches()
         state.running = False
+        if self._flows is not None:
+            self._flows.close()
         await state.webhook_caller.close()
         state.storage.close()
 
@@ -225,6 +233,16 @@ class ApiServer:
 
     async def handle(self, request: IncomingRequest) -> Response:
         """Answers one request. What the client did wrong, and what goes wrong here, is an answer: nothing is raised."""
+        if self._flows is None or getattr(request, "peer", None) is None:
+            return await self._handled(request)
+        try:
+            response = await self._handled(request)
+            response.headers.update(self._flow_of.get(id(request), {}))
+            return response
+        finally:
+            self._flow_of.pop(id(request), None)
+
+    async def _handled(self, request: IncomingRequest) -> Response:
         try:
             check(request)
             body = request.body
@@ -318,13 +336,22 @@ class ApiServer:
         user = self._requester(request)
         other = wanted(request)
         if not state.guarded:
-            return user if other is None else act_as(other)
+            user = user if other is None else act_as(other)
+            self._classify(request, user)
+            return user
         attributes = requested(request.method, request.path, request.query, user)
         if other is not None:
             user = act_as(other, attributes, state.authorizer)
             attributes = replace(attributes, user=user)
+        self._classify(request, user)
         state.check(attributes)
         return user
+
+    def _classify(self, request: IncomingRequest, user: UserInfo) -> None:
+        """Remembers the flow schema of a request from the network, for the headers of its answer."""
+        if self._flows is not None and getattr(request, "peer", None) is not None:
+            asked = requested(request.method, request.path, request.query, user)
+            self._flow_of[id(request)] = self._flows.headers(asked)
 
     def _requester(self, request: IncomingRequest) -> UserInfo:
         """Whom the request comes from. Raises ApiStatusError (401)."""

@@ -40,8 +40,23 @@ class AccountTokens(Protocol):
     """Tokens of service accounts."""
 
     @property
+    def issuers(self) -> Sequence[str]:
+        """Whose tokens are accepted; the first one is this server."""
+        ...
+
+    @property
     def audiences(self) -> Sequence[str]:
         """The names of this server in tokens."""
+        ...
+
+    @property
+    def jwks(self) -> list[dict[str, Any]]:
+        """The public keys of tokens; none where a secret signs them."""
+        ...
+
+    @property
+    def algorithms(self) -> list[str]:
+        """Those that tokens are signed with."""
         ...
 
     def sign(self, claims: dict[str, Any]) -> str: ...
@@ -98,6 +113,8 @@ class State:
         self.locks = ObjectLocks()
         self.watches: dict[OpenWatch, None] = {}
         """In the order in which they began, which is that of their ends."""
+        self.address = ""
+        """Where clients outside find the server: host and port, if that is known."""
         self.running = False
         self.stopping = False
         self.slicer = Slicer()

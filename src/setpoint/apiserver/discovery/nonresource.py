@@ -31,7 +31,22 @@ VERSION: Final = {
     "platform": f"{platform.system().lower()}/{platform.machine()}",
 }
 _JSON: Final = (openapi.JSON, "*/*", "application/*")
+_CONFIGURATION: Final = "/.well-known/openid-configuration"
+_KEYS: Final = "/openid/v1/jwks"
 _DAMAGE: Final = "/debug/damage"
+_STARTED: Final = tuple(
+    f"poststarthook/{name}"
+    for name in (
+        "start-apiextensions-controllers",
+        "crd-informer-synced",
+        "start-system-namespaces-controller",
+        "rbac/bootstrap-roles",
+        "scheduling/bootstrap-system-priority-classes",
+        "priority-and-fairness-config-producer",
+        "apiservice-registration-controller",
+    )
+)
+"""What a kube-apiserver calls things that are done here before a client is served."""
 _HEALTH: Final = ("/healthz", "/livez", "/readyz")
 _TEXT: Final = {"content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff"}
 
@@ -43,6 +58,8 @@ def answer(state: State, request: IncomingRequest) -> Response:
     path = request.path.rstrip("/") or "/"
     accept = request.headers.get("accept", "")
     root = path.split("/")[1]
+    if path in (_CONFIGURATION, _KEYS):
+        return _issuer(state, request, path)
     if root not in ("api", "apis", "openapi", "version", "healthz", "livez", "readyz", "") and path != _DAMAGE:
         return nothing()
     if request.method not in ("GET", "HEAD"):
@@ -101,10 +118,39 @@ def _described_as(path: str) -> tuple[str, ...]:
     return (*_JSON, *openapi.PROTOBUF_TYPES) if path == "/openapi/v2" else _JSON
 
 
+def _issuer(state: State, request: IncomingRequest, path: str) -> Response:
+    """How others check tokens of service accounts; nothing where a secret signs them."""
+    tokens = state.account_tokens
+    keys = tokens.jwks
+    if not keys:
+        return nothing()
+    if request.method not in ("GET", "HEAD"):
+        raise ApiStatusError(
+            405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {}
+        )
+    issuer = tokens.issuers[0]
+    document: object = {"keys": keys}
+    if path == _CONFIGURATION:
+        document = {
+            "issuer": issuer,
+            "jwks_uri": f"https://{state.address}{_KEYS}" if state.address else f"{issuer.rstrip('/')}{_KEYS}",
+            "response_types_supported": ["id_token"],
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": tokens.algorithms,
+        }
+    response = respond(document)
+    response.headers["content-type"] = "application/json" if path == _CONFIGURATION else "application/jwk-set+json"
+    response.headers["cache-control"] = "public, max-age=3600"
+    return response
+
+
 def _paths(state: State) -> list[str]:
     roots = {served.resource.root for served in state.registry}
     groups = {root.rsplit("/", 1)[0] for root in roots}
-    return sorted(roots | groups | {"/apis", "/openapi/v2", "/openapi/v3", "/version", *_HEALTH})
+    others = {"/apis", "/openapi/v2", "/openapi/v3", "/version", *_HEALTH}
+    if state.account_tokens.jwks:
+        others |= {_CONFIGURATION, _KEYS}
+    return sorted(roots | groups | others)
 
 
 def _damage(state: State) -> dict[str, object]:
@@ -119,19 +165,23 @@ def _damage(state: State) -> dict[str, object]:
 
 def _health(state: State, request: IncomingRequest, path: str) -> Response:
     base, _, check = path[1:].partition("/")
-    checks = {"ping": True, "storage": state.running}
+    checks = dict.fromkeys(("ping", "log", "etcd", *_STARTED), True) | {"etcd": state.running}
     if base == "readyz":
-        checks["shutdown"] = not state.stopping
+        checks |= {"etcd-readiness": state.running, "informer-sync": True, "shutdown": not state.stopping}
     if check:
         if check not in checks:
-            raise no_such_path()
+            return nothing()
         checks = {check: checks[check]}
     query = dict(request.query)
-    for excluded in (value for name, value in request.query if name == "exclude"):
-        checks.pop(excluded, None)
-    healthy = all(checks.values())
+    excluded = {value for name, value in request.query if name == "exclude"}
+    healthy = all(good for name, good in checks.items() if name not in excluded)
     if healthy and "verbose" not in query:
         return Response(200, dict(_TEXT), b"ok")
-    lines = [f"[{'+' if good else '-'}]{name} {'ok' if good else 'failed'}" for name, good in checks.items()]
+    lines = []
+    for name, good in checks.items():
+        if name in excluded:
+            lines.append(f"[+]{name} excluded: ok")
+        else:
+            lines.append(f"[+]{name} ok" if good else f"[-]{name} failed: reason withheld")
     lines.append(f"{base} check {'passed' if healthy else 'failed'}\n")
     return Response(200 if healthy else 500, dict(_TEXT), "\n".join(lines).encode())

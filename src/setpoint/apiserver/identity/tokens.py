@@ -52,6 +52,16 @@ class AccountTokens:
         self.issuers = tuple(issuers)
         self.audiences = tuple(audiences) or self.issuers[:1]
 
+    @property
+    def jwks(self) -> list[JsonObject]:
+        """The public keys, as JSON web keys."""
+        return self.keys.jwks
+
+    @property
+    def algorithms(self) -> list[str]:
+        """Those that tokens are signed with."""
+        return self.keys.algorithms
+
     def sign(self, claims: JsonObject) -> str:
         return self.keys.sign({**claims, "iss": self.issuers[0]})
 
