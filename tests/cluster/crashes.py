@@ -19,6 +19,7 @@ from setpoint.testing import Cluster, cluster
 Scenario = Callable[["Restartable"], Awaitable[None]]
 _IDENTITY = "uid resourceVersion creationTimestamp managedFields generation observedGeneration deletionTimestamp"
 _TIMES = (
+    "lastHeartbeatTime timeAdded "
     "lastTransitionTime lastPhaseTransitionTime lastUpdateTime startTime completionTime startedAt finishedAt "
     "lastScheduleTime lastProbeTime"
 )

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 from tests.cluster.crashes import Restartable, played
+from tests.cluster.scheduling.pods import pod as requesting
 from tests.cluster.test_resource_quotas import pod as quota_pod
 from tests.cluster.test_resource_quotas import quota
 from tests.cluster.test_volumes import claim as volume_claim
@@ -20,9 +21,18 @@ from setpoint.models.apps_v1 import (
     StatefulSetPersistentVolumeClaimRetentionPolicy,
 )
 from setpoint.models.batch_v1 import CronJob, CronJobSpec, Job, JobTemplateSpec
-from setpoint.models.core_v1 import ConfigMap, Endpoints, PersistentVolume, PersistentVolumeClaim, Pod, ResourceQuota
+from setpoint.models.core_v1 import (
+    ConfigMap,
+    Endpoints,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    ResourceQuota,
+)
 from setpoint.models.discovery_v1 import EndpointSlice
 from setpoint.models.policy_v1 import PodDisruptionBudget
+from setpoint.models.scheduling_v1 import PriorityClass
 from setpoint.models.storage_v1 import StorageClass, VolumeAttributesClass
 from setpoint.testing import advance, run
 
@@ -135,12 +145,30 @@ async def quotas(plane: Restartable) -> None:
     await world.delete(await world.get(ConfigMap, "a"))
 
 
+async def nodes(plane: Restartable) -> None:
+    """A pod that others are ended for, one that waits, and a node that dies and comes back."""
+    world = plane.world
+    await world.create(PriorityClass.named("high", value=100))
+    await world.create(requesting("low", requests={"cpu": "20"}))
+    await plane.settle()
+    await world.create(requesting("important", requests={"cpu": "20"}, priority_class_name="high"))
+    await world.create(requesting("huge", requests={"cpu": "100"}))
+    await plane.settle()
+    for value in ("dead", None):
+        node = await world.get(Node, "hollow-0")
+        node.metadata.annotations = {} if value is None else {"hollow.setpoint.io/node": value}
+        await world.update(node)
+        await advance(60)
+        await plane.settle()
+
+
 SCENARIOS: dict[str, tuple[Scenario, tuple[str, ...], tuple[type[Object], ...]]] = {
     "budgets": (budgets, ("disruption", "statefulset"), (PodDisruptionBudget, StatefulSet)),
     "cron jobs": (cron_jobs, ("cronjob", "job", "garbage-collector"), (CronJob, Job, Pod)),
     "daemon sets": (daemon_sets, ("daemonset",), (DaemonSet, ControllerRevision, Pod)),
     "jobs": (jobs, ("job", "garbage-collector"), (Job, Pod)),
     "quotas": (quotas, ("resourcequota",), (ResourceQuota,)),
+    "nodes": (nodes, ("node-lifecycle", "taint-eviction"), (Node, Pod)),
     "services": (services, ("endpointslice", "statefulset", "garbage-collector"), (Endpoints, EndpointSlice)),
     "stateful sets": (
         stateful_sets,

@@ -11,7 +11,7 @@ from setpoint.client import NotFound
 from setpoint.cluster.conditions import node_condition, pod_condition, set_node_condition, set_pod_condition
 from setpoint.cluster.node_matching import covers
 from setpoint.cluster.nodes.behaviour import DEAD, NODE
-from setpoint.cluster.nodes.registration import PROVIDER, renew_lease
+from setpoint.cluster.nodes.registration import PROVIDER, conditions, renew_lease
 from setpoint.controller import Caches, Context, Controller, Outcome, after, done
 from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import Node, NodeCondition, Pod, PodCondition, Taint
@@ -51,38 +51,50 @@ class NodeLifecycle:
         )
 
     async def _reconcile(self, node: Node, ctx: Context) -> Outcome:
-        wait = await self._hear(node, ctx) if (node.spec.provider_id or "").startswith(PROVIDER) else None
+        """Conditions are written first, and what follows from them when they are."""
+        if (node.spec.provider_id or "").startswith(PROVIDER):
+            left = self._silence(node)
+            if await self._hear(node, left, ctx):
+                return after(0.0, "taints follow from conditions")
+        else:
+            left = None
         await self._taint(node, ctx)
         ready = node_condition(node, "Ready")
         if ready is not None and ready.status != "True":
             await self._mark_pods(node, ctx)
-        return done() if wait is None else after(wait, "a kubelet is silent")
+        return done() if left is None or left <= 0 else after(left, "a kubelet is silent")
 
-    async def _hear(self, node: Node, ctx: Context) -> float | None:
-        """Notices that a kubelet is dead, or lives again; returns seconds until its silence counts."""
-        ready = node_condition(node, "Ready")
+    def _silence(self, node: Node) -> float | None:
+        """Seconds until the silence of a node's kubelet counts; None if it lives."""
         if node.annotations.get(NODE) != DEAD:
             self._silent.pop(node.name, None)
-            if ready is not None and ready.status == "Unknown":
-                for each in list(node.status.conditions):
-                    is_ready = each.type == "Ready"
-                    self._set(node, each.type, "True" if is_ready else "False", "KubeletReady" if is_ready else "", ctx)
-                await renew_lease(ctx.client, node, ctx.now())
-            return None
-        if ready is not None and ready.status == "Unknown":
             return None
         now = asyncio.get_running_loop().time()
-        left = self._silent.setdefault(node.name, now) + GRACE - now
-        if left > 0:
-            return left
-        for each in list(node.status.conditions):
-            self._set(node, each.type, "Unknown", "NodeStatusUnknown", ctx)
-        ctx.event("Normal", "NodeNotReady", f"Node {node.name} status is now: NodeNotReady")
-        return None
+        return self._silent.setdefault(node.name, now) + GRACE - now
 
-    def _set(self, node: Node, type: str, status: str, reason: str, ctx: Context) -> None:
-        message = _SILENT if status == "Unknown" else "hollow kubelet is posting ready status"
-        set_node_condition(node, NodeCondition(type=type, status=status, reason=reason, message=message), ctx.now())
+    @staticmethod
+    async def _hear(node: Node, left: float | None, ctx: Context) -> bool:
+        """Notes in the conditions that a kubelet has died, or is back; returns whether anything changed."""
+        ready = node_condition(node, "Ready")
+        is_known = ready is None or ready.status != "Unknown"
+        if left is None and not is_known:
+            for each in conditions(ctx.now()):
+                set_node_condition(node, each, ctx.now())
+            await renew_lease(ctx.client, node, ctx.now())
+            return True
+        if left is None or left > 0 or not is_known:
+            return False
+        for each in list(node.status.conditions):
+            silent = NodeCondition(
+                type=each.type,
+                status="Unknown",
+                reason="NodeStatusUnknown",
+                message=_SILENT,
+                last_heartbeat_time=each.last_heartbeat_time,
+            )
+            set_node_condition(node, silent, ctx.now())
+        ctx.event("Normal", "NodeNotReady", f"Node {node.name} status is now: NodeNotReady")
+        return True
 
     async def _taint(self, node: Node, ctx: Context) -> None:
         """Brings the taints that are this controller's to what they are to be; the others stay where they are."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from setpoint.client import Client, NotFound, PatchType
 from setpoint.controller import Outcome, WorkLoop, done
-from setpoint.meta import MicroTime, format_time
+from setpoint.meta import MicroTime, to_wire
 from setpoint.models.coordination_v1 import Lease, LeaseSpec
-from setpoint.models.core_v1 import Node, NodeSpec, Taint
+from setpoint.models.core_v1 import Node, NodeCondition, NodeSpec, Taint
 
 VERSION: Final = "v1.37.0"
 MANAGER: Final = "hollow-kubelet"
@@ -113,7 +113,7 @@ class HollowNodes:
             status = {
                 "capacity": shape.capacity,
                 "allocatable": shape.capacity,
-                "conditions": conditions(self._now()),
+                "conditions": to_wire(conditions(self._now())),
                 "addresses": [
                     {"type": "InternalIP", "address": host_ip(number)},
                     {"type": "Hostname", "address": name},
@@ -154,13 +154,23 @@ def labels_of(name: str, number: int) -> dict[str, str]:
     }
 
 
-def conditions(now: datetime) -> list[dict[str, Any]]:
+def conditions(now: datetime) -> list[NodeCondition]:
     """The conditions of a node on which all is well."""
-    moment = {"lastHeartbeatTime": format_time(now), "lastTransitionTime": format_time(now)}
-    found = [{"type": type, "status": "False", "reason": reason, "message": text} for type, reason, text in _PRESSURES]
+    moment = now.replace(microsecond=0)
     text = "hollow kubelet is posting ready status"
-    found.append({"type": "Ready", "status": "True", "reason": "KubeletReady", "message": text})
-    return [each | moment for each in found]
+    found = [(type, "False", reason, text) for type, reason, text in _PRESSURES]
+    found.append(("Ready", "True", "KubeletReady", text))
+    return [
+        NodeCondition(
+            type=type,
+            status=status,
+            reason=reason,
+            message=message,
+            last_heartbeat_time=moment,
+            last_transition_time=moment,
+        )
+        for type, status, reason, message in found
+    ]
 
 
 async def renew_lease(client: Client, node: Node, now: datetime) -> None:
