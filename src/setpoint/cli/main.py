@@ -32,7 +32,7 @@ def server(
     data_dir: Path | None = None,
     control_plane: Annotated[bool, Parameter(negative="--no-control-plane")] = True,
     controllers: str = "*",
-    nodes: Annotated[int, Parameter(validator=Number(gte=0, lte=10000))] = 1,
+    nodes: int | Literal["local"] = 1,
     access: SecurityFlags = _DEFAULT_ACCESS,
 ) -> None:
     """Run the embedded Kubernetes API server in the foreground until Ctrl-C or SIGTERM.
@@ -53,7 +53,9 @@ def server(
         The controllers to run, with commas between, as for kube-controller-manager: * is all of them, NAME one of them,
         -NAME all but that one (--controllers='*,-cronjob').
     nodes
-        How many hollow nodes there are, on which pods become Running without anything being executed.
+        How many hollow nodes there are, on which pods become Running without anything being executed. "local" is one
+        node on which pods of images process.setpoint.dev/PROGRAM, or with an annotation process.setpoint.dev/command,
+        are processes of this machine: whoever reaches the server runs programs as you.
     """
     from setpoint.cli.server import serve
 

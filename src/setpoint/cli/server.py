@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Literal
 
 from setpoint.apps.failures import UsageError
 from setpoint.apps.running import run
@@ -22,16 +23,18 @@ def serve(
     kubeconfig: Path | None,
     data_dir: Path | None,
     controllers: list[str] | None,
-    nodes: int,
+    nodes: int | Literal["local"],
     security: Security | None = None,
 ) -> None:
     """Serves until a signal arrives; prints one line with the URL when it is ready. Without ``controllers`` no control
     plane runs; without ``security`` it is plain HTTP.
 
     Raises:
-        UsageError: no controller has one of the names.
+        UsageError: no controller has one of the names, or there are to be fewer than no nodes.
     """
     configure("text", "WARNING")
+    if isinstance(nodes, int) and nodes < 0:
+        raise UsageError(f"--nodes: a number from 0 on, or local, not {nodes}")
 
     try:
         cluster = EmbeddedCluster(

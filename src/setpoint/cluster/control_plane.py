@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from random import Random
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 
 from setpoint.apiserver.streams.kubelets import Kubelets
 from setpoint.cache import InformerFactory
@@ -15,6 +15,7 @@ from setpoint.cluster.catalog import EVERYTHING, GARBAGE_COLLECTOR, Parts, chose
 from setpoint.cluster.garbage_collector import GarbageCollector
 from setpoint.cluster.nodes import HollowKubelet, HollowNode, HollowNodes
 from setpoint.cluster.nodes.behaviour import Behaviours, as_annotated
+from setpoint.cluster.nodes.processes import Processes, this_machine
 from setpoint.cluster.nodes.streams import HollowStreams
 from setpoint.cluster.on_demand import OnDemand
 from setpoint.cluster.resources import ServedResources
@@ -45,6 +46,7 @@ class ControlPlane:
     Args:
         client: of a server in this process; may do everything (``system:admin``).
         nodes: how many hollow nodes there are, or what each is like; 0 for none, so that pods stay pending.
+            ``local`` is one node on which containers that say so are processes of this machine (`Processes`).
         pod_start_seconds, pod_stop_seconds: how long containers take to start and to end that say nothing else.
         behaviour: how a hollow pod behaves (`PodBehaviour`); None for a pod leaves it to its annotations.
         controllers: their names, as of kube-controller-manager's ``--controllers`` (`catalog`): ``*`` is all of them,
@@ -59,7 +61,7 @@ class ControlPlane:
         self,
         client: Client,
         *,
-        nodes: int | Sequence[HollowNode] = 1,
+        nodes: int | Sequence[HollowNode] | Literal["local"] = 1,
         pod_start_seconds: float = 0.0,
         pod_stop_seconds: float = 0.0,
         behaviour: Behaviours = as_annotated,
@@ -89,13 +91,17 @@ class ControlPlane:
                 sleepers.setdefault(kind, []).extend(made)
         self.nodes: HollowNodes | None = None
         self.kubelets: Kubelets | None = None
+        processes: Processes | None = None
         if nodes:
+            if nodes == "local":
+                processes, nodes = Processes(now=now), [this_machine()]
             self.nodes = HollowNodes(client, nodes, now=now)
             kubelet = HollowKubelet(
                 self.nodes.names,
                 behaviour=behaviour,
                 start_seconds=pod_start_seconds,
                 stop_seconds=pod_stop_seconds,
+                processes=processes,
             )
             self.kubelets = HollowStreams(client, kubelet, now=now)
             awake += [Scheduler().controller, kubelet.controller]
@@ -112,6 +118,8 @@ class ControlPlane:
             self.manager.add(self.garbage_collector)
         if self.nodes is not None:
             self.manager.add(self.nodes)
+        if processes is not None:
+            self.manager.add(processes)
 
     async def run(self) -> None:
         """Runs until cancelled; see `Manager.run`."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from setpoint.apiserver import ApiServer, HttpFront, MemoryStorage, Rbac, SqliteStorage
 from setpoint.client import Client, ClientConfig, InProcessTransport, PatchType
@@ -45,6 +45,7 @@ class EmbeddedCluster:
         control_plane: whether the controllers of `ControlPlane` and the hollow nodes run, or the names of those
             controllers that do.
         nodes: how many hollow nodes there are, or what each is like; with 0 every pod stays pending.
+            With ``local`` containers that say so are processes of this machine.
         security: how the server is reached over TLS, and by whom; None for plain HTTP and everybody.
         default_objects: whether there are the default roles, priorities and so on of a kube-apiserver, and the Service
             ``kubernetes``. They are there in any case where users are held to roles.
@@ -62,7 +63,7 @@ class EmbeddedCluster:
         port: int = 0,
         data_dir: Path | None = None,
         control_plane: bool | Iterable[str] = True,
-        nodes: int | Sequence[HollowNode] = 1,
+        nodes: int | Sequence[HollowNode] | Literal["local"] = 1,
         security: Security | None = None,
         default_objects: bool = False,
     ) -> None:

@@ -6,17 +6,21 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
+from typing import Final
 
 from setpoint.cache import Head
 from setpoint.cluster.nodes.behaviour import DEAD, NODE, Behaviours, Habits, as_annotated
 from setpoint.cluster.nodes.pod_life import PodLife
+from setpoint.cluster.nodes.processes import Processes
 from setpoint.cluster.nodes.registration import host_ip
 from setpoint.cluster.nodes.stopwatch import Stopwatch
 from setpoint.controller import Caches, Context, Controller, Outcome, after, done
 from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import HostIP, Node, Pod, PodIP
 
-_NODE_INDEX = "node"
+LOOPBACK: Final = "127.0.0.1"
+"""The address of pods that are processes of this machine."""
+_NODE_INDEX: Final = "node"
 
 
 class HollowKubelet:
@@ -27,6 +31,8 @@ class HollowKubelet:
     policies, with upstream's back-off; init containers come first, one after the other, sidecars stay. A pod whose
     deletion was asked for is gone when its containers have ended, at the end of its grace period at the latest. A node
     that is annotated as dead does nothing. Pods that are bound to other nodes are left alone.
+
+    Containers that ``processes`` runs are child processes, whose ends and codes are real; all others are hollow.
 
     ``start_seconds`` and ``stop_seconds`` are how long containers take to start and to end that say nothing else.
 
@@ -41,6 +47,7 @@ class HollowKubelet:
         behaviour: Behaviours = as_annotated,
         start_seconds: float = 0.0,
         stop_seconds: float = 0.0,
+        processes: Processes | None = None,
     ) -> None:
         if not nodes:
             raise ValueError("a hollow kubelet needs at least one node")
@@ -49,6 +56,7 @@ class HollowKubelet:
         self._start_seconds = start_seconds
         self._stop_seconds = stop_seconds
         self._stopwatch = Stopwatch()
+        self.processes = processes
         self._dead: set[str] = set()
         self._followers: dict[ObjectKey, list[asyncio.Event]] = {}
         self.controller = (
@@ -64,6 +72,8 @@ class HollowKubelet:
             .index(_NODE_INDEX, lambda pod: pod.spec.node_name)
             .watches(Node, self._pods_of, metadata_only=True)
         )
+        if processes is not None:
+            self.controller.source(processes.ended)
 
     def habits(self, pod: Pod) -> Habits:
         """How the containers of a pod behave."""
@@ -93,6 +103,8 @@ class HollowKubelet:
                 changed.set()
         if new is None and old is not None:
             self._stopwatch.forget(old.uid)
+            if self.processes is not None:
+                self.processes.forget(old.uid)
         return True
 
     def _pods_of(self, node: Head, caches: Caches) -> Iterable[ObjectKey]:
@@ -129,7 +141,7 @@ class HollowKubelet:
         return done()
 
     def _life(self, pod: Pod, ctx: Context) -> PodLife:
-        return PodLife(pod, self.habits(pod), self._stopwatch, ctx.now(), ctx.event)
+        return PodLife(pod, self.habits(pod), self._stopwatch, ctx.now(), ctx.event, self.processes)
 
     def _place(self, pod: Pod) -> None:
         """The addresses of a pod and its node; the pod has its own when its first container has begun."""
@@ -139,6 +151,8 @@ class HollowKubelet:
         states = [*status.init_container_statuses, *status.container_statuses]
         if any(each.container_id for each in states):
             pod_ip = node_ip if pod.spec.host_network else _pod_ip(pod.uid)
+            if self.processes is not None and any(self.processes.has(pod, each) for each in pod.spec.containers):
+                pod_ip = LOOPBACK
             status.pod_ip, status.pod_ips = pod_ip, [PodIP(ip=pod_ip)]
 
 

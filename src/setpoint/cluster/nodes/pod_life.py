@@ -10,6 +10,7 @@ from typing import Final
 from setpoint.cluster.nodes import containers
 from setpoint.cluster.nodes.behaviour import ContainerBehaviour, Habits
 from setpoint.cluster.nodes.phases import phase_of, set_conditions
+from setpoint.cluster.nodes.processes import Processes
 from setpoint.cluster.nodes.stopwatch import Stopwatch
 from setpoint.models.core_v1 import Container, ContainerStatus, Pod
 
@@ -29,13 +30,22 @@ class PodLife:
     that last for no time are passed at once, without being written.
     """
 
-    def __init__(self, pod: Pod, habits: Habits, stopwatch: Stopwatch, now: datetime, say: Say) -> None:
+    def __init__(
+        self,
+        pod: Pod,
+        habits: Habits,
+        stopwatch: Stopwatch,
+        now: datetime,
+        say: Say,
+        processes: Processes | None = None,
+    ) -> None:
         self._pod = pod
         self._habits = habits
         self._stopwatch = stopwatch
         self._exactly = now
         self._now = now.replace(microsecond=0)
         self._say = say
+        self._processes = processes
         self._waits: list[float] = []
 
     def advance(self) -> float | None:
@@ -66,6 +76,8 @@ class PodLife:
         grace = float(pod.metadata.deletion_grace_period_seconds or 0)
         since = pod.metadata.deletion_timestamp
         elapsed = self._stopwatch.elapsed(pod.uid, "stop", None if since is None else self._exactly, self._exactly)
+        if self._end_processes(max(grace - elapsed, 0.0)):
+            return max(grace - elapsed, 0.0) + 1.0
         needed, codes = self._stopping()
         left = min(needed, grace) - elapsed
         if left > 0:
@@ -112,6 +124,9 @@ class PodLife:
         if containers.running(status) is not None:
             if status.image != (container.image or "scratch"):
                 self._say("Normal", "Killing", f"Container {container.name} definition changed, will be restarted")
+                if self._is_process(container):
+                    assert self._processes is not None
+                    self._processes.end(self._pod, container.name, status.restart_count, containers.BACK_OFF)
                 containers.end(status, 0, self._now)
                 self._start(container, status)
             else:
@@ -147,6 +162,9 @@ class PodLife:
 
     def _start(self, container: Container, status: ContainerStatus) -> None:
         containers.start(status, container, self._pod, self._now)
+        if self._is_process(container):
+            assert self._processes is not None
+            self._processes.begin(self._pod, container, status.restart_count)
         self._stopwatch.begin(self._pod.uid, f"{container.name} {status.restart_count}")
 
     def _run(self, container: Container, status: ContainerStatus, habit: ContainerBehaviour) -> None:
@@ -154,9 +172,13 @@ class PodLife:
         assert found is not None
         elapsed = self._elapsed(f"{container.name} {status.restart_count}", found.started_at)
         runs = habit.runs if habit.runs is not None else inf
-        if elapsed >= runs:
-            codes = habit.exit_codes or (0,)
-            containers.end(status, codes[min(status.restart_count, len(codes) - 1)], self._now, habit.message)
+        codes = habit.exit_codes or (0,)
+        code: int | None = codes[min(status.restart_count, len(codes) - 1)] if elapsed >= runs else None
+        if self._is_process(container):
+            assert self._processes is not None
+            runs, code = inf, self._processes.code(self._pod, container.name, status.restart_count)
+        if code is not None:
+            containers.end(status, code, self._now, habit.message)
             self._stopwatch.begin(self._pod.uid, f"{container.name} ended {status.restart_count}")
             return
         started, ready = habit.started or 0.0, habit.ready or 0.0
@@ -208,7 +230,26 @@ class PodLife:
         self._say("Normal", "DeadlineExceeded", pod.status.message)
         return True
 
+    def _is_process(self, container: Container) -> bool:
+        return self._processes is not None and self._processes.has(self._pod, container)
+
+    def _end_processes(self, grace: float) -> bool:
+        """Asks the processes to end; returns whether any still runs."""
+        any_left = False
+        for container, status in self._pairs():
+            if self._processes is None or containers.running(status) is None or not self._is_process(container):
+                continue
+            number = status.restart_count
+            code = self._processes.code(self._pod, container.name, number)
+            if code is None:
+                self._processes.end(self._pod, container.name, number, grace)
+                any_left = True
+            else:
+                containers.end(status, code, self._now)
+        return any_left
+
     def _end_all(self, code: int) -> None:
+        self._end_processes(0.0)
         for _, status in self._pairs():
             if containers.running(status) is not None:
                 containers.end(status, code, self._now)

@@ -16,6 +16,7 @@ from setpoint.cluster.nodes.behaviour import ContainerBehaviour, PortFunction
 from setpoint.cluster.nodes.calls import Command, Connection
 from setpoint.cluster.nodes.kubelet import HollowKubelet
 from setpoint.cluster.nodes.logs import Line, encoded, is_running, lines_of, not_found, run_of
+from setpoint.cluster.nodes.process_streams import command_in, log_of, port_of
 from setpoint.meta import from_wire
 from setpoint.models.core_v1 import Container, Pod
 
@@ -38,8 +39,10 @@ class HollowStreams:
     def log(self, pod: JsonObject, asked: LogRequest) -> AsyncIterator[bytes]:
         """Raises `ApiStatusError`."""
         found = self._pod(pod)
-        run_of(found, asked)
-        return self._lines(found, asked)
+        number = run_of(found, asked).number
+        processes = self._kubelet.processes
+        real = processes.found(found, asked.container, number) if processes is not None else None
+        return self._lines(found, asked) if real is None else log_of(real, asked)
 
     async def _lines(self, pod: Pod, asked: LogRequest) -> AsyncIterator[bytes]:
         """The lines so far; with ``follow`` those to come, until the container has ended."""
@@ -89,6 +92,9 @@ class HollowStreams:
         found = self._pod(pod)
         if not is_running(found, asked.container):
             raise not_found(asked.container)
+        container, processes = _container(found, asked.container), self._kubelet.processes
+        if processes is not None and processes.has(found, container):
+            return command_in(processes, found, container, asked)
         habit = self._habit(found, asked.container)
         function = habit.exec if asked.arguments else habit.attach
         if function is None:
@@ -116,6 +122,9 @@ class HollowStreams:
         found = self._pod(pod)
         if found.status.phase != "Running":
             raise bad_request(f"unable to forward port because pod is not running. Current status={found.status.phase}")
+        processes = self._kubelet.processes
+        if processes is not None and any(processes.has(found, each) for each in found.spec.containers):
+            return port_of(port)
         for container in found.spec.containers:
             function = self._habit(found, container.name).ports.get(port)
             if function is not None:
@@ -132,9 +141,13 @@ class HollowStreams:
         return found
 
     def _habit(self, pod: Pod, container: str) -> ContainerBehaviour:
-        spec = pod.spec
-        found = next((each for each in [*spec.containers, *spec.init_containers] if each.name == container), None)
-        return self._kubelet.habits(pod).of(found or Container(name=container))
+        return self._kubelet.habits(pod).of(_container(pod, container))
+
+
+def _container(pod: Pod, name: str) -> Container:
+    spec = pod.spec
+    found = next((each for each in [*spec.containers, *spec.init_containers] if each.name == name), None)
+    return found or Container(name=name)
 
 
 def _talk(function: PortFunction, pod: Pod, port: int) -> Talk:

@@ -1,0 +1,128 @@
+"""Logs, commands and connections of containers that are processes of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
+from datetime import datetime
+from typing import Final
+
+from setpoint.apiserver.errors import bad_request
+from setpoint.apiserver.streams.kubelets import CommandRequest, LogRequest, Run, Streams, Talk
+from setpoint.apiserver.streams.pipes import Input, Output
+from setpoint.cluster.nodes.processes import Processes, ProcessRun
+from setpoint.concurrency import TaskScope
+from setpoint.models.core_v1 import Container, Pod
+
+LOOPBACK: Final = "127.0.0.1"
+_PART: Final = 1 << 15
+
+
+async def log_of(run: ProcessRun, asked: LogRequest) -> AsyncIterator[bytes]:
+    """The lines of a run so far; with ``follow`` those to come, until it has ended."""
+    seen = run.written
+    left = asked.limit
+    for at, line in _last(run, asked):
+        data, left = _cut(_encoded(at, line, asked), left)
+        yield data
+        if left == 0:
+            return
+    while asked.follow:
+        run.changed.clear()
+        new, seen = min(run.written - seen, len(run.lines)), run.written
+        for at, line in list(run.lines)[len(run.lines) - new :]:
+            data, left = _cut(_encoded(at, line, asked), left)
+            yield data
+            if left == 0:
+                return
+        if run.code is not None and run.written == seen:
+            return
+        if run.written == seen:
+            await run.changed.wait()
+
+
+def command_in(processes: Processes, pod: Pod, container: Container, asked: CommandRequest) -> Run:
+    """Runs a command beside a container: with its environment, folder and limits.
+
+    Raises:
+        ApiStatusError: it is `kubectl attach`, which is not there for processes.
+    """
+    if not asked.arguments:
+        raise bad_request("a process can't be attached to; its output is in its log")
+
+    async def run(streams: Streams) -> int:
+        try:
+            child = await processes.start(pod, container, asked.arguments)
+        except OSError as problem:
+            streams.stderr.write(f"{asked.arguments[0]}: {problem.strerror or problem}\n")
+            return 127
+        assert child.stdin is not None
+        assert child.stdout is not None
+        assert child.stderr is not None
+        errors = streams.stdout if asked.tty else streams.stderr
+        try:
+            async with TaskScope() as scope:
+                scope.start(_feed(streams.stdin, child.stdin))
+                outputs = [
+                    scope.start(_pump(child.stdout, streams.stdout)),
+                    scope.start(_pump(child.stderr, errors)),
+                ]
+                await asyncio.wait(outputs)
+                code = await child.wait()
+        finally:
+            if child.returncode is None:
+                with suppress(ProcessLookupError):
+                    os.killpg(child.pid, signal.SIGKILL)
+                await child.wait()
+        return code if code >= 0 else 128 - code
+
+    return run
+
+
+def port_of(port: int) -> Talk:
+    """Connects to a port of this machine, at the loopback address."""
+
+    async def talk(received: Input, sent: Output) -> None:
+        reader, writer = await asyncio.open_connection(LOOPBACK, port)
+        try:
+            async with TaskScope() as scope:
+                scope.start(_feed(received, writer))
+                await _pump(reader, sent)
+        finally:
+            writer.close()
+
+    return talk
+
+
+async def _feed(received: Input, into: asyncio.StreamWriter) -> None:
+    with suppress(ConnectionError):  # the other side reads no more, which is its affair
+        while data := await received.read():
+            into.write(data)
+            await into.drain()
+        if into.can_write_eof():
+            into.write_eof()
+
+
+async def _pump(source: asyncio.StreamReader, into: Output) -> None:
+    while data := await source.read(_PART):
+        into.write(data)
+        await into.drain()
+
+
+def _last(run: ProcessRun, asked: LogRequest) -> Iterator[tuple[datetime, bytes]]:
+    lines = [(at, line) for at, line in run.lines if asked.since is None or at >= asked.since]
+    return iter(lines if asked.tail is None else lines[len(lines) - min(asked.tail, len(lines)) :])
+
+
+def _encoded(at: datetime, line: bytes, asked: LogRequest) -> bytes:
+    stamp = at.strftime("%Y-%m-%dT%H:%M:%S.%f000Z ").encode() if asked.timestamps else b""
+    return stamp + line + b"\n"
+
+
+def _cut(data: bytes, left: int | None) -> tuple[bytes, int | None]:
+    if left is None:
+        return data, None
+    return data[:left], left - min(left, len(data))

@@ -1,0 +1,248 @@
+"""Containers as ordinary processes of this machine: opt-in, and only those that say that they are."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import signal
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from setpoint.cluster.nodes.registration import HollowNode
+from setpoint.cluster.scheduling.requests import amount
+from setpoint.concurrency import TaskScope
+from setpoint.meta import ObjectKey
+from setpoint.models.core_v1 import Container, EnvVar, Pod
+
+REGISTRY: Final = "process.setpoint.dev"
+"""Images of this registry are programs of this machine: ``process.setpoint.dev/redis-server``."""
+COMMAND: Final = f"{REGISTRY}/command"
+"""Annotation of a pod: the command of its containers, in a shell's words; with ``NAME.`` before it, of one of them."""
+LINES: Final = 10_000
+"""Of each run, that are kept for its log."""
+_INHERITED: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ", "USER")
+_NOT_STARTED: Final = 128
+_UNKNOWN: Final = 137
+_LINE: Final = 1 << 16
+
+
+@dataclass(slots=True)
+class ProcessRun:
+    """One run of a container."""
+
+    key: ObjectKey
+    lines: deque[tuple[datetime, bytes]] = field(default_factory=lambda: deque(maxlen=LINES))
+    written: int = 0
+    """Lines, those that are not kept any more included."""
+    code: int | None = None
+    """The exit code, once it has ended."""
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    process: asyncio.subprocess.Process | None = None
+    stopping: bool = False
+
+
+class Processes:
+    """Runs containers as child processes: their output is the log, limits of memory and storage are rlimits.
+
+    Only containers whose image is of ``process.setpoint.dev``, or whose pod has the annotation for a command, are run;
+    never others. A process has the environment that its container says, and of the server's only PATH, HOME and the
+    like. It gets SIGTERM when its pod ends, and SIGKILL after the grace period. All end with `run`.
+
+    *Caveats*: there is no isolation: a process is one of the user that runs the server. Probes count by their numbers
+    alone; ``envFrom``, volumes and values from Secrets are not there. A process does not outlive the server: a
+    container that another server left running has ended with code 137.
+    """
+
+    leader_only = False
+
+    def __init__(self, *, now: Callable[[], datetime], environment: Mapping[str, str] = os.environ) -> None:
+        self.name = "processes"
+        self._now = now
+        self._environment = environment
+        self._runs: dict[tuple[str, str, int], ProcessRun] = {}
+        self._due: asyncio.Queue[tuple[ProcessRun, Sequence[str], Pod, Container]] = asyncio.Queue()
+        self._ended: asyncio.Queue[ObjectKey] = asyncio.Queue()
+        self._stopped = asyncio.Event()
+
+    # -- for the kubelet -----------------------------------------------------------------------------------------------
+
+    def has(self, pod: Pod, container: Container) -> bool:
+        """Whether a container is one that is run."""
+        return bool(command_of(pod, container))
+
+    def begin(self, pod: Pod, container: Container, number: int) -> None:
+        """Starts a run of a container, if it has not been started already."""
+        if (pod.uid, container.name, number) in self._runs:
+            return
+        run = self._runs[pod.uid, container.name, number] = ProcessRun(pod.key)
+        self._runs.pop((pod.uid, container.name, number - 2), None)
+        self._due.put_nowait((run, command_of(pod, container), pod, container))
+
+    def code(self, pod: Pod, container: str, number: int) -> int | None:
+        """The exit code of a run; None while it goes on."""
+        run = self._runs.get((pod.uid, container, number))
+        return _UNKNOWN if run is None else run.code
+
+    def found(self, pod: Pod, container: str, number: int) -> ProcessRun | None:
+        """A run that this process has begun."""
+        return self._runs.get((pod.uid, container, number))
+
+    def end(self, pod: Pod, container: str, number: int, grace: float) -> None:
+        """Asks a run to end, and kills it after ``grace`` seconds."""
+        run = self._runs.get((pod.uid, container, number))
+        if run is not None and run.code is None and not run.stopping:
+            run.stopping = True
+            _signal(run, signal.SIGTERM if grace > 0 else signal.SIGKILL)
+            asyncio.get_running_loop().call_later(grace, _signal, run, signal.SIGKILL)
+
+    def forget(self, uid: str) -> None:
+        """The pod is gone: what still runs is killed."""
+        for place in [place for place in self._runs if place[0] == uid]:
+            run = self._runs.pop(place)
+            run.stopping = True
+            _signal(run, signal.SIGKILL)
+
+    async def ended(self) -> AsyncIterator[ObjectKey]:
+        """The pods one of whose processes has ended, as they do."""
+        while True:
+            yield await self._ended.get()
+
+    # -- the runnable --------------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Runs processes until it is stopped or cancelled; then none of them is left."""
+        async with TaskScope() as scope:
+            stopping = scope.start(self._stopped.wait())
+            while not self._stopped.is_set():
+                coming = scope.start(self._due.get())
+                await asyncio.wait((coming, stopping), return_when=asyncio.FIRST_COMPLETED)
+                if coming.done():
+                    scope.start(self._live(*coming.result()))
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    async def _live(self, run: ProcessRun, command: Sequence[str], pod: Pod, container: Container) -> None:
+        """One process from its start to its end."""
+        try:
+            if run.stopping:
+                run.code = _UNKNOWN
+                return
+            process = run.process = await self.start(pod, container, command, merged=True)
+            assert process.stdout is not None
+            if run.stopping:  # it was asked to end while it began
+                _signal(run, signal.SIGKILL)
+            try:
+                await self._read(run, process.stdout)
+                code = await process.wait()
+                run.code = code if code >= 0 else 128 - code
+            finally:
+                if process.returncode is None:
+                    _signal(run, signal.SIGKILL)
+                    await process.wait()
+        except OSError as problem:
+            self._write(run, f"{command[0]}: {problem.strerror or problem}".encode())
+            run.code = _NOT_STARTED
+        finally:
+            run.changed.set()
+            self._ended.put_nowait(run.key)
+
+    async def start(
+        self, pod: Pod, container: Container, command: Sequence[str], *, merged: bool = False
+    ) -> asyncio.subprocess.Process:
+        """Starts a program as a container would have it; a process group of its own.
+
+        Raises:
+            OSError: there is no such program or folder.
+        """
+        limited = limits_of(container)
+        words = ["/bin/sh", "-c", f'{limited}exec "$0" "$@"', *command] if limited else list(command)
+        return await asyncio.create_subprocess_exec(
+            *words,
+            stdin=asyncio.subprocess.DEVNULL if merged else asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT if merged else asyncio.subprocess.PIPE,
+            cwd=container.working_dir or None,
+            env=self._environment_of(pod, container),
+            start_new_session=True,
+            limit=_LINE,
+        )
+
+    async def _read(self, run: ProcessRun, output: asyncio.StreamReader) -> None:
+        while True:
+            try:
+                line = await output.readuntil(b"\n")
+            except asyncio.IncompleteReadError as rest:
+                line = rest.partial
+            except asyncio.LimitOverrunError as long:
+                line = await output.read(long.consumed)
+            if not line:
+                return
+            self._write(run, line.removesuffix(b"\n"))
+
+    def _write(self, run: ProcessRun, line: bytes) -> None:
+        run.lines.append((self._now(), line))
+        run.written += 1
+        run.changed.set()
+
+    def _environment_of(self, pod: Pod, container: Container) -> dict[str, str]:
+        made = {name: self._environment[name] for name in _INHERITED if name in self._environment}
+        made["HOSTNAME"] = pod.name
+        return made | {each.name: _value(each, pod) for each in container.env}
+
+
+def this_machine() -> HollowNode:
+    """A node with what this machine has."""
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return HollowNode(name="local", cpu=str(os.cpu_count() or 1), memory=f"{pages // 1024}Ki", pods=110)
+
+
+def command_of(pod: Pod, container: Container) -> list[str]:
+    """The program and its arguments; empty for a container that is not run as a process."""
+    noted = pod.annotations.get(f"{container.name}.{COMMAND}", pod.annotations.get(COMMAND))
+    if noted:
+        return shlex.split(noted)
+    registry, _, program = (container.image or "").partition("/")
+    if registry != REGISTRY or not program:
+        return []
+    return [*(container.command or [program.partition("@")[0].partition(":")[0]]), *container.args]
+
+
+def limits_of(container: Container) -> str:
+    """Commands of a shell that set the rlimits of a container: address space from memory, file size from storage."""
+    limits = container.resources.limits if container.resources is not None else {}
+    found = ""
+    if "memory" in limits:
+        found += f"ulimit -v {max(amount('memory', limits['memory']) // 1024, 1)}; "
+    if "ephemeral-storage" in limits:
+        found += f"ulimit -f {max(amount('ephemeral-storage', limits['ephemeral-storage']) // 512, 1)}; "
+    return found
+
+
+def _value(variable: EnvVar, pod: Pod) -> str:
+    """The value of a variable; of fields of the pod, those that are about its name and place."""
+    source = variable.value_from.field_ref if variable.value_from is not None else None
+    if source is None:
+        return variable.value or ""
+    fields = {
+        "metadata.name": pod.name,
+        "metadata.namespace": pod.namespace,
+        "metadata.uid": pod.uid,
+        "spec.nodeName": pod.spec.node_name or "",
+        "spec.serviceAccountName": pod.spec.service_account_name or "",
+        "status.podIP": pod.status.pod_ip or "127.0.0.1",
+        "status.hostIP": pod.status.host_ip or "127.0.0.1",
+    }
+    return fields.get(source.field_path, "")
+
+
+def _signal(run: ProcessRun, number: signal.Signals) -> None:
+    """Sends a signal to a process, as to a container; SIGKILL to all that it has begun, too."""
+    if run.process is not None and run.process.returncode is None:
+        with suppress(ProcessLookupError):
+            (os.killpg if number is signal.SIGKILL else os.kill)(run.process.pid, number)
