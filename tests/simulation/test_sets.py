@@ -7,7 +7,7 @@ from tests.simulation.kinds import App
 
 import setpoint as sp
 from setpoint.models.core_v1 import ConfigMap
-from setpoint.simulation import Budget, Counterexample, check
+from setpoint.simulation import Budget, Counterexample, External, call, check
 
 pytest.importorskip("cloudpickle")
 NAMES = [f"n{number}" for number in range(12)]
@@ -33,5 +33,27 @@ def test_a_set_that_is_sorted_first_is_not_accused() -> None:
         await ctx.apply(ConfigMap.named(app.name, data={"names": " ".join(sorted(set(NAMES)))}))
 
     report = check(create, lambda: sp.Controller(App, reconcile).owns(ConfigMap), budget=Budget(runs=12))
+    assert report.faults["hash-seed"] == 3
+    assert not report.notes
+
+
+class Names(External):
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    @call
+    async def write(self, names: list[str]) -> None:
+        self.names = names
+
+
+outside = Names()
+
+
+async def tells_the_outside(app: App, ctx: sp.Context) -> None:
+    await outside.write(sorted(set(NAMES)))
+
+
+def test_an_external_system_that_a_module_has_is_the_same_one_in_every_process() -> None:
+    report = check(create, lambda: sp.Controller(App, tells_the_outside), externals=[outside], budget=Budget(runs=12))
     assert report.faults["hash-seed"] == 3
     assert not report.notes

@@ -7,7 +7,8 @@ from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from setpoint.cache import Head
-from setpoint.controller import Context, Controller, Outcome, done
+from setpoint.client import NotFound
+from setpoint.controller import Context, Controller, Outcome, after, done
 from setpoint.meta import ObjectKey, ObjectMeta, Selector, to_wire
 from setpoint.models.core_v1 import (
     EndpointAddress,
@@ -27,6 +28,8 @@ ENDPOINTS_BY: Final = "endpoints.kubernetes.io/managed-by"
 HEADLESS: Final = "service.kubernetes.io/headless"
 MOST: Final = 100
 """Endpoints in one slice."""
+LATE: Final = 5.0
+"""Seconds after which Endpoints are looked at again whose Service one cache has seen and another has not."""
 
 
 class Port(NamedTuple):
@@ -110,9 +113,15 @@ class StaleEndpoints:
         ).watches(Service, lambda head: [head.key], metadata_only=True)
 
     async def _reconcile(self, endpoints: Endpoints, ctx: Context) -> Outcome:
-        if ENDPOINTS_BY in endpoints.labels and await ctx.get(Service, endpoints.name) is None:
+        if ENDPOINTS_BY not in endpoints.labels or await ctx.get(Service, endpoints.name) is not None:
+            return done()
+        # The cache of whole Services, from which Endpoints are made, may have seen one that this cache has not.
+        try:
+            await ctx.client.get(Service, endpoints.name, namespace=endpoints.namespace)
+        except NotFound:
             await ctx.delete(endpoints)
-        return done()
+            return done()
+        return after(LATE, "its Service is not in this cache yet")
 
 
 def slices_of(service: Service, groups: dict[tuple[Port, ...], list[Pod]]) -> Iterator[EndpointSlice]:

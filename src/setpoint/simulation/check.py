@@ -33,6 +33,7 @@ def check(
     objects: Iterable[Object] = (),
     crds: Iterable[type[CustomResource] | Mapping[str, Any]] | None = None,
     nodes: int = 1,
+    control_plane: bool | Iterable[str] = True,
     webhooks: Iterable[Admission[Any] | Converter] = (),
     namespace: str = "default",
     externals: Iterable[External] = (),
@@ -64,7 +65,7 @@ def check(
             are the steps between which the world may change.
         factory: makes the controllers of one process; it is called for every process that starts.
         objects: are there before the controllers start.
-        crds, nodes, webhooks, namespace: as for `setpoint.testing.cluster`.
+        crds, nodes, control_plane, webhooks, namespace: as for `setpoint.testing.cluster`.
         externals: systems outside of the cluster; see `External`.
         predicates: see `always`, `never`, `eventually`.
         leader_election: two processes compete for a lease.
@@ -97,6 +98,7 @@ def check(
         scenario=scenario,
         factory=factory,
         nodes=nodes,
+        control_plane=control_plane if isinstance(control_plane, (bool, str)) else tuple(control_plane),
         namespace=namespace,
         leader_election=leader_election,
         lifespan=lifespan,

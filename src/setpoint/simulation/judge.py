@@ -75,6 +75,8 @@ class Judge:
         self.created: Counter[str] = Counter()
         self.deleted: Counter[str] = Counter()
         self.wrongly: Counter[str] = Counter()
+        self.collected: set[str] = set()
+        """Objects of users that the garbage collector has deleted."""
         self.writes = 0
         self.quiet_since: str = ""
         """What a world is waited for in which nothing may be written; ``""`` while there is none."""
@@ -83,6 +85,7 @@ class Judge:
         self._states: dict[str, Counter[bytes]] = {}
         self._broken: set[str] = set()
         self._excused: set[str] = set()
+        self._users: set[str] = set()
         self.excusing = False
         """Whether what is made now is a fault's doing: nothing that comes of it is counted."""
         self._objects = Objects(world.history)
@@ -113,6 +116,10 @@ class Judge:
         self._world.tape.mark(
             Point(entry.point, "change", entry.step, entry.collection, entry.type, True, entry.revision)
         )
+        if entry.lane == "user" and entry.type == "ADDED":
+            self._users.add(entry.uid)
+        if entry.lane == "garbage collector" and entry.type == "DELETED" and entry.uid in self._users:
+            self.collected.add(subject)
         if entry.lane != "user":
             if entry.type == "ADDED":
                 if entry.orphan or self.excusing:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from setpoint.simulation.names import turns, unturned, words_of
 from setpoint.simulation.result import Finding, Result
-from setpoint.simulation.state import differences
+from setpoint.simulation.state import ABSENT, TIME, Difference, Snapshot, differences, records
 
 if TYPE_CHECKING:
     from setpoint.simulation.verdict import Reference
@@ -22,7 +23,8 @@ def path_findings(baseline: Result, reference: Reference) -> list[Finding]:
         earlier = first.setdefault(wish, step)
         if earlier == step:
             continue
-        for each in differences(baseline.rests[earlier], baseline.rests[step], reference.masks):
+        traces = _Traces(baseline, step, reference.masks)
+        for each in traces.between(baseline.rests[earlier], baseline.rests[step]):
             return [
                 Finding(
                     "paths",
@@ -41,3 +43,102 @@ def direct_objects(baseline: Result) -> tuple[dict[str, Any], ...]:
     if len(set(baseline.wishes)) <= 2 or not baseline.wished:
         return ()
     return tuple(baseline.wished)
+
+
+def direct_findings(baseline: Result, direct: Result, reference: Reference) -> list[Finding]:
+    """What is not as it is when the last wishes are the first. ``reference`` learns what may hang on the way, since
+    a fault may hide some of the wishes."""
+    reference.records = records(baseline.end, direct.end)
+    last = len(baseline.rests) - 1
+    traces = _Traces(baseline, last, reference.masks)
+    found = traces.between(direct.end, baseline.end)
+    if not found:
+        reference.masks |= traces.harmless
+        reference.takes_turns = traces.takes_turns
+        reference.allow(direct)
+    return [
+        Finding(
+            "paths",
+            each.subject,
+            f"after all changes {each}, as it is when the user wishes for the same at once",
+            each.expected,
+            each.found,
+        )
+        for each in found[:1]
+    ]
+
+
+class _Traces:
+    """Looks for traces of earlier wishes at the end of a step.
+
+    None are: records of what was done, times at which it was, counters of changes, what users had made and the garbage
+    collector took away with its owner, and names that are drawn in turns (blue and green, numbers of revisions).
+    """
+
+    def __init__(self, baseline: Result, step: int, masks: frozenset[str]) -> None:
+        self._baseline = baseline
+        self._masks = masks
+        wish = baseline.wishes[step]
+        passed = zip(baseline.rests[:step], baseline.wishes[:step], strict=True)
+        self._before = [rest for rest, wished in passed if wished != wish]
+        self.harmless: frozenset[str] = frozenset()
+        """The fields of moments and counters."""
+        self.takes_turns = False
+
+    def between(self, expected: Snapshot, found: Snapshot) -> list[Difference]:
+        kept = records(found, expected)
+        left = []
+        for each in differences(expected, found, self._masks):
+            if each.subject in kept or (each.is_less and each.subject in self._baseline.collected):
+                continue
+            if _is_moment(each) or self._counts(each):
+                if not each.subject.startswith("external "):
+                    self.harmless |= {each.mask}
+            else:
+                left.append(each)
+        words = {
+            old: new
+            for old, new in turns(left).items()
+            if not (old.isdecimal() and new.isdecimal()) or self._is_fresh(left, new) or self._is_fresh(left, old)
+        }
+        if words and not [each for each in unturned(expected, found, words, self._masks) if each.subject not in kept]:
+            self.takes_turns = True
+            return []
+        return left
+
+    def _is_fresh(self, left: list[Difference], number: str) -> bool:
+        """Whether no name with that number was there before: else it is not the number of a revision."""
+        named = [each.subject for each in left if each.is_more and number in words_of(each.subject)]
+        return bool(named) and not any(name in rest for rest in self._before for name in named)
+
+    def _counts(self, each: Difference) -> bool:
+        """Whether a number counts changes: it has grown with the last one, and was never so large before; or it is one
+        that an external system counts on with every request."""
+        if each.subject.startswith("external ") and isinstance(each.expected, int) and isinstance(each.found, int):
+            return each.found > each.expected
+        if not each.path.startswith(("status.", "metadata.annotations.")) or not _is_plain(each):
+            return False
+        if each.path.startswith("status.") and not (type(each.expected) is type(each.found) is int):
+            return False
+        if not (str(each.expected).isdecimal() and str(each.found).isdecimal()):
+            return False
+        before = [int(value) for rest in self._before if str(value := _value(rest, each)).isdecimal()]
+        return bool(before) and max(before) < int(each.found) > int(each.expected)
+
+
+def _is_moment(each: Difference) -> bool:
+    return _is_plain(each) and each.path.startswith("status.") and {each.expected, each.found} == {TIME, ABSENT}
+
+
+def _is_plain(each: Difference) -> bool:
+    return isinstance(each.expected, (str, int)) and isinstance(each.found, (str, int))
+
+
+def _value(rest: Snapshot, each: Difference) -> Any:
+    there = rest.get(each.subject, [])
+    value: Any = there[0] if len(there) == 1 else None
+    first, _, name = each.path.partition("metadata.annotations.") if "annotations" in each.path else ("", "", "")
+    parts = ["metadata", "annotations", name] if name and not first else each.path.split(".")
+    for part in parts:
+        value = value.get(part) if isinstance(value, dict) else None
+    return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from setpoint.cluster import ControlPlane, GarbageCollector
+from setpoint.cluster.catalog import GARBAGE_COLLECTOR, chosen, names_of
 from setpoint.manager import Manager, Runtime
 from setpoint.simulation.actor import Actor
 from setpoint.simulation.cluster import SimulatedCluster
@@ -14,38 +15,43 @@ if TYPE_CHECKING:
 
 
 class Plane:
-    """The garbage collector, and all the others: workloads, namespaces, kubelets."""
+    """The garbage collector, and all the others: workloads, namespaces, kubelets; those that the setup wants."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._others_actor = Actor("control plane", "control plane")
         self._collector_actor = Actor("garbage collector", "garbage collector")
         self.actors = (self._others_actor, self._collector_actor)
+        self._collector: GarbageCollector | None = None
 
     async def start(self, cluster: SimulatedCluster) -> None:
         """Returns when all of them work."""
         world = self._world
+        plane = names_of(world.setup.control_plane)
+        names = [entry.name for entry in chosen(plane or ())]
         others = self._others = cluster.control_plane = ControlPlane(
             world.connect("plane"),
-            nodes=world.setup.nodes,
-            controllers=("*", "-garbage-collector"),
+            nodes=0 if plane is None else world.setup.nodes,
+            controllers=[name for name in names if name != GARBAGE_COLLECTOR],
             now=world.now,
             random=world.dice("plane"),
         )
         self._others_actor.start(others.run(), name="control plane")
+        await others.manager.started.wait()
+        if GARBAGE_COLLECTOR not in names:
+            return
         manager = Manager(
             world.connect("gc"), runtime=Runtime(now=world.now, random=world.dice("gc"), instance="garbage-collector")
         )
         self._collector = GarbageCollector(manager.client, manager.factory, others.resources)
         manager.add(self._collector)
         self._collector_actor.start(manager.run(), name="garbage collector")
-        await others.manager.started.wait()
         await manager.started.wait()
 
     def busy(self) -> bool:
         """Whether any of them can do anything now."""
         return (self._others_actor.state == "running" and not self._others.idle()) or (
-            self._collector_actor.state == "running" and not self._collector.idle()
+            self._collector_actor.state == "running" and self._collector is not None and not self._collector.idle()
         )
 
     def retries(self) -> list[float]:

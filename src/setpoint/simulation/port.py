@@ -17,6 +17,7 @@ from setpoint.simulation.asked import Asked
 if TYPE_CHECKING:
     from setpoint.simulation.world import World
 
+_WISHED = ("name", "namespace", "labels", "annotations", "ownerReferences")
 _FOREVER = str(10**9)
 _NO_STREAMS = Answered(422, {"content-type": "application/json"}, b'{"kind":"Status","code":422,"reason":"Invalid"}')
 """A streamed list ends with a bookmark, and there are none here; readers list instead."""
@@ -64,6 +65,6 @@ class Port:
         name = meta.get("name", "")
         path = request.path if request.path.endswith(f"/{name}") else f"{request.path}/{name}"
         if "/" in path.removesuffix(f"/{name}") and path.count("/") <= 7:
-            kept = {key: value for key, value in meta.items() if key in ("name", "namespace", "labels", "annotations")}
+            kept = {key: value for key, value in meta.items() if key in _WISHED}
             wish = {key: value for key, value in document.items() if key not in ("status", "metadata")}
             self._world.wished(path, {**wish, "metadata": kept})

@@ -75,6 +75,8 @@ class Result(msgspec.Struct):
     deleted: dict[str, int] = {}
     wrongly: dict[str, int] = {}
     """Deletions by controllers of what was there at the ends of the steps before and after, in the undisturbed run."""
+    collected: list[str] = []
+    """What users had made and the garbage collector has deleted: it was somebody's by then."""
     writes: int = 0
     steps: int = 0
     struck: int = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import msgspec
 
@@ -15,7 +16,7 @@ from setpoint.simulation.counterexample import Counterexample
 from setpoint.simulation.determinism import first_difference
 from setpoint.simulation.explore import Explorer
 from setpoint.simulation.faults import check_switches
-from setpoint.simulation.paths import direct_objects, path_findings
+from setpoint.simulation.paths import direct_findings, direct_objects, path_findings
 from setpoint.simulation.plan import Plan, fault
 from setpoint.simulation.pool import Pool
 from setpoint.simulation.report import Report
@@ -27,6 +28,16 @@ from setpoint.simulation.verdict import Reference
 from setpoint.simulation.worker import SetupFailed
 
 Progress = Callable[[Report, str], None]
+
+PLACES: Final = dict.fromkeys(
+    (
+        "pods spec.nodeName",
+        "pods status.hostIP",
+        "pods status.hostIPs[]",
+        "endpointslices.discovery.k8s.io endpoints[].nodeName",
+    ),
+    "pods are placed anywhere",
+)
 
 
 @dataclass(frozen=True)
@@ -126,7 +137,8 @@ class Search:
             (Plan(seed=seed, stop=stop), Options(trace=True, rests=True, audit=True)),
         ]
         baseline, *others, again = [result for _, _, result in self._pool.each(jobs)]
-        reference = Reference(baseline, others, self._setup.ignore, self._setup.off)
+        ignore = self._setup.ignore if self._setup.nodes == 1 else {**PLACES, **self._setup.ignore}
+        reference = Reference(baseline, others, ignore, self._setup.off)
         if stop:
             return reference
         self._count()
@@ -142,7 +154,7 @@ class Search:
             findings += path_findings(baseline, reference)
             if objects := direct_objects(baseline):
                 direct = self._pool.one(Plan(seed=seed), Options(direct=objects))
-                findings += reference.compare_paths(direct)
+                findings += direct_findings(baseline, direct, reference)
         baseline.findings = [each for each in findings if each.oracle not in self._setup.off]
         return reference
 

@@ -31,6 +31,7 @@ class Setup:
     objects: Sequence[Object] = ()
     crds: Sequence[type[CustomResource] | Mapping[str, Any]] | None = None
     nodes: int = 1
+    control_plane: bool | Iterable[str] = True
     webhooks: Sequence[Admission[Any] | Converter] = ()
     namespace: str = "default"
     externals: Sequence[External] = ()

@@ -27,7 +27,12 @@ _DROPPED: Final = frozenset(
     }
 )
 TIME: Final = "<time>"
-_REVISIONS: Final = ("deployment.kubernetes.io/revision", "deployment.kubernetes.io/revision-history")
+_REVISIONS: Final = (
+    "deployment.kubernetes.io/revision",
+    "deployment.kubernetes.io/revision-history",
+    "deprecated.daemonset.template.generation",
+)
+_SETS: Final = "statefulsets.apps "
 _RECORDS: Final = ("jobs.batch",)
 """Kinds whose objects stay as records of what was done once."""
 
@@ -50,6 +55,13 @@ class Difference(NamedTuple):
         return self.expected == ABSENT and (not self.path or self.subject.startswith("external "))
 
     @property
+    def is_less(self) -> bool:
+        """Whether an object that is expected is not there, or there are fewer of that name."""
+        if not self.path and isinstance(self.expected, int):
+            return bool(self.found < self.expected)
+        return not self.path and self.found == ABSENT
+
+    @property
     def mask(self) -> str:
         """The field in all objects of the kind."""
         return f"{self.subject.partition(' ')[0]} {generic(self.path)}"
@@ -63,10 +75,17 @@ ABSENT: Final = "<absent>"
 
 
 def snapshot(
-    documents: Mapping[tuple[str, str], dict[str, JSON]], called: Mapping[str, str], *, since: int
+    documents: Mapping[tuple[str, str], dict[str, JSON]],
+    called: Mapping[str, str],
+    *,
+    since: int,
+    outside: Mapping[str, JSON] | None = None,
 ) -> Snapshot:
-    """What was written after the revision ``since``, without what differs in any two runs: uids and addresses become
-    the names of their objects, names that the server made up become their beginnings, times ``<time>``."""
+    """What was written after the revision ``since``, and the states of external systems (``outside``).
+
+    It is without what differs in any two runs: uids and addresses become the names of their objects, names that the
+    server made up become their beginnings, times ``<time>``.
+    """
     stand_ins = StandIns(documents, called)
     found: Snapshot = {}
     for (collection, _), document in sorted(documents.items(), key=lambda item: item[0]):
@@ -79,6 +98,8 @@ def snapshot(
         found.setdefault(f"{collection} {stand_ins.text(label)}", []).append(_plain(document, stand_ins))
     for items in found.values():
         items.sort(key=lambda item: msgspec.json.encode(item, order="sorted"))
+    for name, state in (outside or {}).items():
+        found[f"external {name}"] = [_walk(plain_values(state), stand_ins, None)]
     return found
 
 
@@ -92,14 +113,29 @@ def _is_history(collection: str, document: dict[str, JSON]) -> bool:
 
 def records(way: Snapshot, direct: Snapshot) -> frozenset[str]:
     """What is there after all changes, but not where the last wishes were the first ones, and is no more than a record:
-    jobs that were done for earlier wishes, and what belongs to them."""
+    jobs that were done for earlier wishes, and what belongs to them; claims that a smaller stateful set has left."""
     found = {each for each in way if each not in direct and each.startswith(_RECORDS)}
     owners = {f"<uid of {each}>" for each in found}
+    sets = [
+        (*each.partition(" ")[2].rpartition("/"), items[0]) for each, items in way.items() if each.startswith(_SETS)
+    ]
     for subject, items in way.items():
         references = [ref for item in items for ref in item.get("metadata", {}).get("ownerReferences", ())]
         if subject not in direct and any(ref.get("uid") in owners for ref in references):
             found.add(subject)
+        collection, _, label = subject.partition(" ")
+        if collection == "persistentvolumeclaims" and subject not in direct:
+            space, _, name = label.rpartition("/")
+            if any(space == one and _claims(name, called, document) for one, _, called, document in sets):
+                found.add(subject)
     return frozenset(found)
+
+
+def _claims(name: str, called: str, stateful_set: JSON) -> bool:
+    """Whether a claim of that name is one that the stateful set makes, whatever its size."""
+    templates = stateful_set.get("spec", {}).get("volumeClaimTemplates", ())
+    begins = [f"{each['metadata']['name']}-{called}-" for each in templates]
+    return any(name.startswith(begin) and name[len(begin) :].isdecimal() for begin in begins)
 
 
 def _plain(document: dict[str, JSON], stand_ins: StandIns) -> JSON:
@@ -113,16 +149,16 @@ def _plain(document: dict[str, JSON], stand_ins: StandIns) -> JSON:
 
 def _walk(value: JSON, stand_ins: StandIns, generation: int | None) -> JSON:
     if isinstance(value, dict):
-        return {
-            stand_ins.text(key): (
-                f"{generation - item} behind"
-                if key == "observedGeneration" and generation is not None and isinstance(item, int)
-                else stand_ins.port(item)
-                if key == "nodePort"
-                else _walk(item, stand_ins, generation)
-            )
-            for key, item in value.items()
-        }
+        found: dict[str, JSON] = {}
+        for key, item in value.items():
+            name = stand_ins.text(key)
+            while name in found:  # the uids of several predecessors have the same words
+                name += " again"
+            if key == "observedGeneration" and generation is not None and isinstance(item, int):
+                found[name] = f"{generation - item} behind"
+            else:
+                found[name] = stand_ins.port(item) if key == "nodePort" else _walk(item, stand_ins, generation)
+        return found
     if isinstance(value, list):
         return [_walk(item, stand_ins, generation) for item in value]
     if isinstance(value, str):

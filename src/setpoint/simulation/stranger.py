@@ -7,10 +7,13 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location
+from io import BytesIO
 from types import ModuleType
+from typing import Any
 
 from setpoint.simulation.rehearsal import rehearse
 from setpoint.simulation.setup import Setup
@@ -27,8 +30,17 @@ class Stranger(Worker):
             import cloudpickle
         except ImportError:
             raise SetupFailed("cloudpickle is not installed") from None
+        places = _places(setup)
+
+        class Packer(cloudpickle.Pickler):  # type: ignore[misc]
+            """External systems that modules have go by their names: controllers know them by those."""
+
+            def persistent_id(self, value: object) -> tuple[str, str] | None:
+                return places.get(id(value))
+
+        packed = BytesIO()
         try:
-            packed = cloudpickle.dumps(setup)
+            Packer(packed).dump(setup)
         except Exception as problem:  # noqa: BLE001 - what can't be taken along may say so in any way
             raise SetupFailed(f"it can't be pickled: {type(problem).__name__}: {problem}") from None
         jobs_out, self._outgoing = os.pipe()
@@ -47,7 +59,7 @@ class Stranger(Worker):
         os.close(jobs_out)
         os.close(results_in)
         write(self._outgoing, b"P", pickle.dumps((sys.path, _files())))
-        write(self._outgoing, b"S", packed)
+        write(self._outgoing, b"S", packed.getvalue())
 
     def close(self) -> None:
         os.close(self._outgoing)
@@ -70,6 +82,23 @@ class _Files(MetaPathFinder):
         return None
 
 
+def _places(setup: Setup) -> dict[int, tuple[str, str]]:
+    """Where the external systems are that are variables of modules, by their identity."""
+    wanted = {id(each) for each in setup.externals}
+    return {
+        id(value): (module, name)
+        for module in _files()
+        for name, value in list(vars(sys.modules[module]).items())
+        if id(value) in wanted
+    }
+
+
+class _Unpacker(pickle.Unpickler):
+    def persistent_load(self, place: tuple[str, str]) -> Any:
+        module, name = place
+        return getattr(import_module(module), name)
+
+
 def _files() -> dict[str, str]:
     """The user's modules, by name."""
     found: dict[str, str] = {}
@@ -86,7 +115,7 @@ def serve(jobs: int, results: int) -> None:
         path, files = pickle.loads(read(jobs)[1])  # noqa: S301 - from the process that started this one
         sys.path[:] = path
         sys.meta_path.append(_Files(files))
-        setup = pickle.loads(read(jobs)[1])  # noqa: S301
+        setup = _Unpacker(BytesIO(read(jobs)[1])).load()
     except Exception as problem:  # noqa: BLE001 - the process that waits for the result has to know
         write(results, b"E", f"it can't be brought to another process: {type(problem).__name__}: {problem}".encode())
         return

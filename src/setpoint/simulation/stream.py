@@ -41,8 +41,8 @@ class Gate:
         self.since: int | None = None
         """The first revision that is kept back; None if nothing is."""
         self.streams: list[Stream] = []
-        self.watched = False
-        """Whether there ever was a stream."""
+        self.missing = 0
+        """How many streams have been ended by the server, or by the network, and not begun again yet."""
 
     def shut(self, revision: int) -> None:
         if self.since is None or revision < self.since:
@@ -76,7 +76,7 @@ class Stream(Response):
         self._ended: Exception | None = None
         self._over = False
         gate.streams.append(self)
-        gate.watched = True
+        gate.missing = max(gate.missing - 1, 0)
         self._pump: asyncio.Task[None] | None = wire.world.server_actor.start(self._read(), name="watch")
 
     async def _read(self) -> None:
@@ -123,11 +123,17 @@ class Stream(Response):
     def fail(self) -> None:
         """Ends the watch with 410, as a server does that has forgotten where it was."""
         self._ready.append(EXPIRED)
+        self._lose()
         self._over = True
         self._wake.set()
 
+    def _lose(self) -> None:
+        if not self._over and self._ended is None:
+            self._gate.missing += 1
+
     def hang_up(self) -> None:
         """Breaks the connection: what is under way is lost, and the process knows at once."""
+        self._lose()
         self._ended = TransportError("connection reset by peer", sent=True, reset=True)
         self._ready.clear()
         self._wake.set()

@@ -59,7 +59,7 @@ class Strikes:
                 process.wire.reverses = True
             elif each.kind == "shuffle":
                 process.wire.rolls = Random(f"{each.get('seed', 0)} {process.number}")
-            elif each.kind == "clock":
+            elif each.kind == "clock" and not self.over:
                 process.offset = float(each.get("seconds", 0.0))
 
     # -- requests ------------------------------------------------------------------------------------------------------

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
-from setpoint.simulation.plan import Plan
+from setpoint.simulation.names import given_outside, turns, unturned
+from setpoint.simulation.plan import Fault, Plan
 from setpoint.simulation.result import Finding, Result
-from setpoint.simulation.state import Difference, differences, learned, records
+from setpoint.simulation.state import Difference, differences, learned
+
+_UNANSWERED: Final = ("lost-answer", "late-write", "slow-answer", "slow-request")
 
 
 @dataclass
@@ -22,6 +27,9 @@ class Reference:
     records: frozenset[str] = frozenset()
     """Records of earlier wishes: whether they are there hangs on how long each of those lasted."""
 
+    takes_turns: bool = False
+    """Whether names hang on how many wishes were seen, as those of blue and green deployments do."""
+
     def __post_init__(self) -> None:
         masks = set(self.ignore)
         self.created, self.deleted = dict(self.baseline.created), dict(self.baseline.deleted)
@@ -29,10 +37,14 @@ class Reference:
             masks |= learned(self.baseline.end, other.end)
             for ours, theirs in zip(self.baseline.rests, other.rests, strict=False):
                 masks |= learned(ours, theirs)
-            for allowed, seen in ((self.created, other.created), (self.deleted, other.deleted)):
-                for subject, count in seen.items():
-                    allowed[subject] = max(allowed.get(subject, 0), count)
+            self.allow(other)
         self.masks = frozenset(masks)
+
+    def allow(self, other: Result) -> None:
+        """As many objects may be created and deleted as in another run without faults."""
+        for allowed, seen in ((self.created, other.created), (self.deleted, other.deleted)):
+            for subject, count in seen.items():
+                allowed[subject] = max(allowed.get(subject, 0), count)
 
     def judge(self, plan: Plan, result: Result) -> list[Finding]:
         """Everything that is wrong with a disturbed run; what is wrong with the undisturbed one too, is not."""
@@ -48,9 +60,19 @@ class Reference:
         """A finding for every object that is not as in the undisturbed run. ``less``: what is there beside that does
         not count."""
         by_subject: dict[str, list[Difference]] = {}
+        # A user's object goes with its owner if that was seen in time to adopt it, and stays if not.
+        either = {*self.baseline.collected, *result.collected}
         for each in differences(self.baseline.end, result.end, self.masks):
+            if not each.path and each.subject in either:
+                continue
             if each.subject not in self.records and not (less and each.is_more):
                 by_subject.setdefault(each.subject, []).append(each)
+        if self.takes_turns and by_subject:
+            words = turns([each for several in by_subject.values() for each in several])
+            if words and not unturned(self.baseline.end, result.end, words, self.masks):
+                return []
+        if by_subject and given_outside(self.baseline.end, result.end, self.masks) == []:
+            return []
         outside_first = sorted(by_subject.items(), key=lambda item: not item[0].startswith("external "))
         return [
             Finding(
@@ -61,24 +83,6 @@ class Reference:
                 {each.path: each.found for each in several},
             )
             for subject, several in outside_first
-        ]
-
-    def compare_paths(self, direct: Result) -> list[Finding]:
-        """What is not as it is when the user's last wishes are the first."""
-        self.records = records(self.baseline.end, direct.end)
-        return [
-            Finding(
-                "paths",
-                each.subject,
-                f"after all changes {each}, as it is when the user wishes for the same at once",
-                each.expected,
-                each.found,
-            )
-            for each in [
-                each
-                for each in differences(direct.end, self.baseline.end, self.masks)
-                if each.subject not in self.records
-            ][:1]
         ]
 
     def _counts(self, plan: Plan, result: Result) -> Iterable[Finding]:
@@ -94,18 +98,27 @@ class Reference:
                     count,
                 )
             return
+        twice = Counter(unknown for each in plan.faults if (unknown := _unknown(each)))
         for word, allowed, seen in (
             ("created", self.created, result.created),
             ("deleted", self.deleted, result.deleted),
         ):
             for subject, count in seen.items():
-                most = allowed.get(subject, 0)
+                most = allowed.get(subject, 0) + twice.get(subject, 0)
                 if count > most and subject not in self.records:
                     told = f"{subject} was {word} {_times(count)}, in the undisturbed run {_times(most)}"
                     yield Finding("counts", subject, told, most, count)
 
     def _enabled(self, findings: Iterable[Finding]) -> list[Finding]:
         return [finding for finding in findings if finding.oracle not in self.off]
+
+
+def _unknown(fault: Fault) -> str:
+    """What a controller can't know whether it has made it: an object whose name the server makes up, where the answer
+    does not come. It may make another one, and take the surplus away."""
+    verb, _, rest = fault.at.partition(" ")
+    subject = rest.rpartition(" #")[0]
+    return subject if verb == "create" and subject.endswith("*") and fault.kind in _UNANSWERED else ""
 
 
 def _times(count: int) -> str:

@@ -55,6 +55,8 @@ class Wire:
     async def close(self) -> None:
         for stream in list(self.streams):
             stream.hang_up()
+        for gate in self.gates.values():
+            gate.missing = 0
 
     def cut(self) -> None:
         """The process is dead: the server sees its connections closed."""
@@ -71,8 +73,8 @@ class Wire:
     # -- what is heard -------------------------------------------------------------------------------------------------
 
     def listens(self) -> bool:
-        """Whether every kind that was watched is watched now; else its reader is about to list, or to watch, again."""
-        return all(gate.streams for gate in self.gates.values() if gate.watched)
+        """Whether every watch that was ended is there again; else its reader is about to list, or to watch, again."""
+        return not any(gate.missing for gate in self.gates.values())
 
     def heard_of(self, gate: Gate, revision: int) -> None:
         """An event has come up to the gate."""

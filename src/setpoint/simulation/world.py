@@ -39,7 +39,7 @@ from setpoint.simulation.port import Port
 from setpoint.simulation.process import Process
 from setpoint.simulation.result import Options, Point, Result
 from setpoint.simulation.setup import Setup
-from setpoint.simulation.state import Snapshot, plain_values, snapshot
+from setpoint.simulation.state import Snapshot, snapshot
 from setpoint.simulation.steps import Steps
 from setpoint.simulation.strikes import Strikes
 from setpoint.simulation.tape import Tape
@@ -222,8 +222,12 @@ class World:
         for actor in (*self.plane.actors, *(process.actor for process in self.processes)):
             self.loop.resume(actor)
         self.revive()
+        wrong = any(each.kind == "clock" for each in self.strikes.struck)
+        for process in self.processes:
+            process.offset = 0.0
         await steps.quiesce(CONVERGE)
-        await asyncio.sleep(1100.0)
+        # A clock that went back an hour has put off by an hour what hangs on the time of day.
+        await asyncio.sleep(1100.0 + (HOUR if wrong else 0.0))
         await steps.quiesce(CONVERGE)
         self.judge.check_predicates()
         self.judge.check_in_the_end()
@@ -253,6 +257,7 @@ class World:
         result.points = tape.points
         result.created, result.deleted = dict(judge.created), dict(judge.deleted)
         result.wrongly = dict(judge.wrongly)
+        result.collected = sorted(judge.collected)
         result.writes, result.steps = judge.writes, self.steps.number
         result.struck = len(self.strikes.struck)
         result.digest = tape.digest()
@@ -397,10 +402,9 @@ class World:
             self._wishes[key] = document
 
     def snapshot(self) -> Snapshot:
-        found = snapshot(self.history.documents(), self.history.called | self._versions(), since=self._warm_at)
-        for external in self.setup.externals:
-            found[f"external {external.name}"] = [plain_values(external.state())]
-        return found
+        outside = {each.name: each.state() for each in self.setup.externals}
+        called = self.history.called | self._versions()
+        return snapshot(self.history.documents(), called, since=self._warm_at, outside=outside)
 
     def _versions(self) -> dict[str, str]:
         """What versions are called that a controller may have written down: how many there were before differs."""

@@ -13,6 +13,7 @@ from tests.simulation.corpus import (
     f8_specs,
     f9_deletion,
     f10_others,
+    f11_strangers,
 )
 from tests.simulation.corpus.pair import Pair
 
@@ -27,5 +28,8 @@ _FAMILIES = (
     f8_specs,
     f9_deletion,
     f10_others,
+    f11_strangers,
 )
+STRANGERS: list[Pair] = f11_strangers.PAIRS
+"""Those that are tried only where long tests are (``-m long``)."""
 PAIRS: list[Pair] = [pair for family in _FAMILIES for pair in family.PAIRS]

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.simulation.corpus import PAIRS
+from tests.simulation.corpus import PAIRS, STRANGERS
 from tests.simulation.corpus.known import KNOWN, MISSED
 from tests.simulation.corpus.pair import Pair
 
@@ -16,8 +16,12 @@ ONE_RUN = Budget(runs=1)
 
 
 def marked(pair: Pair) -> object:
-    missed = MISSED.get(pair.name)
-    return pytest.param(pair, id=pair.name, marks=pytest.mark.xfail(reason=missed, strict=True) if missed else ())
+    marks = []
+    if (missed := MISSED.get(pair.name)) is not None:
+        marks.append(pytest.mark.xfail(reason=missed, strict=True))
+    if pair in STRANGERS:
+        marks.append(pytest.mark.long)
+    return pytest.param(pair, id=pair.name, marks=marks)
 
 
 @pytest.mark.parametrize("pair", [marked(pair) for pair in PAIRS])

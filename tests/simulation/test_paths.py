@@ -1,0 +1,116 @@
+"""What hangs on the way that wishes were come to, and rightly so, is no trace of earlier wishes; all else is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from setpoint.simulation.names import given_outside
+from setpoint.simulation.paths import direct_findings, path_findings
+from setpoint.simulation.plan import Plan, fault
+from setpoint.simulation.result import Finding, Result
+from setpoint.simulation.state import Snapshot, records, snapshot
+from setpoint.simulation.verdict import Reference
+
+APP = "apps.test.example.com default/one"
+
+
+def state(app: dict[str, Any] | None = None, **objects: Any) -> Snapshot:
+    found = {name.replace("_", " default/", 1).replace("_", "-"): [value] for name, value in objects.items()}
+    return {**found, APP: [{"spec": {"image": "2"}, **(app or {})}]}
+
+
+def accused(direct: Snapshot, way: Snapshot, *before: Snapshot, collected: tuple[str, ...] = ()) -> list[Finding]:
+    rests = [{}, *before, way]
+    baseline = Result(end=way, rests=rests, wishes=[str(n) for n in range(len(rests))], collected=list(collected))
+    return direct_findings(baseline, Result(end=direct), Reference(baseline, []))
+
+
+def service(colour: str) -> dict[str, Any]:
+    return {"spec": {"selector": {"app": f"one-{colour}"}}}
+
+
+def test_colours_take_turns() -> None:
+    blue = state(deployments_one_blue={"spec": 1}, services_one=service("blue"))
+    green = state(deployments_one_green={"spec": 1}, services_one=service("green"))
+    assert accused(blue, green, blue) == []
+    torn = state(deployments_one_green={"spec": 1}, services_one=service("blue"))
+    assert accused(blue, torn, blue)
+
+
+def test_numbers_of_revisions_take_turns_and_those_of_members_do_not() -> None:
+    first, third = state(configmaps_one_1={"data": "x"}), state(configmaps_one_3={"data": "x"})
+    assert accused(first, third, first) == []
+    both = state(configmaps_one_1={"data": "x"}, configmaps_one_3={"data": "x"})
+    assert accused(first, third, both), "the wrong one of two members has gone"
+
+
+def test_a_fault_that_hides_a_wish_may_lead_to_the_other_colour() -> None:
+    blue = state(deployments_one_blue={"spec": 1}, services_one=service("blue"))
+    green = state(deployments_one_green={"spec": 1}, services_one=service("green"))
+    baseline = Result(end=green, rests=[{}, blue, green], wishes=["", "1", "2"])
+    reference = Reference(baseline, [])
+    hidden = Plan((fault("lag", "ADDED apps", until="step"),))
+    assert reference.judge(hidden, Result(end=blue))
+    assert direct_findings(baseline, Result(end=blue, created={"deployments default/one-blue": 2}), reference) == []
+    assert reference.judge(hidden, Result(end=blue, created={"deployments default/one-blue": 2})) == []
+    assert reference.judge(hidden, Result(end=state(services_one=service("blue"))))
+
+
+def test_counters_and_moments_are_no_traces() -> None:
+    def of(**status: Any) -> Snapshot:
+        return state({"status": status})
+
+    assert accused(of(revision=1), of(revision=3), of(revision=1), of(revision=2)) == []
+    assert accused(of(members=1), of(members=3), of(members=3)), "a number that was never taken back"
+    assert accused(of(), of(lastRun="<time>"), of()) == []
+    assert accused(of(), of(problem="no such image"), of())
+
+
+def test_what_a_user_made_may_go_with_its_new_owner() -> None:
+    with_it, without = state(configmaps_free={"data": "x"}), state()
+    assert accused(with_it, without, with_it)
+    assert accused(with_it, without, with_it, collected=("configmaps default/free",)) == []
+
+
+def test_wishes_that_are_taken_back_are_compared_in_the_same_way() -> None:
+    def found(*rests: Snapshot) -> list[Finding]:
+        baseline = Result(rests=list(rests), wishes=["", "1", "2", "1", "1"][: len(rests)])
+        return path_findings(baseline, Reference(baseline, []))
+
+    old, new = state({"status": {"revision": 1}}), state({"status": {"revision": 2}})
+    assert found({}, old, new, state({"status": {"revision": 3}})) == []
+    assert found({}, old, new, state({"status": {"revision": 1}, "left": True}))
+
+
+def test_a_smaller_stateful_set_leaves_its_claims() -> None:
+    claims = [{"metadata": {"name": "data"}}]
+    objects: dict[str, Any] = {"statefulsets.apps default/db": [{"spec": {"volumeClaimTemplates": claims}}]}
+    left = {f"persistentvolumeclaims default/{name}": [{}] for name in ("data-db-1", "data-db-x", "data-other-1")}
+    assert records(objects | left, objects) == {"persistentvolumeclaims default/data-db-1"}
+
+
+def test_uids_in_external_systems_do_not_hide_what_is_left_there() -> None:
+    uids = {"11111111-1111-4111-8111-111111111111": "apps a", "22222222-2222-4222-8222-222222222222": "apps a"}
+    found = snapshot({}, uids, since=0, outside={"cloud": {"vms": {f"vm-{uid}": uid for uid in uids}}})
+    word = "<uid of an earlier apps a>"
+    assert found == {"external cloud": [{"vms": {f"vm-{word}": word, f"vm-{word} again": word}}]}
+
+
+def test_names_that_an_external_system_counts_out_may_be_others() -> None:
+    def of(name: str, *, told: str, made: int) -> Snapshot:
+        app: Snapshot = {APP: [{"status": {"id": told}}]}
+        return {**app, "external cloud": [{"vms": {name: "running"}, "made": made}]}
+
+    calm = of("vm-1", told="vm-1", made=1)
+    assert given_outside(calm, of("vm-2", told="vm-2", made=2), frozenset()) == []
+    assert given_outside(calm, of("vm-2", told="vm-1", made=2), frozenset()), "the status names one that is not there"
+    assert given_outside(calm, calm, frozenset()) is None
+
+
+def test_a_lost_answer_may_cost_one_more_object_of_a_generated_name() -> None:
+    reference = Reference(Result(created={"pods default/load-*": 1}), [])
+    lost = Plan((fault("lost-answer", "create pods default/load-* #1"),))
+    assert reference.judge(lost, Result(created={"pods default/load-*": 2})) == []
+    assert reference.judge(lost, Result(created={"pods default/load-*": 3}))
+    crashed = Plan((fault("crash-after", "create pods default/load-* #1"),))
+    assert reference.judge(crashed, Result(created={"pods default/load-*": 2}))
