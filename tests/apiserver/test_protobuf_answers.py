@@ -206,7 +206,7 @@ async def test_custom_objects_have_no_protobuf_but_for_their_metadata() -> None:
         assert both.ok()["kind"] == "Mykind"
         partial = read(await asked(api, f"{MYKINDS}/one", PROTOBUF + META_ONLY))
         assert (partial["kind"], partial["metadata"]["name"]) == ("PartialObjectMetadata", "one")
-        partials = read(await asked(api, MYKINDS, PROTOBUF + META_ONLY))
+        partials = read(await asked(api, MYKINDS, PROTOBUF + META_ONLY.replace("Metadata;", "MetadataList;")))
         assert [item["metadata"]["name"] for item in partials["items"]] == ["one"]
 
 
@@ -275,3 +275,44 @@ async def test_answers_of_json_end_with_a_newline() -> None:
             body = (await api.get(path)).body
             assert (body.endswith(b"}\n"), body.count(b"\n")) == (True, 1)
         assert json.loads(body)["code"] == 404
+
+
+async def test_metadata_is_of_an_object_or_of_a_list_as_it_was_asked_for() -> None:
+    one, several = ("application/json;as=PartialObjectMetadata" + end + ";g=meta.k8s.io;v=v1" for end in ("", "List"))
+    async with serving() as api:
+        (await api.post(MAPS, config_map())).ok()
+        assert (await asked(api, MAPS, several)).ok()["kind"] == "PartialObjectMetadataList"
+        words = "you requested PartialObjectMetadata, but the requested object is a list (*core.ConfigMapList)"
+        (await asked(api, MAPS, one)).failed(406, "NotAcceptable", words)
+        words = "you requested PartialObjectMetadataList, but the requested object is not a list (*core.ConfigMap)"
+        (await asked(api, f"{MAPS}/web", several)).failed(406, "NotAcceptable", words)
+
+
+@pytest.mark.parametrize(
+    ("given", "code"), [("abc", 400), ("1", 400), ("0s", 200), ("-1s", 200), ("1h30m", 200), ("", 200)]
+)
+async def test_a_timeout_must_be_a_duration(given: str, code: int) -> None:
+    async with serving() as api:
+        for path in ("/api/v1/namespaces/default", "/version"):
+            answer = await api.get(path, timeout=given)
+            assert answer.status == code
+            if code == 400:
+                answer.failed(
+                    400,
+                    "BadRequest",
+                    f'invalid timeout specified in the request URL - time: invalid duration "{given}"',
+                )
+
+
+@pytest.mark.parametrize(
+    ("text", "stored"),
+    [("YWJj\nZGVm\r\n", "YWJjZGVm"), ("YWJj ZGVm", 4), ("YWJjZA", 4), ("a/b", 0), ("YWJj", "YWJj")],
+)
+async def test_base64_is_read_as_go_does(text: str, stored: str | int) -> None:
+    secret = {"metadata": {"name": "s"}, "data": {"a": text}}
+    async with serving() as api:
+        answer = await api.post("/api/v1/namespaces/default/secrets", secret)
+        if isinstance(stored, int):
+            answer.failed(400, "BadRequest", f"illegal base64 data at input byte {stored}")
+        else:
+            assert answer.ok()["data"] == {"a": stored}

@@ -115,6 +115,8 @@ async def test_objects_outlive_both_programs_in_etcds_directory(tmp_path: Path) 
         assert (await ask(f"{store}/v3/kv/range"))[0] == 404
         async with server(*arguments(tmp_path), f"--etcd-servers={store}") as url:
             assert (await ask(f"{url}/healthz"))[0] == 200, "without credentials"
+            _, own = await ask(f"{url}/api/v1/namespaces/default/endpoints/kubernetes", token="secret")
+            assert own["subsets"][0]["ports"][0]["port"] == int(url.rpartition(":")[2])
             made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kept"}}
             assert (await ask(f"{url}{MAPS}", "POST", made, token="secret"))[0] == 201
             with pytest.raises(Exception, match="in use by another server"):

@@ -39,7 +39,7 @@ from setpoint.apiserver.replay import Lengthy, Replay, Suspended
 from setpoint.apiserver.requests.accept import of_statuses
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.limits import check
-from setpoint.apiserver.requests.options import Query
+from setpoint.apiserver.requests.options import Query, check_timeout
 from setpoint.apiserver.requests.path import parse_path
 from setpoint.apiserver.resources.registry import Registry
 from setpoint.apiserver.routing import route
@@ -298,6 +298,8 @@ class ApiServer:
         if not state.running:
             raise ApiStatusError(503, "ServiceUnavailable", "the server is not running")
         user = self._user(request)
+        if request.query:
+            check_timeout(request.query)
         path = parse_path(request.path)
         if path is None:
             return nonresource.answer(state, request)

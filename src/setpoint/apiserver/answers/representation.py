@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, cast
 import msgspec
 from msgspec import Raw, Struct
 
-from setpoint.apiserver.errors import bad_request, no_representation, not_acceptable
+from setpoint.apiserver.errors import ApiStatusError, bad_request, no_representation, not_acceptable
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.requests.accept import MEDIA_TYPES, Media, accepted, media_of
 from setpoint.apiserver.requests.body import JSON_TYPE
@@ -82,6 +82,8 @@ class Representation:
     media: Media = "json"
     pretty: bool = False
     include: str = "Metadata"
+    wanted: str = ""
+    """The kind that was asked for, of metadata alone."""
 
     @property
     def plain(self) -> bool:
@@ -115,7 +117,7 @@ class Representation:
                     raise bad_request(f'unrecognized includeObject value: "{include}"')
                 return cls("table", version, media, pretty, include)
             if wanted in ("PartialObjectMetadata", "PartialObjectMetadataList"):
-                return cls("partial", version, media, pretty)
+                return cls("partial", version, media, pretty, wanted=wanted)
         if not known and not call.served.custom:
             raise no_representation(MEDIA_TYPES.values())
         raise not_acceptable(_STREAMS if stream else MEDIA_TYPES.values())
@@ -146,6 +148,8 @@ class Representation:
         if self.form == "object":
             return value
         if self.form == "partial":
+            if self.wanted != "PartialObjectMetadata":
+                raise _not_of_that_kind(self.wanted, call.served, call.served.resource.kind, "not a list")
             return _PARTIAL % (self.version.encode(), bytes(_raw_metadata.decode(value).metadata))
         obj = msgspec.json.decode(value)
         version = obj["metadata"].get("resourceVersion")
@@ -158,6 +162,8 @@ class Representation:
             return self.table(call, _decoded(values), metadata)
         meta = msgspec.json.encode(metadata)
         if self.form == "partial":
+            if self.wanted != "PartialObjectMetadataList":
+                raise _not_of_that_kind(self.wanted, served, served.list_kind, "a list")
             version = self.version.encode()
             raw = (bytes(_raw_metadata.decode(value).metadata) for value in pace(values))
             parts = b",".join(_PARTIAL % (version, one) for one in raw)
@@ -184,6 +190,15 @@ class Representation:
         if self.version != "v1":
             made["apiVersion"] = f"meta.k8s.io/{self.version}"
         return msgspec.json.encode(made)
+
+
+def _not_of_that_kind(wanted: str, served: Served, kind: str, what: str) -> ApiStatusError:
+    """Metadata of one object was asked for where there is a list, or the other way round (406)."""
+    package = served.resource.group.partition(".")[0] or "core"
+    shown = f"unstructured.Unstructured{'List' if what == 'a list' else ''}" if served.custom else f"{package}.{kind}"
+    return ApiStatusError(
+        406, "NotAcceptable", f"you requested {wanted}, but the requested object is {what} (*{shown})"
+    )
 
 
 def _decoded(values: Sequence[bytes]) -> Iterator[Any]:

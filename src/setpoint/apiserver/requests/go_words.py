@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from typing import Any
 
@@ -26,10 +28,9 @@ def type_problem(served: Served, obj: dict[str, Any], error: FieldError) -> str:
     if isinstance(value, str):
         if "must be of type date-time" in error.detail:
             return f'parsing time "{value}" as "2006-01-02T15:04:05Z07:00": cannot parse "{value}" as "2006"'
-        if "must be of type byte" in error.detail and not value:
-            return ""
         if "must be of type byte" in error.detail:
-            return f"illegal base64 data at input byte {_bad_byte(value)}"
+            wrong = _bad_byte(value)
+            return "" if wrong is None else f"illegal base64 data at input byte {wrong}"
     struct, wanted = _described(served, steps)
     names = ".".join(_fields(served, steps))
     found = {dict: "object", list: "array", str: "string", bool: "bool"}.get(type(value), "number")
@@ -37,12 +38,22 @@ def type_problem(served: Served, obj: dict[str, Any], error: FieldError) -> str:
     return f"json: cannot unmarshal {shown} into Go struct field {struct}.{names} of type {wanted}"
 
 
-def _bad_byte(text: str) -> int:
-    """Where base64 ends, as Go counts: the first character that is none, or the length of a text cut short."""
+def _bad_byte(text: str) -> int | None:
+    """Where base64 ends, as Go counts: the first character that is none, or the last four if there are fewer. Ends of
+    lines are no characters of it. None if nothing is wrong.
+    """
+    digits = 0
     for position, character in enumerate(text):
+        if character in "\r\n":
+            continue
         if character not in _BASE64:
             return position
-    return len(text)
+        digits += 1
+    try:
+        base64.b64decode(text.replace("\r", "").replace("\n", ""), validate=True)
+    except binascii.Error:
+        return len(text) - digits % 4
+    return None
 
 
 def _fields(served: Served, steps: list[str]) -> list[str]:

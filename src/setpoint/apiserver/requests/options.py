@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from setpoint.apiserver.errors import ApiStatusError, bad_request, invalid
+from setpoint.cel.library.times import parse_duration
 from setpoint.meta import FieldSelector, GroupKind, Selector, SelectorError
 from setpoint.meta.numbers import NumberError, parse_int, parse_uint
 from setpoint.schema import ErrorType, FieldError
-from setpoint.schema.errors import forbidden, not_supported, required, too_long
+from setpoint.schema.errors import forbidden, not_supported, quote, required, too_long
 from setpoint.schema.errors import invalid as invalid_field
 
-__all__ = ["DeleteOptions", "ListOptions", "Query", "WriteOptions"]
+__all__ = ["DeleteOptions", "ListOptions", "Query", "WriteOptions", "check_timeout"]
 
 META_GROUP: Final = "meta.k8s.io"
 _POLICIES: Final = ("Foreground", "Background", "Orphan")
+
+
+def check_timeout(pairs: Sequence[tuple[str, str]]) -> None:
+    """Raises ApiStatusError (400) for a ``timeout`` that is not a duration, such as 30s. What it says is not looked
+    at: requests take no longer than this server's own limits."""
+    given = next((value for name, value in pairs if name == "timeout"), "")
+    if given and parse_duration(given) is None:
+        raise bad_request(f"invalid timeout specified in the request URL - time: invalid duration {quote(given)}")
 
 
 class Query(Mapping[str, str]):

@@ -88,7 +88,9 @@ async def serving(flags: Flags) -> AsyncIterator[HttpFront]:
             assert names is not None
             client = await stack.enter_async_context(Client(InProcessTransport(server.handle)))
             await stack.enter_async_context(ControlPlane(client, controllers=names))
-        yield await stack.enter_async_context(HttpFront(server, host, port, tls=_tls(flags, host)))
+        front = await stack.enter_async_context(HttpFront(server, host, port, tls=_tls(flags, host)))
+        server.listens_at(front.host, front.port)
+        yield front
 
 
 async def _storage(flags: Flags) -> Storage:
