@@ -87,7 +87,7 @@ def objects_where(test: Callable[[Head], bool], name: str = "") -> Predicate:
 
 
 def of_types(*, create: bool = True, update: bool = True, delete: bool = True) -> Predicate:
-    """Only some types of events."""
+    """A predicate that accepts only some types of events."""
     chosen = [word for word, wanted in (("create", create), ("update", update), ("delete", delete)) if wanted]
     return Predicate(
         lambda old, new: create if old is None else delete if new is None else update, f"of_types({', '.join(chosen)})"

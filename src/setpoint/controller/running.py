@@ -150,7 +150,7 @@ class RunningController(Generic[K]):
     async def run(self) -> None:
         """Works until `stop` or until it is cancelled.
 
-        The workers start when every handler has seen all that was there at the start.
+        The workers start when every handler has seen all objects that the first lists contained.
 
         Raises:
             CacheSyncError: a cache did not sync in time; it carries the server's last answer.

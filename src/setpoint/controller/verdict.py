@@ -1,4 +1,4 @@
-"""Verdicts: why a key is where it is, in one word and one sentence, decided from facts alone."""
+"""Verdicts: the state of a key and its reason, in one word and one sentence, decided from facts alone."""
 
 from __future__ import annotations
 
