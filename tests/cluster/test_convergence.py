@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from tests.cluster.crashes import Restartable, played
 from tests.cluster.scheduling.pods import pod as requesting
+from tests.cluster.test_deployments import deployment
 from tests.cluster.test_resource_quotas import pod as quota_pod
 from tests.cluster.test_resource_quotas import quota
 from tests.cluster.test_volumes import claim as volume_claim
@@ -17,6 +18,8 @@ from setpoint.meta import Object
 from setpoint.models.apps_v1 import (
     ControllerRevision,
     DaemonSet,
+    Deployment,
+    ReplicaSet,
     StatefulSet,
     StatefulSetPersistentVolumeClaimRetentionPolicy,
 )
@@ -132,6 +135,17 @@ async def volumes(plane: Restartable) -> None:
     await world.delete(await world.get(VolumeAttributesClass, "gold"))
 
 
+async def deployments(plane: Restartable) -> None:
+    """Rolled out, updated, and scaled in the middle of that."""
+    world = plane.world
+    await world.create(deployment(2))
+    await plane.settle()
+    made = await world.get(Deployment, "web")
+    made.spec.template = template("web:2")
+    await world.update(made)
+    await world.client.patch(Deployment, "web", {"spec": {"replicas": 3}})
+
+
 async def quotas(plane: Restartable) -> None:
     """Of pods and of configuration, some of which goes."""
     world = plane.world
@@ -166,6 +180,7 @@ SCENARIOS: dict[str, tuple[Scenario, tuple[str, ...], tuple[type[Object], ...]]]
     "budgets": (budgets, ("disruption", "statefulset"), (PodDisruptionBudget, StatefulSet)),
     "cron jobs": (cron_jobs, ("cronjob", "job", "garbage-collector"), (CronJob, Job, Pod)),
     "daemon sets": (daemon_sets, ("daemonset",), (DaemonSet, ControllerRevision, Pod)),
+    "deployments": (deployments, ("deployment", "replicaset"), (Deployment, ReplicaSet, Pod)),
     "jobs": (jobs, ("job", "garbage-collector"), (Job, Pod)),
     "quotas": (quotas, ("resourcequota",), (ResourceQuota,)),
     "nodes": (nodes, ("node-lifecycle", "taint-eviction"), (Node, Pod)),

@@ -7,6 +7,7 @@ from typing import Final
 
 from setpoint.client import AlreadyExists
 from setpoint.cluster.claims import Claims
+from setpoint.cluster.proportions import DESIRED, MOST, number_in, only_one, shared, size_of, was_scaled
 from setpoint.cluster.rollout import desired_of, is_complete, report, seconds_left
 from setpoint.cluster.templates import HASH_LABEL, plain, share, template_hash
 from setpoint.controller import Context, Controller, Outcome, after, done
@@ -16,7 +17,18 @@ from setpoint.models.apps_v1 import Deployment, ReplicaSet, ReplicaSetSpec
 from setpoint.models.core_v1 import PodTemplateSpec
 
 REVISION: Final = "deployment.kubernetes.io/revision"
-DESIRED: Final = "deployment.kubernetes.io/desired-replicas"
+HISTORY: Final = "deployment.kubernetes.io/revision-history"
+_OWN: Final = frozenset(
+    {
+        "kubectl.kubernetes.io/last-applied-configuration",
+        "deprecated.deployment.rollback.to",
+        REVISION,
+        HISTORY,
+        DESIRED,
+        MOST,
+    }
+)
+"""Annotations of Deployments that are not those of their ReplicaSets, too."""
 
 
 class Deployments:
@@ -27,8 +39,6 @@ class Deployments:
     pausing and the conditions that ``kubectl rollout status`` reads are kept. A rollout without progress for
     ``progressDeadlineSeconds`` is reported (``ProgressDeadlineExceeded``) and goes on as soon as it can. ReplicaSets
     that match its selector and belong to nobody become its own.
-
-    *Caveats*: a paused Deployment is not scaled in proportion.
     """
 
     def __init__(self) -> None:
@@ -51,8 +61,11 @@ class Deployments:
         owned = [replica_set for replica_set in claimed if not replica_set.is_deleting]
         current = _find(owned, deployment.spec.template)
         others = [replica_set for replica_set in owned if replica_set is not current]
-        created = current is None and not deployment.spec.paused
-        if not deployment.spec.paused:
+        scaled = was_scaled(desired_of(deployment), owned)
+        created = current is None and not deployment.spec.paused and not scaled
+        if deployment.spec.paused or scaled:
+            await self._resize(deployment, current, others, ctx)
+        else:
             if current is None:
                 current = await self._create(deployment, others, ctx)
             else:
@@ -61,8 +74,6 @@ class Deployments:
                 await self._recreate(deployment, current, others, ctx)
             else:
                 await self._roll(deployment, current, others, ctx)
-        elif current is not None and not any(map(_wanted, others)):
-            await _scale(current, desired_of(deployment), deployment, ctx)
         unavailable = limits(deployment)[1]
         report(deployment, current, others, created=created, unavailable=unavailable, now=ctx.now())
         if current is not None and is_complete(deployment):
@@ -83,7 +94,7 @@ class Deployments:
             metadata=ObjectMeta(
                 name=f"{deployment.name}-{digest}",
                 labels=dict(template.metadata.labels),
-                annotations={REVISION: revision, DESIRED: str(desired_of(deployment))},
+                annotations=_annotations(deployment) | {REVISION: revision} | _marks(deployment),
             ),
             spec=ReplicaSetSpec(
                 replicas=0,
@@ -101,14 +112,39 @@ class Deployments:
         await _annotate(deployment, revision, ctx)
         return made
 
+    async def _resize(
+        self, deployment: Deployment, current: ReplicaSet | None, others: list[ReplicaSet], ctx: Context
+    ) -> None:
+        """Shares another number of replicas, and does nothing else."""
+        desired = desired_of(deployment)
+        alone = only_one(current, others)
+        if alone is not None:
+            await _scale(deployment, alone, desired, ctx, remember=True)
+            return
+        if current is not None and _is_saturated(deployment, current):
+            for replica_set in others:
+                await _scale(deployment, replica_set, 0, ctx)
+            return
+        if (deployment.spec.strategy and deployment.spec.strategy.type) == "Recreate":
+            return
+        everything = [*others, *([current] if current is not None else [])]
+        for replica_set, size in shared(deployment, everything, desired, limits(deployment)[0]):
+            await _scale(deployment, replica_set, size, ctx, remember=True)
+
     async def _revise(
         self, deployment: Deployment, current: ReplicaSet, others: list[ReplicaSet], ctx: Context
     ) -> ReplicaSet:
         """The current ReplicaSet has the highest revision, also after a roll-back to an older template."""
         newest = max(map(_revision, others), default=0)
+        marks = {
+            name: value for name, value in _annotations(deployment).items() if current.annotations.get(name) != value
+        }
         if _revision(current) <= newest:
-            patch = {"metadata": {"annotations": {REVISION: str(newest + 1)}}}
-            current = await ctx.patch(current, patch)
+            marks[REVISION] = str(newest + 1)
+            if past := current.annotations.get(REVISION):
+                marks[HISTORY] = ",".join(filter(None, (current.annotations.get(HISTORY), past)))
+        if marks:
+            current = await ctx.patch(current, {"metadata": {"annotations": marks}})
         await _annotate(deployment, str(_revision(current)), ctx)
         return current
 
@@ -116,42 +152,42 @@ class Deployments:
         self, deployment: Deployment, current: ReplicaSet, others: list[ReplicaSet], ctx: Context
     ) -> None:
         for replica_set in others:
-            await _scale(replica_set, 0, deployment, ctx)
+            await _scale(deployment, replica_set, 0, ctx)
         if not any(each.status.replicas or each.status.terminating_replicas for each in others):
-            await _scale(current, desired_of(deployment), deployment, ctx)
+            await _scale(deployment, current, desired_of(deployment), ctx)
 
     async def _roll(self, deployment: Deployment, current: ReplicaSet, others: list[ReplicaSet], ctx: Context) -> None:
         desired = desired_of(deployment)
         surge, unavailable = limits(deployment)
-        total = _wanted(current) + sum(map(_wanted, others))
-        if _wanted(current) > desired:
-            await _scale(current, desired, deployment, ctx)
-        elif _wanted(current) < desired:
+        total = size_of(current) + sum(map(size_of, others))
+        if size_of(current) > desired:
+            await _scale(deployment, current, desired, ctx)
+        elif size_of(current) < desired:
             room = desired + surge - total
             if room > 0:
-                await _scale(current, min(desired, _wanted(current) + room), deployment, ctx)
+                await _scale(deployment, current, min(desired, size_of(current) + room), ctx)
         # Old pods may go as far as enough others are available. What was decided counts here, not what the statuses
         # say: they are behind, and would have the same pods go twice.
         least = desired - unavailable
-        total = _wanted(current) + sum(map(_wanted, others))
-        pending = max(_wanted(current) - (current.status.available_replicas or 0), 0)
+        total = size_of(current) + sum(map(size_of, others))
+        pending = max(size_of(current) - (current.status.available_replicas or 0), 0)
         budget = total - least - pending
         for replica_set in sorted(others, key=_revision):  # those that are not available are of no use to anybody
-            going = min(budget, _wanted(replica_set) - (replica_set.status.available_replicas or 0))
+            going = min(budget, size_of(replica_set) - (replica_set.status.available_replicas or 0))
             if going > 0:
                 budget -= going
-                await _scale(replica_set, _wanted(replica_set) - going, deployment, ctx)
+                await _scale(deployment, replica_set, size_of(replica_set) - going, ctx)
         available = sum(each.status.available_replicas or 0 for each in (current, *others))
         budget = min(budget, available - least)
         for replica_set in sorted(others, key=_revision):
-            going = min(budget, _wanted(replica_set))
+            going = min(budget, size_of(replica_set))
             if going > 0:
                 budget -= going
-                await _scale(replica_set, _wanted(replica_set) - going, deployment, ctx)
+                await _scale(deployment, replica_set, size_of(replica_set) - going, ctx)
 
     async def _clean_up(self, deployment: Deployment, others: list[ReplicaSet], ctx: Context) -> None:
         limit = deployment.spec.revision_history_limit
-        idle = [each for each in others if not _wanted(each) and not each.status.replicas]
+        idle = [each for each in others if not size_of(each) and not each.status.replicas]
         idle.sort(key=_revision)
         for replica_set in idle[: max(len(idle) - (10 if limit is None else limit), 0)]:
             await ctx.delete(replica_set)
@@ -173,10 +209,6 @@ def _find(replica_sets: list[ReplicaSet], template: PodTemplateSpec) -> ReplicaS
     return min(same, key=_revision, default=None)
 
 
-def _wanted(replica_set: ReplicaSet) -> int:
-    return 1 if replica_set.spec.replicas is None else replica_set.spec.replicas
-
-
 def _revision(replica_set: ReplicaSet) -> int:
     text = replica_set.annotations.get(REVISION, "0")
     try:
@@ -185,12 +217,42 @@ def _revision(replica_set: ReplicaSet) -> int:
         return 0
 
 
-async def _scale(replica_set: ReplicaSet, replicas: int, deployment: Deployment, ctx: Context) -> None:
-    """Scales it, and notes what the whole Deployment wanted then, as upstream's ``scaleReplicaSet`` does."""
-    if _wanted(replica_set) != replicas:
-        annotations = {DESIRED: str(desired_of(deployment))}
-        await ctx.patch(replica_set, {"metadata": {"annotations": annotations}, "spec": {"replicas": replicas}})
+async def _scale(
+    deployment: Deployment, replica_set: ReplicaSet, replicas: int, ctx: Context, *, remember: bool = False
+) -> None:
+    """Brings a ReplicaSet to a size, and notes for which size of the Deployment; with ``remember`` in any case."""
+    before = size_of(replica_set)
+    marks = {name: value for name, value in _marks(deployment).items() if replica_set.annotations.get(name) != value}
+    if before == replicas and not (remember and marks):
+        return
+    await ctx.patch(replica_set, {"metadata": {"annotations": marks}, "spec": {"replicas": replicas}})
+    replica_set.metadata.annotations = {**replica_set.annotations, **marks}
+    if before != replicas:
         replica_set.spec.replicas = replicas
+        word = "up" if replicas > before else "down"
+        ctx.event(
+            "Normal", "ScalingReplicaSet",
+            f"Scaled {word} replica set {replica_set.name} from {before} to {replicas}",
+        )  # fmt: skip
+
+
+def _marks(deployment: Deployment) -> dict[str, str]:
+    """What a ReplicaSet says of the size of its Deployment."""
+    desired, surge = desired_of(deployment), 0
+    if (deployment.spec.strategy and deployment.spec.strategy.type) != "Recreate":
+        surge = limits(deployment)[0]
+    return {DESIRED: str(desired), MOST: str(desired + surge)}
+
+
+def _annotations(deployment: Deployment) -> dict[str, str]:
+    """The annotations that a Deployment and its current ReplicaSet have in common, such as the cause of the change."""
+    return {name: value for name, value in deployment.annotations.items() if name not in _OWN}
+
+
+def _is_saturated(deployment: Deployment, current: ReplicaSet) -> bool:
+    """Whether the current ReplicaSet has all replicas, available and meant to be so many."""
+    desired = desired_of(deployment)
+    return size_of(current) == desired == number_in(current, DESIRED) == (current.status.available_replicas or 0)
 
 
 async def _annotate(deployment: Deployment, revision: str, ctx: Context) -> None:

@@ -60,9 +60,10 @@ class Replicas(Generic[K]):
         min_ready = replica_set.spec.min_ready_seconds
         waits = [wait for pod in active if (wait := until_available(pod, min_ready, ctx.now())) is not None]
         status.replicas = len(active)
-        status.fully_labeled_replicas = sum(labels.matches(pod.labels) for pod in active)
-        status.ready_replicas = len(waits)
-        status.available_replicas = sum(wait <= 0 for wait in waits)
+        # Servers forget these where they are 0; to say so would be another write each time.
+        status.fully_labeled_replicas = sum(labels.matches(pod.labels) for pod in active) or None
+        status.ready_replicas = len(waits) or None
+        status.available_replicas = sum(wait <= 0 for wait in waits) or None
         if isinstance(status, ReplicaSetStatus):
             status.terminating_replicas = sum(pod.is_deleting and not pod.is_finished for pod in owned)
         pending = [wait for wait in waits if wait > 0]

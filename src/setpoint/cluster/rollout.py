@@ -61,13 +61,16 @@ def report(
     before = Counts.of(deployment)
     status, desired = deployment.status, desired_of(deployment)
     everything = [*others, *([current] if current is not None else [])]
-    status.replicas = sum(each.status.replicas for each in everything)
-    status.updated_replicas = current.status.replicas if current is not None else 0
-    status.ready_replicas = sum(each.status.ready_replicas or 0 for each in everything)
-    status.available_replicas = sum(each.status.available_replicas or 0 for each in everything)
+    ready = sum(each.status.ready_replicas or 0 for each in everything)
+    available = sum(each.status.available_replicas or 0 for each in everything)
+    # Servers forget these where they are 0; to say so would be another write each time.
+    status.replicas = sum(each.status.replicas for each in everything) or None
+    status.updated_replicas = (current.status.replicas if current is not None else 0) or None
+    status.ready_replicas = ready or None
+    status.available_replicas = available or None
     status.terminating_replicas = sum(each.status.terminating_replicas or 0 for each in everything)
-    status.unavailable_replicas = max(desired - status.available_replicas, 0)
-    enough = status.available_replicas >= desired - unavailable
+    status.unavailable_replicas = max(desired - available, 0) or None
+    enough = available >= desired - unavailable
     _set(
         deployment,
         "Available",

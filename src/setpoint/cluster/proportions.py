@@ -1,0 +1,83 @@
+"""Proportions: how a change of a Deployment's replicas is shared by the ReplicaSets of a rollout under way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from math import floor
+from typing import Final
+
+from setpoint.meta.numbers import NumberError, parse_uint
+from setpoint.models.apps_v1 import Deployment, ReplicaSet
+
+DESIRED: Final = "deployment.kubernetes.io/desired-replicas"
+MOST: Final = "deployment.kubernetes.io/max-replicas"
+"""Annotations of ReplicaSets: how many replicas the Deployment wanted, and might have had, when this one was scaled."""
+_NEVER: Final = datetime.min.replace(tzinfo=UTC)
+
+
+def was_scaled(desired: int, replica_sets: Sequence[ReplicaSet]) -> bool:
+    """Whether an active ReplicaSet was scaled for another number of replicas than the Deployment has now."""
+    return any(
+        size_of(each) and (known := number_in(each, DESIRED)) is not None and known != desired for each in replica_sets
+    )
+
+
+def only_one(current: ReplicaSet | None, others: Sequence[ReplicaSet]) -> ReplicaSet | None:
+    """The ReplicaSet that takes all replicas: the active one if there is one, the newest if there is none; None if
+    several are active."""
+    everything = [*others, *([current] if current is not None else [])]
+    active = [each for each in everything if size_of(each)]
+    if len(active) > 1 or not everything:
+        return None
+    if active:
+        return active[0]
+    return current if current is not None else max(everything, key=_age)
+
+
+def shared(
+    deployment: Deployment, replica_sets: Sequence[ReplicaSet], desired: int, surge: int
+) -> list[tuple[ReplicaSet, int]]:
+    """The new sizes of the active ReplicaSets, in proportion to what they are now; the largest takes what is left."""
+    active = [each for each in replica_sets if size_of(each)]
+    most = desired + surge if desired > 0 else 0
+    change = most - sum(map(size_of, active))
+    active.sort(key=lambda each: (_age(each), each.name), reverse=change > 0)
+    active.sort(key=size_of, reverse=True)
+    sizes: list[int] = []
+    given = 0
+    for each in active:
+        part = _part(deployment, each, desired, most)
+        left = change - given
+        part = 0 if not left else min(part, left) if change > 0 else max(part, left)
+        given += part
+        sizes.append(size_of(each) + part)
+    if sizes and change:
+        sizes[0] = max(sizes[0] + change - given, 0)
+    return list(zip(active, sizes, strict=True))
+
+
+def _part(deployment: Deployment, replica_set: ReplicaSet, desired: int, most: int) -> int:
+    """How much larger the ReplicaSet is to be, before rounding is made good."""
+    size = size_of(replica_set)
+    if not desired:
+        return -size
+    before = number_in(replica_set, MOST) or deployment.status.replicas
+    return floor(size * most / before + 0.5) - size if before else 0
+
+
+def size_of(replica_set: ReplicaSet) -> int:
+    """How many replicas it is to have."""
+    return 1 if replica_set.spec.replicas is None else replica_set.spec.replicas
+
+
+def number_in(replica_set: ReplicaSet, annotation: str) -> int | None:
+    """The number in an annotation; None if it is missing or invalid."""
+    try:
+        return parse_uint(replica_set.annotations[annotation])
+    except (KeyError, NumberError):
+        return None
+
+
+def _age(replica_set: ReplicaSet) -> datetime:
+    return replica_set.metadata.creation_timestamp or _NEVER

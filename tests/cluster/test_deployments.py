@@ -1,0 +1,122 @@
+"""Deployments: sizes shared during a rollout (upstream's sync_test.go), revisions, and what is said of them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from tests.cluster.workloads import selector, template
+
+from setpoint.cluster.proportions import DESIRED, MOST, only_one, shared
+from setpoint.models.apps_v1 import Deployment, DeploymentSpec, ReplicaSet, ReplicaSetSpec
+from setpoint.models.events_v1 import Event
+from setpoint.testing import Cluster, cluster, virtual_time
+
+OLD = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def deployment(replicas: int, image: str = "web:1") -> Deployment:
+    spec = DeploymentSpec(replicas=replicas, selector=selector(), template=template(image))
+    return Deployment.named("web", "default", spec=spec)
+
+
+def sized(sizes: list[int], desired: int, surge: int) -> list[ReplicaSet]:
+    """ReplicaSets, the newest first, of a Deployment that wanted ``desired`` replicas."""
+    made = []
+    for number, size in enumerate(sizes):
+        each = ReplicaSet.named(f"web-{number}", "default", spec=ReplicaSetSpec(replicas=size, selector=selector()))
+        each.metadata.annotations = {DESIRED: str(desired), MOST: str(desired + surge)}
+        each.metadata.creation_timestamp = OLD - timedelta(minutes=number)
+        made.append(each)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sizes", "expected", "surges"),
+    [
+        (10, 12, [10], [12], (0, 0)),
+        (10, 5, [10], [5], (0, 0)),
+        (5, 10, [2, 3], [4, 6], (0, 0)),
+        (5, 3, [2, 3], [1, 2], (0, 0)),
+        (9, 4, [8, 1], [4, 0], (0, 0)),
+        (7, 10, [2, 3, 2], [3, 4, 3], (0, 0)),
+        (13, 8, [2, 8, 3], [1, 5, 2], (0, 0)),
+        (3, 4, [1, 1, 1], [2, 1, 1], (0, 0)),
+        (3, 2, [1, 1, 1], [1, 1, 0], (0, 0)),
+        (6, 0, [3, 2, 1], [0, 0, 0], (0, 0)),
+        (10, 20, [6, 6], [11, 11], (2, 2)),
+        (10, 50, [5, 8], [22, 34], (3, 6)),
+        (10, 14, [7, 3], [10, 4], (0, 0)),
+    ],
+)
+def test_a_change_of_size_is_shared_in_proportion(
+    before: int, after: int, sizes: list[int], expected: list[int], surges: tuple[int, int]
+) -> None:
+    there = sized(sizes, before, surges[0])
+    found = {each.name: size for each, size in shared(deployment(after), there, after, surges[1])}
+    assert [found.get(each.name, 0) for each in there] == expected
+
+
+def test_one_replica_set_alone_takes_all() -> None:
+    newest, *others = sized([0, 0, 0], 6, 0)
+    assert only_one(newest, others) is newest
+    assert only_one(None, others) is others[0]
+    newest, *others = sized([0, 3, 0], 6, 0)
+    assert only_one(newest, others) is others[0]
+    newest, *others = sized([1, 3], 6, 0)
+    assert only_one(newest, others) is None
+
+
+async def replica_sets(world: Cluster) -> dict[str, int | None]:
+    """The sizes of the ReplicaSets, by the image of their pods."""
+    found = await world.list(ReplicaSet)
+    return {
+        each.spec.template.spec.containers[0].image or "": each.spec.replicas for each in found if each.spec.template
+    }
+
+
+@virtual_time
+async def test_a_rollout_that_is_paused_is_scaled_in_proportion() -> None:
+    stuck = template("web:2", annotations={"hollow.setpoint.io/ready-seconds": "never"})
+    async with cluster(nodes=1) as world:
+        await world.create(deployment(10))
+        await world.settle()
+        made = await world.get(Deployment, "web")
+        made.spec.template = stuck
+        await world.update(made)
+        await world.settle()
+        rolling = await replica_sets(world)
+        assert rolling == {"web:1": 8, "web:2": 5}
+        await world.client.patch(Deployment, "web", {"spec": {"paused": True}})
+        await world.client.patch(Deployment, "web", {"spec": {"replicas": 20}})
+        await world.settle()
+        assert await replica_sets(world) == {"web:1": 15, "web:2": 10}
+
+
+@virtual_time
+async def test_replica_sets_say_why_they_were_made_and_which_revisions_they_have_been() -> None:
+    async with cluster() as world:
+        await world.create(deployment(1))
+        await world.settle()
+        for image, cause in (("web:2", "second"), ("web:1", "back to the first")):
+            made = await world.get(Deployment, "web")
+            made.spec.template = template(image)
+            made.metadata.annotations = {**made.annotations, "kubernetes.io/change-cause": cause}
+            await world.update(made)
+            await world.settle()
+        found = {each.annotations["deployment.kubernetes.io/revision"]: each for each in await world.list(ReplicaSet)}
+        assert set(found) == {"2", "3"}
+        assert found["3"].annotations["kubernetes.io/change-cause"] == "back to the first"
+        assert found["3"].annotations["deployment.kubernetes.io/revision-history"] == "1"
+        assert found["2"].annotations["kubernetes.io/change-cause"] == "second"
+        assert (await world.get(Deployment, "web")).annotations["deployment.kubernetes.io/revision"] == "3"
+
+
+@virtual_time
+async def test_events_say_what_was_scaled() -> None:
+    async with cluster() as world:
+        await world.create(deployment(3))
+        await world.settle()
+        (made,) = await world.list(ReplicaSet)
+        notes = [each.note for each in await world.list(Event) if each.reason == "ScalingReplicaSet"]
+        assert notes == [f"Scaled up replica set {made.name} from 0 to 3"]
