@@ -40,7 +40,7 @@ class StoreSpec(sp.Model):
     key: str = "a"
 
 
-class StoreStatus(sp.Status):
+class StoreStatus(sp.ConditionedStatus):
     phase: str = ""
     serial: int = 0
     address: str = ""
