@@ -13,8 +13,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import setpoint as sp
+from setpoint.cache import UndeclaredRead
 from setpoint.client import Client, InProcessTransport, PatchType, Request, Response, Transport, TransportError
-from setpoint.controller import AdoptionError, OwnerError, UndeclaredRead
+from setpoint.controller import AdoptionError, OwnerError
 from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import ConfigMap, Namespace, Secret
 from setpoint.testing import advance, cluster, virtual_time

@@ -16,9 +16,9 @@ from tests.tasks import stop
 import setpoint as sp
 from setpoint.apiserver import ApiServer
 from setpoint.apps.failures import reported
-from setpoint.cache import CacheSyncError, Head, InformerFactory
+from setpoint.cache import CacheSyncError, Head, InformerFactory, UndeclaredRead
 from setpoint.client import ApiError, Client, Conflict, InProcessTransport, Request, TransportError
-from setpoint.controller import Cause, SyncContext, UndeclaredRead
+from setpoint.controller import Cause, SyncContext
 from setpoint.controller import predicates as p
 from setpoint.controller.explain import explain, summary
 from setpoint.controller.failures import INSTALL
