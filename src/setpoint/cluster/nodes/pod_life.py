@@ -106,8 +106,8 @@ class PodLife:
                 else:
                     done = containers.ended(status)
                     ready = status.ready = done is not None and done.exit_code == 0
+        blocked = INITIALIZING if pod.spec.init_containers else CREATING
         for container in pod.spec.containers:
-            blocked = INITIALIZING if pod.spec.init_containers else CREATING
             status = self._status(container, pod.status.container_statuses, blocked)
             if ready:
                 self._step(container, status, is_init=False)
