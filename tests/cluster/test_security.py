@@ -194,6 +194,27 @@ async def test_options_of_a_provider_that_can_not_be_end_in_one_line(options: Oi
     assert words in str(refused.value)
 
 
+async def test_the_audit_log_is_appended_to_its_file(tmp_path: Path) -> None:
+    policy, log = tmp_path / "policy.yaml", tmp_path / "audit.log"
+    policy.write_text("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n")
+    security = Security(audit_policy_file=policy, audit_log_path=log)
+    async with EmbeddedCluster(control_plane=False, security=security) as cluster:
+        await who(cluster.config())
+    stages = [json.loads(line)["stage"] for line in log.read_text().splitlines()]
+    assert stages == ["RequestReceived", "ResponseComplete"]
+
+
+async def test_a_bad_audit_policy_or_log_ends_in_one_line(tmp_path: Path) -> None:
+    policy, log = tmp_path / "policy.yaml", tmp_path / "none" / "audit.log"
+    with pytest.raises(SecurityError, match="belong together"):
+        await secure(Security(audit_log_path=log), "127.0.0.1", None)
+    with pytest.raises(SecurityError, match=r"--audit-policy-file .*policy.yaml: No such file"):
+        await secure(Security(audit_policy_file=policy, audit_log_path=log), "127.0.0.1", None)
+    policy.write_text("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n")
+    with pytest.raises(SecurityError, match=r"--audit-log-path .*audit.log: No such file"):
+        await secure(Security(audit_policy_file=policy, audit_log_path=log), "127.0.0.1", None)
+
+
 async def test_flags_about_users_need_auth(tmp_path: Path) -> None:
     with pytest.raises(SecurityError, match=r"--token-auth-file .* only with --auth"):
         await secure(Security(token_auth_file=tmp_path / "x"), "127.0.0.1", None)

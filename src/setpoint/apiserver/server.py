@@ -12,13 +12,14 @@ from random import Random
 from types import TracebackType
 from typing import Final, cast
 
-from setpoint.apiserver.access.attributes import requested
+from setpoint.apiserver.access.attributes import Attributes, requested
 from setpoint.apiserver.access.authorizer import Authorizer
 from setpoint.apiserver.access.flow import Flows
 from setpoint.apiserver.access.record import AccessRecord
 from setpoint.apiserver.admission.admission import Admission
 from setpoint.apiserver.admission.configurations import Configurations
 from setpoint.apiserver.answers.representation import respond
+from setpoint.apiserver.audit.log import AuditLog
 from setpoint.apiserver.bootstrap.defaults import create_defaults, publish
 from setpoint.apiserver.bootstrap.namespaces import create_namespaces
 from setpoint.apiserver.custom.definitions import CustomResources
@@ -34,6 +35,7 @@ from setpoint.apiserver.identity.authentication import Authentication, TokenUser
 from setpoint.apiserver.identity.impersonation import act_as, wanted
 from setpoint.apiserver.identity.keys import BadTokenError, SecretKey
 from setpoint.apiserver.identity.tokens import AccountTokens
+from setpoint.apiserver.objects.metadata import new_uid
 from setpoint.apiserver.reads import Reads
 from setpoint.apiserver.replay import Lengthy, Replay, Suspended
 from setpoint.apiserver.requests.accept import of_statuses
@@ -56,6 +58,7 @@ _log = logging.getLogger(__name__)
 BOOKMARK_PERIOD: Final = 60.0
 NEEDING_CONTROLLERS: Final = frozenset({"ServiceAccount", "TaintNodesByCondition"})
 """Admission plugins that write what controllers and kubelets are to take away or to fill."""
+_UNKNOWN: Final = UserInfo("")
 _READS: Final = frozenset({"GET", "HEAD"})
 _WRITE_TIMEOUT: Final = 34.0
 _READ_TIMEOUT: Final = 60.0
@@ -97,7 +100,9 @@ class ApiServer:
     ``plugins_off``: the admission plugins that are not asked, by upstream's names; those that are of use only where a
     whole cluster is, unless said otherwise.
 
-    *Caveats*: there is no audit log: what admission policies would write there is logged.
+    ``audit`` is told of every request from the network.
+
+    *Caveats*: what admission policies would add to the audit log is logged by Python.
     """
 
     def __init__(
@@ -114,6 +119,7 @@ class ApiServer:
         account_tokens: AccountTokens | None = None,
         access_record: AccessRecord | None = None,
         default_objects: bool = False,
+        audit: AuditLog | None = None,
         plugins_off: Collection[str] = NEEDING_CONTROLLERS,
     ) -> None:
         kept: Storage = storage if storage is not None else MemoryStorage()
@@ -125,8 +131,9 @@ class ApiServer:
         self._closed = authentication is not None
         self._default_objects = default_objects
         self._flows = Flows(kept) if default_objects else None
-        self._flow_of: dict[int, dict[str, str]] = {}
-        """The headers about priority and fairness of requests under way."""
+        self._audit = audit
+        self._asked: dict[int, tuple[Attributes, UserInfo]] = {}
+        """What requests from the network that are under way ask for, and whom they come from."""
         self.state = State(
             storage=kept,
             configurations=self.hooks,
@@ -233,14 +240,22 @@ class ApiServer:
 
     async def handle(self, request: IncomingRequest) -> Response:
         """Answers one request. What the client did wrong, and what goes wrong here, is an answer: nothing is raised."""
-        if self._flows is None or getattr(request, "peer", None) is None:
+        if (self._flows is None and self._audit is None) or getattr(request, "peer", None) is None:
             return await self._handled(request)
+        came = self.state.now()
         try:
             response = await self._handled(request)
-            response.headers.update(self._flow_of.get(id(request), {}))
+            known = self._asked.get(id(request))
+            if known is not None and self._flows is not None:
+                response.headers.update(self._flows.headers(known[0]))
+            if self._audit is not None:
+                if known is None:
+                    known = requested(request.method, request.path, request.query, _UNKNOWN), _UNKNOWN
+                uid = response.headers["audit-id"] = new_uid(self.state.random)
+                self._audit.note(request, *known, response, uid=uid, came=came, now=self.state.now)
             return response
         finally:
-            self._flow_of.pop(id(request), None)
+            self._asked.pop(id(request), None)
 
     async def _handled(self, request: IncomingRequest) -> Response:
         try:
@@ -338,22 +353,23 @@ class ApiServer:
         user = self._requester(request)
         other = wanted(request)
         if not state.guarded:
-            user = user if other is None else act_as(other)
-            self._classify(request, user)
-            return user
+            acting = user if other is None else act_as(other)
+            self._remember(request, acting, user)
+            return acting
         attributes = requested(request.method, request.path, request.query, user)
+        self._remember(request, user, user)
         if other is not None:
-            user = act_as(other, attributes, state.authorizer)
-            attributes = replace(attributes, user=user)
-        self._classify(request, user)
+            acting = act_as(other, attributes, state.authorizer)
+            self._remember(request, acting, user)
+            attributes = replace(attributes, user=acting)
         state.check(attributes)
-        return user
+        return attributes.user
 
-    def _classify(self, request: IncomingRequest, user: UserInfo) -> None:
-        """Remembers the flow schema of a request from the network, for the headers of its answer."""
-        if self._flows is not None and getattr(request, "peer", None) is not None:
+    def _remember(self, request: IncomingRequest, user: UserInfo, requester: UserInfo) -> None:
+        """For the headers of the answer, and for the audit log."""
+        if (self._flows is not None or self._audit is not None) and getattr(request, "peer", None) is not None:
             asked = requested(request.method, request.path, request.query, user)
-            self._flow_of[id(request)] = self._flows.headers(asked)
+            self._asked[id(request)] = asked, requester
 
     def _requester(self, request: IncomingRequest) -> UserInfo:
         """Whom the request comes from. Raises ApiStatusError (401)."""

@@ -50,6 +50,10 @@ class SecurityFlags:
         The names of this server in tokens of service accounts (default: the issuer); repeatable.
     anonymous_auth
         With --auth: whether requests without credentials are those of system:anonymous; else they are refused.
+    audit_policy_file
+        Log requests as this audit policy (audit.k8s.io/v1) says; with --audit-log-path.
+    audit_log_path
+        The file to which the audit log is appended, one event of JSON a line.
     oidc_issuer_url
         With --auth: the URL of an OpenID Connect provider whose identity tokens are accepted.
     oidc_client_id
@@ -83,6 +87,8 @@ class SecurityFlags:
     service_account_signing_key_file: Path | None = None
     api_audiences: _Texts = ()
     anonymous_auth: bool = True
+    audit_policy_file: Path | None = None
+    audit_log_path: Path | None = None
     oidc_issuer_url: str = ""
     oidc_client_id: str = ""
     oidc_jwks_file: Path | None = None
@@ -134,4 +140,6 @@ class SecurityFlags:
             api_audiences=self.api_audiences,
             oidc=oidc,
             anonymous_auth=self.anonymous_auth,
+            audit_policy_file=self.audit_policy_file,
+            audit_log_path=self.audit_log_path,
         )

@@ -91,6 +91,7 @@ class EmbeddedCluster:
                 authorizer=Rbac(storage) if auth else None,
                 account_tokens=None if secured is None else secured.account_tokens,
                 default_objects=self._default_objects,
+                audit=None if secured is None else secured.audit,
             )
             await stack.enter_async_context(server)
             front = HttpFront(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import secrets
 import ssl
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from setpoint.apiserver import AccountTokens, Authentication, UserInfo
+from setpoint.apiserver.audit.log import AuditLog
+from setpoint.apiserver.audit.policy import AuditPolicy, AuditPolicyError
 from setpoint.apiserver.identity.keys import BadKeyError, PemKeys, PublicKey, keys_of_jwks, make_key
 from setpoint.apiserver.identity.oidc import OidcProvider
 from setpoint.apiserver.identity.static_tokens import read_tokens
@@ -22,6 +25,7 @@ from setpoint.webhook.tls import ServerTls
 
 __all__ = ["OidcOptions", "Secured", "Security", "SecurityError", "secure"]
 
+_log = logging.getLogger("setpoint.audit")
 _LIFETIME: Final = timedelta(days=3650)
 _SERVING: Final = timedelta(days=365)
 _RENEW: Final = 0.5
@@ -80,6 +84,8 @@ class Security:
     api_audiences: tuple[str, ...] = ()
     oidc: OidcOptions | None = None
     anonymous_auth: bool = True
+    audit_policy_file: Path | None = None
+    audit_log_path: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +99,7 @@ class Secured:
     authentication: Authentication | None
     client_ca: bytes
     token: str
+    audit: AuditLog | None
 
 
 async def secure(security: Security, host: str, directory: Path | None) -> Secured:
@@ -138,7 +145,33 @@ async def secure(security: Security, host: str, directory: Path | None) -> Secur
         authentication=authentication,
         client_ca=client_ca,
         token=token,
+        audit=_audit(security),
     )
+
+
+def _audit(security: Security) -> AuditLog | None:
+    """The log is appended to, line by line."""
+    policy, path = security.audit_policy_file, security.audit_log_path
+    if policy is None and path is None:
+        return None
+    if policy is None or path is None:
+        raise SecurityError("--audit-policy-file and --audit-log-path belong together, and only one of them is given")
+    try:
+        rules = AuditPolicy.read(policy)
+        path.open("ab").close()  # whether it can be written
+    except AuditPolicyError as problem:
+        raise SecurityError(f"--audit-policy-file {problem}") from None
+    except OSError as problem:
+        raise SecurityError(f"--audit-log-path {path}: {problem.strerror}") from None
+
+    def write(line: bytes) -> None:
+        try:
+            with path.open("ab", buffering=0) as file:  # by name, so that a log may be rotated away
+                file.write(line)
+        except OSError as problem:  # a full disk ends no request
+            _log.error("the audit log %s can't be written: %s", path, problem.strerror)
+
+    return AuditLog(rules, write)
 
 
 def _only_with_auth(security: Security) -> str:

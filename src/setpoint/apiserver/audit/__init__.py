@@ -1,0 +1,1 @@
+"""The audit log: who asked for what, and what came of it."""

@@ -1,0 +1,178 @@
+"""Audit events as lines of JSON."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from datetime import datetime
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from setpoint.apiserver.access.attributes import Attributes
+from setpoint.apiserver.audit.policy import LEVELS, AuditPolicy
+from setpoint.apiserver.http_types import IncomingRequest, Response, UserInfo
+from setpoint.meta import format_micro_time
+
+__all__ = ["AuditLog"]
+
+JsonObject = dict[str, Any]
+_JSON: Final = "application/json"
+
+
+class AuditLog:
+    """Gives ``write`` a line for each stage of each request from the network that ``policy`` wants logged.
+
+    A request has the stages ``RequestReceived`` and ``ResponseComplete``, and a watch ``ResponseStarted`` between them.
+    """
+
+    def __init__(self, policy: AuditPolicy, write: Callable[[bytes], object]) -> None:
+        self._policy = policy
+        self._write = write
+
+    def note(
+        self,
+        request: IncomingRequest,
+        asked: Attributes,
+        requester: UserInfo,
+        response: Response,
+        *,
+        uid: str,
+        came: datetime,
+        now: Callable[[], datetime],
+    ) -> None:
+        """Logs a request, which ``came`` then and is answered by ``response`` now; ``asked.user`` is whom it was made
+        as. The body of a watch is followed to its end."""
+        decided = self._policy.decide(Attributes(requester, *_fields(asked)))
+        if decided.level == "None":
+            return
+        level = LEVELS.index(decided.level)
+        event = _event(request, asked, requester, decided.level, uid, came)
+
+        def log(stage: str, moment: datetime, **more: Any) -> None:
+            if stage not in decided.omitted:
+                stamps = {
+                    "requestReceivedTimestamp": format_micro_time(came),
+                    "stageTimestamp": format_micro_time(moment),
+                }
+                self._write(msgspec.json.encode({**event, "stage": stage, **more, **stamps}) + b"\n")
+
+        log("RequestReceived", came)
+        sent = _document(request.body, request.headers.get("content-type", _JSON)) if request.body else None
+        if isinstance(sent, dict) and "objectRef" in event:
+            _complete(event["objectRef"], sent.get("metadata"))
+        more: JsonObject = {}
+        if level >= LEVELS.index("Request") and sent is not None:
+            more["requestObject"] = sent if decided.managed_fields else _without_managed(sent)
+        body = response.body
+        if not isinstance(body, bytes):
+            status = {"responseStatus": {"metadata": {}, "code": response.status}}
+            log("ResponseStarted", now(), **more, **status)
+            response.body = _followed(body, lambda: log("ResponseComplete", now(), **more, **status))
+            return
+        answer = _document(body, response.headers.get("content-type", ""))
+        failed = isinstance(answer, dict) and answer.get("kind") == "Status" and answer.get("status") == "Failure"
+        shown: JsonObject = {"metadata": {}, "code": response.status}
+        if failed and isinstance(answer, dict):
+            kept = ("status", "message", "reason", "details")
+            shown = {"metadata": {}, **{key: answer[key] for key in kept if key in answer}, "code": response.status}
+        more["responseStatus"] = shown
+        if level == LEVELS.index("RequestResponse") and answer is not None:
+            more["responseObject"] = answer if decided.managed_fields else _without_managed(answer)
+        if response.status != 401:
+            decision = "forbid" if failed and shown.get("reason") == "Forbidden" else "allow"
+            more["annotations"] = {"authorization.k8s.io/decision": decision, "authorization.k8s.io/reason": ""}
+        log("ResponseComplete", now(), **more)
+
+
+def _fields(asked: Attributes) -> tuple[str, ...]:
+    return (
+        *(asked.verb, asked.group, asked.version, asked.resource),
+        *(asked.subresource, asked.namespace, asked.name, asked.path),
+    )
+
+
+def _event(
+    request: IncomingRequest, asked: Attributes, requester: UserInfo, level: str, uid: str, came: datetime
+) -> JsonObject:
+    peer = getattr(request, "peer", None)
+    query = urlencode(request.query)
+    event: JsonObject = {
+        "kind": "Event",
+        "apiVersion": "audit.k8s.io/v1",
+        "level": level,
+        "auditID": uid,
+        "stage": "",
+        "requestURI": quote(request.path) + (f"?{query}" if query else ""),
+        "verb": asked.verb,
+        "user": _user(requester),
+    }
+    if asked.user != requester:
+        event["impersonatedUser"] = _user(asked.user)
+    if peer is not None and peer.address:
+        event["sourceIPs"] = [peer.address]
+    if agent := request.headers.get("user-agent"):
+        event["userAgent"] = agent
+    if asked.is_resource:
+        parts = {
+            "resource": asked.resource,
+            "namespace": asked.namespace,
+            "name": asked.name,
+            "apiGroup": asked.group,
+            "apiVersion": asked.version,
+            "subresource": asked.subresource,
+        }
+        event["objectRef"] = {key: value for key, value in parts.items() if value}
+    return event
+
+
+def _user(user: UserInfo) -> JsonObject:
+    shown: JsonObject = {"username": user.name} if user.name else {}
+    if user.uid:
+        shown["uid"] = user.uid
+    if user.groups:
+        shown["groups"] = list(user.groups)
+    if user.extra:
+        shown["extra"] = {key: list(values) for key, values in user.extra.items()}
+    return shown
+
+
+def _complete(reference: JsonObject, metadata: Any) -> None:
+    """Names an object by what was sent, where the path does not."""
+    if isinstance(metadata, dict):
+        for name in ("namespace", "name", "uid", "resourceVersion"):
+            value = metadata.get(name)
+            if isinstance(value, str) and value:
+                reference.setdefault(name, value)
+
+
+def _document(body: bytes | None, kind: str) -> Any:
+    """The JSON of a body; None for other formats and for what can't be read."""
+    if body is None or "json" not in kind:
+        return None
+    try:
+        return msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        return None
+
+
+def _without_managed(document: Any) -> Any:
+    if not isinstance(document, dict):
+        return document
+    made = dict(document)
+    if isinstance(made.get("metadata"), dict):
+        made["metadata"] = {key: value for key, value in made["metadata"].items() if key != "managedFields"}
+    if isinstance(made.get("items"), list):
+        made["items"] = [_without_managed(item) for item in made["items"]]
+    return made
+
+
+async def _followed(body: AsyncIterator[bytes], ended: Callable[[], None]) -> AsyncIterator[bytes]:
+    try:
+        async for chunk in body:
+            yield chunk
+    finally:
+        close = getattr(body, "aclose", None)
+        if close is not None:
+            await close()
+        ended()

@@ -1,0 +1,130 @@
+"""Audit policies (``audit.k8s.io/v1``): how much of which request is logged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from setpoint.apiserver.access.attributes import Attributes
+
+__all__ = ["LEVELS", "AuditPolicy", "AuditPolicyError", "Decided"]
+
+Level = Literal["None", "Metadata", "Request", "RequestResponse"]
+Stage = Literal["RequestReceived", "ResponseStarted", "ResponseComplete", "Panic"]
+LEVELS: Final[tuple[Level, ...]] = ("None", "Metadata", "Request", "RequestResponse")
+
+
+class AuditPolicyError(ValueError):
+    """A policy file can't be used; the message names it and says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """How much of one request is logged, and at which of its stages it is not."""
+
+    level: Level = "None"
+    omitted: frozenset[str] = frozenset()
+    managed_fields: bool = True
+
+
+class _Resources(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    group: str = ""
+    resources: tuple[str, ...] = ()
+    resource_names: tuple[str, ...] = ()
+
+    def matches(self, asked: Attributes) -> bool:
+        if self.group != asked.group:
+            return False
+        if not self.resources:
+            return True
+        if self.resource_names and asked.name not in self.resource_names:
+            return False
+        wanted = {"*", asked.combined, f"{asked.resource}/*"}
+        if asked.subresource:
+            wanted.add(f"*/{asked.subresource}")
+        return not wanted.isdisjoint(self.resources)
+
+
+class _Rule(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    level: Level
+    users: tuple[str, ...] = ()
+    user_groups: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = ()
+    resources: tuple[_Resources, ...] = ()
+    namespaces: tuple[str, ...] = ()
+    non_resource_urls: tuple[str, ...] = msgspec.field(default=(), name="nonResourceURLs")
+    omit_stages: tuple[Stage, ...] = ()
+    omit_managed_fields: bool | None = None
+
+    def matches(self, asked: Attributes) -> bool:
+        if self.users and asked.user.name not in self.users:
+            return False
+        if self.user_groups and set(self.user_groups).isdisjoint(asked.user.groups):
+            return False
+        if self.verbs and asked.verb not in self.verbs:
+            return False
+        if self.namespaces or self.resources:
+            if not asked.is_resource or (self.namespaces and asked.namespace not in self.namespaces):
+                return False
+            return not self.resources or any(resource.matches(asked) for resource in self.resources)
+        if self.non_resource_urls:
+            return not asked.is_resource and any(_covers(url, asked.path) for url in self.non_resource_urls)
+        return True
+
+
+class _Document(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    api_version: str
+    kind: str
+    rules: tuple[_Rule, ...]
+    metadata: dict[str, object] | None = None
+    omit_stages: tuple[Stage, ...] = ()
+    omit_managed_fields: bool = False
+
+
+class AuditPolicy:
+    """The first rule that matches a request decides; a request that none matches is not logged."""
+
+    def __init__(self, document: _Document) -> None:
+        self._document = document
+
+    @classmethod
+    def read(cls, path: Path) -> AuditPolicy:
+        """Raises AuditPolicyError."""
+        import yaml
+
+        try:
+            document = msgspec.convert(yaml.safe_load(path.read_bytes()), _Document)
+        except OSError as problem:
+            raise AuditPolicyError(f"{path}: {problem.strerror}") from None
+        except yaml.YAMLError as problem:
+            raise AuditPolicyError(f"{path} is not YAML: {' '.join(str(problem).split())}") from None
+        except msgspec.ValidationError as problem:
+            raise AuditPolicyError(f"{path} is not an audit policy: {problem}") from None
+        if (document.api_version, document.kind) != ("audit.k8s.io/v1", "Policy"):
+            found = f"{document.api_version}, {document.kind}"
+            raise AuditPolicyError(f"{path}: it is of {found} instead of audit.k8s.io/v1, Policy")
+        if not document.rules:
+            raise AuditPolicyError(f"{path}: there are no rules, so nothing would be logged")
+        for index, rule in enumerate(document.rules):
+            if rule.non_resource_urls and (rule.resources or rule.namespaces):
+                raise AuditPolicyError(
+                    f"{path}: rules[{index}].nonResourceURLs: rules cannot apply to both regular resources and "
+                    "non-resource URLs"
+                )
+        return cls(document)
+
+    def decide(self, asked: Attributes) -> Decided:
+        for rule in self._document.rules:
+            if rule.matches(asked):
+                omit = rule.omit_managed_fields
+                omit = self._document.omit_managed_fields if omit is None else omit
+                stages = frozenset((*self._document.omit_stages, *rule.omit_stages))
+                return Decided(rule.level, stages, not omit)
+        return Decided()
+
+
+def _covers(pattern: str, path: str) -> bool:
+    return pattern in ("*", path) or (pattern.endswith("*") and path.startswith(pattern[:-1]))
