@@ -10,6 +10,7 @@ from tests.apiserver.harness import MAPS, config_map, serving
 from setpoint.apiserver import HttpCaller
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.webhook import Admission, MemoryCertificates, Review, Webhooks, WebhookServer
+from setpoint.webhook.authority import split
 
 VALIDATING = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 
@@ -43,4 +44,29 @@ async def test_a_service_that_is_resolved_is_called_by_its_own_name() -> None:
         (await api.post(VALIDATING, {"metadata": {"name": "maps"}, "webhooks": [hook]})).ok()
         (await api.post(MAPS, config_map())).failed(403, "Forbidden", "denied the request: not today")
         assert asked == [("default", "maps", 443)]
+        hooks.stop()
+
+
+async def test_a_url_with_two_slashes_and_the_serving_certificate_as_its_bundle_will_do() -> None:
+    """Both are what controller-runtime's envtest writes into configurations."""
+    admission = Admission(ConfigMap).validates(refuse)
+    certificates = MemoryCertificates(("127.0.0.1",))
+    hooks = WebhookServer(Webhooks(admission), certificates, host="127.0.0.1", port=0)
+    async with asyncio.TaskGroup() as group, serving(webhook_caller=HttpCaller()) as api:
+        group.create_task(hooks.run())
+        await hooks.ready.wait()
+        assert certificates.current is not None
+        leaf = split(certificates.current.certificate)[0]
+        rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["CREATE"]}
+        url = f"https://127.0.0.1:{hooks.port}/{admission.path('validate')}"
+        hook = {
+            "name": "maps.hooks.test",
+            "clientConfig": {"url": url, "caBundle": base64.b64encode(leaf).decode()},
+            "admissionReviewVersions": ["v1", "v1beta1"],
+            "sideEffects": "None",
+            "rules": [rule],
+        }
+        assert "//" in url.removeprefix("https://")
+        (await api.post(VALIDATING, {"metadata": {"name": "maps"}, "webhooks": [hook]})).ok()
+        (await api.post(MAPS, config_map())).failed(403, "Forbidden", "denied the request: not today")
         hooks.stop()

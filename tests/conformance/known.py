@@ -62,7 +62,7 @@ KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
         **dict.fromkeys((50, 52), STATUS),
     },
     "deployments": {10: GO_EMPTY},
-    "documents": {0: ANSWERS, 16: WORDS, **dict.fromkeys((7, 12, 13, 15), DISCOVERY)},
+    "documents": {0: ANSWERS, 16: WORDS, **dict.fromkeys((7, 13, 15), DISCOVERY)},
     "every_patch": {**dict.fromkeys((8, 18), BLAME), **dict.fromkeys((19, 26, 28, 29), WORDS), 53: HTTP},
     "lists": {14: SELECTOR, 32: TIMING, 33: TIMING, 39: WORDS},
     "names_labels_and_other_metadata": {35: WORDS},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+import re
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -22,6 +23,10 @@ _CONTEXTS: Final = 32
 
 class CallFailed(Exception):
     """A webhook gave no usable answer. The message says why, in the real server's words where it has some."""
+
+
+_SLASHES: Final = re.compile("(?<!:)//+")
+"""Several slashes in a path, which upstream takes for one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,7 @@ class Target:
             url = f"https://{name}.{namespace}.svc:{port}{service.get('path') or '/'}"
             where: tuple[str, str, int] | None = (namespace, name, port)
         else:
-            url, where = config["url"], None
+            url, where = _SLASHES.sub("/", config["url"]), None
         try:
             bundle = base64.b64decode(config.get("caBundle") or "")
         except binascii.Error:
@@ -169,6 +174,7 @@ class HttpCaller:
                 raise CallFailed("unable to load root certificates: unable to parse bytes as PEM block") from None
             # Go's verifier does not ask for what Python 3.13's strict mode insists on, and many private CAs leave out.
             context.verify_flags &= ~getattr(ssl, "VERIFY_X509_STRICT", 0)
+            context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # the bundle may be the serving certificate itself
             while len(self._contexts) >= _CONTEXTS:
                 self._contexts.pop(next(iter(self._contexts)))
             self._contexts[bundle] = context
