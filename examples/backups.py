@@ -54,6 +54,7 @@ controller = (
     sp.Controller(Backup, reconcile)
     .index("database", lambda backup: f"{backup.namespace}/{backup.spec.database}")
     .watches(Pod, backups_of)
+    .needs(Pod, "get", "create", subresource="exec")
 )
 
 if __name__ == "__main__":
