@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 from setpoint.apiserver.answers.representation import respond as answer
 from setpoint.apiserver.errors import not_acceptable
 from setpoint.apiserver.http_types import Response
-from setpoint.apiserver.requests.accept import MEDIA_TYPES, Media, accepted, media_of
+from setpoint.apiserver.requests.accept import MEDIA_TYPES, Clause, Media, accepted, media_of
 from setpoint.meta import GroupVersionKind, Resource
 
 _AGGREGATED: Final = {"g": "apidiscovery.k8s.io", "v": "v2", "as": "APIGroupDiscoveryList"}
@@ -80,7 +80,9 @@ def _negotiated(accept: str, *, aggregates: bool = False) -> tuple[Media, bool]:
 
     Raises ApiStatusError (406).
     """
-    clauses = [(clause, media) for clause in accepted(accept) if (media := media_of(clause)) is not None]
+    clauses: list[tuple[Clause, Media]] = [
+        (clause, media) for clause in accepted(accept) if (media := media_of(clause)) is not None
+    ]
     for clause, media in clauses:
         if aggregates and clause.parameters.items() >= _AGGREGATED.items():
             return media, True
