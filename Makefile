@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-peers test-generated corpus test-lowest test-newest test-strange test-days fuzz mutation lint types models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-simulation check clean
+.PHONY: help demo test test-peers test-generated corpus test-lowest test-newest test-strange test-days fuzz mutation lint types models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-simulation dist check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -108,6 +108,10 @@ bench-webhook: $(VENV)/.dev ## webhook servers beside controller-runtime's and k
 
 bench-simulation: $(VENV)/.dev ## what it costs to prove a controller against every fault
 	$(BIN)/python benchmarks/simulation.py $(ARGS)
+
+dist: $(VENV)/.dev ## the wheel and the sdist, tried in empty environments, and a bill of materials
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group release
+	$(BIN)/python tools/dist.py
 
 check: lint types models-check test test-days test-lowest test-newest demo ## all that CI runs
 
