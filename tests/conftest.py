@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
+
 from hypothesis import settings
 
 settings.register_profile("setpoint", deadline=None)  # a busy machine is no failure
 # Mutants are judged thousands of times, and always alike (tools/mutation.py).
 settings.register_profile("mutation", deadline=None, max_examples=30, derandomize=True, database=None)
 settings.load_profile("setpoint")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than processors: a third of the time a test waits for a process that it started."""
+    return (os.cpu_count() or 1) + 1

@@ -71,7 +71,7 @@ class EmbeddedCluster:
         self._port = port
         self._data_dir = data_dir
         self._controllers = names_of(control_plane)
-        self._nodes = nodes
+        self._nodes: int | Sequence[HollowNode] | Literal["local"] = nodes
         self._security = security
         self._secured: Secured | None = None
         self._default_objects = default_objects or (security is not None and security.auth)

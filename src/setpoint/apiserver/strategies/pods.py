@@ -41,11 +41,12 @@ class Pods(Strategy):
             obj["spec"]["serviceAccountName"] = obj["spec"]["serviceAccount"] = "default"
         if (obj["spec"].get("terminationGracePeriodSeconds") or 0) < 0:
             obj["spec"]["terminationGracePeriodSeconds"] = 1
-        obj["status"] = {"phase": "Pending", "qosClass": qos_class(obj.get("spec") or {})}
+        status: JsonObject = {"phase": "Pending", "qosClass": qos_class(obj.get("spec") or {})}
+        obj["status"] = status
         if obj["spec"].get("schedulingGates"):
             text = "Scheduling is blocked due to non-empty scheduling gates"
             gated = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "message": text}
-            obj["status"]["conditions"] = [{**gated, "lastTransitionTime": call.timestamp()}]
+            status["conditions"] = [{**gated, "lastTransitionTime": call.timestamp()}]
 
     def prepare_status_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> JsonObject:
         made = super().prepare_status_update(call, new, old)
