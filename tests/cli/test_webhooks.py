@@ -154,7 +154,9 @@ async def test_a_manager_serves_its_webhooks_when_it_has_a_certificate(tmp_path:
 @pytest.mark.parametrize("more", [("--embedded",), ("--clusters", "/nowhere")])
 def test_webhooks_are_served_over_https_only_where_that_makes_sense(more: tuple[str, ...]) -> None:
     app = controller_program("mykinds.py", [controller], [admission])
-    with pytest.raises(SystemExit, match="--webhook-cert-dir goes neither with --embedded nor with --clusters"):
+    with pytest.raises(
+        SystemExit, match="--webhook-cert-dir and --webhook-service go neither with --embedded nor with --clusters"
+    ):
         app(["run", "--webhook-cert-dir", "/nowhere", *more])
 
 

@@ -146,7 +146,7 @@ async def test_what_goes_wrong_with_a_command_is_said() -> None:
         with pytest.raises(TransportError, match=r"longer than 0\.1 s"):
             await client.exec("p", ["sleep", "9"], timeout=0.1)
     async with Client(InProcessTransport(Server(lambda request: answer({})).handle)) as client:
-        with pytest.raises(TransportError, match="InProcessTransport has no WebSockets"):
+        with pytest.raises(TransportError, match="exec: this handler has no WebSockets"):
             await client.exec("p", ["true"])
 
 

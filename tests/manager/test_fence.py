@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import web
 
-from setpoint.client import Client, ClientConfig, HttpTransport, InProcessTransport, StaticToken, TransportError
+from setpoint.client import Client, ClientConfig, HttpTransport, StaticToken, TransportError
 from setpoint.manager import FencedTransport, WriteRefused
 from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import ConfigMap
@@ -125,9 +125,12 @@ async def test_a_leader_runs_commands_in_pods_and_who_lost_its_lease_does_not() 
 
 
 async def test_a_transport_without_websockets_says_so_through_the_fence() -> None:
-    async def never(request: object) -> object:
-        raise AssertionError
+    class Plain:
+        def send(self, request: object) -> object:
+            raise AssertionError
 
-    client = Client(InProcessTransport(never))  # type: ignore[arg-type]
-    with pytest.raises(TransportError, match="InProcessTransport has no WebSockets"):
+        async def close(self) -> None: ...
+
+    client = Client(Plain())  # type: ignore[arg-type]
+    with pytest.raises(TransportError, match="Plain has no WebSockets"):
         await client.over(FencedTransport(client.transport, Lease())).exec("p", ["true"])

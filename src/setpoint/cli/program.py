@@ -287,8 +287,8 @@ def program(
             async with started as (client, cluster):
                 space = leader_election_namespace or client.namespace
                 me = f"{socket.gethostname()}_{uuid4()}"
-                election = LeaderElection(name=lease, identity=me, namespace=space) if leader_elect else None
                 try:
+                    election = LeaderElection(name=lease, identity=me, namespace=space) if leader_elect else None
                     metrics = None
                     if registry is not None or serves:
                         metrics = ProcessMetrics(registry)

@@ -16,6 +16,11 @@ __all__ = ["Anonymous", "Basic", "Credentials", "StaticToken", "TokenFile"]
 class Credentials(ABC):
     """A source of credentials. One source serves many requests at once; it is used from one event loop."""
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "authorization" in vars(cls) and "ready" not in vars(cls):
+            cls.ready = Credentials.ready  # type: ignore[method-assign]  # the inherited one would pass by the new method
+
     @abstractmethod
     async def authorization(self) -> str:
         """The value of the ``Authorization`` header for a request at this moment, ``""`` for none.

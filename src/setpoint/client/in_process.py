@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
 from setpoint.client.errors import error_from
-from setpoint.client.transport import Request, Response, too_long
+from setpoint.client.transport import Request, Response, TransportError, too_long
 from setpoint.client.waits import Waits
 from setpoint.concurrency import TaskScope
 
@@ -59,6 +59,8 @@ class InProcessTransport:
             request.allowed()
         answer = await self._handler(request)
         upgrade = getattr(answer, "upgrade", None)
+        if upgrade is None and answer.status < 300:
+            raise TransportError(f"{request.method} {request.path}: this handler has no WebSockets", sent=True)
         if upgrade is None:
             body = answer.body if isinstance(answer.body, bytes) else b""
             raise error_from(answer.status, body, headers=answer.headers, verb="connect", resource=request.path)

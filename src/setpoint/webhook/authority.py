@@ -1,7 +1,6 @@
 """Certificate authorities and serving certificates, as an alternative to cert-manager.
 
-ECDSA on P-256, PEM, PKCS#8. Needs the extra ``tls`` (the package cryptography), which is imported when a certificate is
-made or read.
+ECDSA on P-256, PEM, PKCS#8. The package cryptography is imported when a certificate is made or read.
 """
 
 from __future__ import annotations
