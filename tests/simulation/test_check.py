@@ -56,6 +56,7 @@ def test_a_guard_on_the_first_of_two_secrets_is_found_by_a_crash_between_them() 
     assert problem.plan.stop == 1, "the second change of the scenario is not needed"
 
 
+@pytest.mark.long
 def test_each_secret_with_a_guard_of_its_own_is_not_accused() -> None:
     async def reconcile(app: App, ctx: sp.Context) -> None:
         for name in ("a", "b"):
@@ -135,6 +136,7 @@ def test_deleting_on_an_old_view_is_found_by_time_travel() -> None:
     check(turn_off_and_on, controllers(reconcile), budget=SOME, off=off)
 
 
+@pytest.mark.long
 def test_what_keep_deletes_is_not_deleted_on_an_old_view() -> None:
     async def reconcile(app: App, ctx: sp.Context) -> None:
         await ctx.keep(ConfigMap, [ConfigMap.named(app.name)] if app.spec.feature else [])
@@ -144,6 +146,7 @@ def test_what_keep_deletes_is_not_deleted_on_an_old_view() -> None:
     assert report.faults["time-travel"] > 4
 
 
+@pytest.mark.long
 def test_a_live_look_before_deleting_is_not_accused() -> None:
     async def reconcile(app: App, ctx: sp.Context) -> None:
         held = await ctx.get(ConfigMap, app.name)

@@ -69,6 +69,7 @@ def test_a_create_that_is_not_idempotent_makes_two_of_it_after_a_crash() -> None
     assert cloud.machines == {}, "every run begins with the state that was given"
 
 
+@pytest.mark.long
 def test_a_create_under_a_name_of_its_own_is_not_accused() -> None:
     cloud = Cloud()
 

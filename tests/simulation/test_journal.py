@@ -50,6 +50,7 @@ def made(cloud: Cloud) -> list[sp.Controller[App]]:
 
 
 @pytest.mark.parametrize("scenario", [create_one, create_and_delete])
+@pytest.mark.long
 def test_a_machine_is_made_once_and_never_left_behind_wherever_the_process_dies(scenario: object) -> None:
     cloud = Cloud()
     check(scenario, lambda: made(cloud), externals=[cloud], budget=SOME)  # type: ignore[arg-type]

@@ -144,6 +144,7 @@ async def test_a_recording_ends_before_it_is_larger_than_it_may_be(tmp_path: Pat
     assert len(list(lines(path))) > 5
 
 
+@pytest.mark.long
 def test_what_others_did_is_played_and_what_the_controllers_did_is_not(tmp_path: Path) -> None:
     path = tmp_path / "r"
 

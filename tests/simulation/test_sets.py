@@ -28,6 +28,7 @@ def test_an_order_of_a_set_that_is_written_down_is_found_under_another_hash_seed
     assert caught.value.findings[0].subject == "configmaps default/one"
 
 
+@pytest.mark.long
 def test_a_set_that_is_sorted_first_is_not_accused() -> None:
     async def reconcile(app: App, ctx: sp.Context) -> None:
         await ctx.apply(ConfigMap.named(app.name, data={"names": " ".join(sorted(set(NAMES)))}))
@@ -53,6 +54,7 @@ async def tells_the_outside(app: App, ctx: sp.Context) -> None:
     await outside.write(sorted(set(NAMES)))
 
 
+@pytest.mark.long
 def test_an_external_system_that_a_module_has_is_the_same_one_in_every_process() -> None:
     report = check(create, lambda: sp.Controller(App, tells_the_outside), externals=[outside], budget=Budget(runs=12))
     assert report.faults["hash-seed"] == 3

@@ -27,6 +27,7 @@ async def torture(home: Path, *words: str | Path, scenario: Path = PROGRAMS / "p
         yield running
 
 
+@pytest.mark.long
 async def test_a_program_that_forgets_after_a_crash_is_found_and_replayed(tmp_path: Path) -> None:
     async with torture(tmp_path, "--faults", "crash", "--budget", "20runs", "--", *PAIRS, "forgets") as running:
         assert await running.ended() == 1, running.printed()

@@ -13,7 +13,7 @@ from tests.simulation.corpus.pair import Pair
 from setpoint.simulation import Budget, Counterexample, Plan
 
 ONE_RUN = Budget(runs=1)
-EVERY = 3
+EVERY = 6
 """Of so many pairs one is looked at in the everyday suite; all of them by ``make corpus``."""
 
 
