@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from pathlib import Path
@@ -206,8 +207,6 @@ def test_requests_follow_from_a_measured_run(tmp_path: Path) -> None:
 
 @virtual_time
 async def test_a_run_writes_what_it_used_when_it_ends_and_every_ten_seconds(tmp_path: Path) -> None:
-    import asyncio
-
     path = tmp_path / "run.json"
     task = asyncio.ensure_future(Measuring(path).run())
     await asyncio.sleep(10.5)

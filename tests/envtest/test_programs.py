@@ -151,6 +151,7 @@ async def test_users_are_held_to_their_roles(tmp_path: Path) -> None:
         assert (await ask(f"{url}{MAPS}"))[0] == 401
 
 
+@pytest.mark.wall_clock
 async def test_certificates_name_users_and_groups(tmp_path: Path) -> None:
     authority, client = certified("jane", "system:masters")
     (tmp_path / "ca.crt").write_bytes(authority)

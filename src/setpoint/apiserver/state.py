@@ -63,7 +63,7 @@ class AccountTokens(Protocol):
 
 
 class TokenUsers(Protocol):
-    """Who the bearers of tokens are."""
+    """The users that tokens stand for."""
 
     def user_of(self, token: str, audiences: Sequence[str], now: datetime) -> tuple[UserInfo, list[str]]:
         """The token's user, and which of ``audiences`` it is for. Raises ValueError saying why it has none."""

@@ -36,7 +36,7 @@ class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Resources:
-    """Requests and limits. There is no limit of CPU: a throttled leader loses its lease."""
+    """Requests and limits. CPU has no limit: a throttled leader loses its lease."""
 
     cpu: str
     memory: str

@@ -1,1 +1,1 @@
-"""Who may do what: what a request asks for, and the rules that allow it. Reads the storage and nothing else."""
+"""Authorization: the attributes of a request, and the rules that allow it. Of the server, only its storage is read."""

@@ -59,7 +59,7 @@ class _Binding(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _Bound(NamedTuple):
-    """A binding that holds for a user; ``rules`` of None: there is no such role."""
+    """A binding that holds for a user; ``rules`` is None if its role does not exist."""
 
     name: str
     namespace: str

@@ -222,7 +222,7 @@ class HttpFront:
 
 
 def _peer(http: web.BaseRequest) -> Peer:
-    """Who is at the other end; the same for all requests of a connection."""
+    """The client at the other end; the same for all requests of a connection."""
     known: Peer | None = getattr(http.protocol, "peer", None)
     return _NOBODY if known is None else known
 

@@ -39,7 +39,7 @@ class Authentication:
 
 
 class TokenUsers:
-    """Who the bearers of tokens are: one server's `Authentication`, tokens of service accounts, and storage."""
+    """The users that tokens stand for: one server's `Authentication`, tokens of service accounts, and storage."""
 
     def __init__(self, storage: Storage, accounts: AccountTokens, authentication: Authentication | None) -> None:
         self._storage = storage

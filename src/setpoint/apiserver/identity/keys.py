@@ -206,7 +206,7 @@ def check_signature(token: str, header: JsonObject, keys: Sequence[PublicKey]) -
 
 
 def claims_of(token: str) -> tuple[JsonObject, JsonObject]:
-    """The header and the claims of a token, whoever signed it. Raises BadTokenError."""
+    """The header and the claims of a token; its signature is not checked. Raises BadTokenError."""
     parts = token.split(".")
     if len(parts) != 3:
         raise BadTokenError("the token is not a JSON web token")

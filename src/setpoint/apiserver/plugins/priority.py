@@ -16,7 +16,7 @@ _PREEMPTS: Final = "PreemptLowerPriority"
 def prioritize(attributes: Attributes) -> None:
     """A new pod gets the priority of its class, or of the class for all pods without; later both stay.
 
-    Raises ApiStatusError (403): there is no such class, or the pod says something else than it.
+    Raises ApiStatusError (403): the class does not exist, or the pod contradicts it.
     """
     if attributes.subresource:
         return

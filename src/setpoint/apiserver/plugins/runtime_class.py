@@ -11,7 +11,7 @@ __all__ = ["apply_runtime_class", "validate_overhead"]
 def apply_runtime_class(attributes: Attributes) -> None:
     """Gives a new pod the overhead, node selector and tolerations of its class.
 
-    Raises ApiStatusError (403): there is no such class, or the pod says something else than it.
+    Raises ApiStatusError (403): the class does not exist, or the pod contradicts it.
     """
     if attributes.old is not None or attributes.subresource:
         return
