@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
@@ -12,9 +13,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from setpoint import scaffold
 from setpoint.cli.loading import loaded
 from setpoint.cli.main import app
 from setpoint.deploy.tree import RECORD
+from setpoint.scaffold.names import KindName, NameProblem
 
 ROOT = Path(__file__).parents[2]
 LONG = "ValidatingAdmissionPolicyBinding"
@@ -127,6 +130,30 @@ def test_no_file_of_a_person_is_overwritten_without_force_and_a_line(
     assert "replaced (it had changes of yours): shop/src/shop/shop/types.py" in capsys.readouterr().out
 
 
+def test_no_name_of_a_kind_hides_another_name_of_its_code() -> None:
+    found: set[str] = set()
+    for place in (Path(scaffold.__file__).parent / "templates").rglob("*.py.txt"):
+        for node in ast.walk(ast.parse(place.read_text())):
+            if isinstance(node, ast.ImportFrom | ast.Import):
+                found |= {each.asname or each.name for each in node.names}
+            elif isinstance(node, ast.Name):
+                found.add(node.id)
+            elif isinstance(node, ast.arg):
+                found.add(node.arg)
+    found = {name for name in found if "izmo" not in name and not name.startswith("_")}
+    assert {"Deployment", "cluster"} <= found
+    for name in found:
+        kind = "".join(word.capitalize() for word in name.split("_")) if name.islower() else name
+        if name.isupper():
+            continue
+        try:
+            module = KindName(kind, "v1", "example.com").module
+        except NameProblem:
+            continue
+        assert module not in found, f"{kind}: its code would take {name} for something else"
+        assert kind not in found
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [
@@ -139,6 +166,9 @@ def test_no_file_of_a_person_is_overwritten_without_force_and_a_line(
         (["init", "shop", "--group", "shop"], "setpoint init: --group 'shop': a domain name"),
         (["init", "shop", "--kind", "shop"], "setpoint init: the kind 'shop': a singular in CamelCase"),
         (["init", "shop", "--kind", "Class"], "setpoint init: the kind 'Class': class is a word of Python's"),
+        (["init", "shop", "--kind", "List"], "setpoint init: the kind 'List': clients take a kind that ends in List"),
+        (["init", "shop", "--kind", "PlayList"], "setpoint init: the kind 'PlayList': clients take a kind that ends"),
+        (["init", "shop", "--kind", "Pod"], "setpoint init: the kind 'Pod': the project's code has another class"),
         (["init", "shop", "--version", "1"], "setpoint init: the version '1': v1alpha1"),
         (["init", "shop", "--from", "kopf", "none.py"], "setpoint init: none.py: No such file"),
         (["init", "shop", "--from", "kopf", "file"], "setpoint init: file: not a Python file"),

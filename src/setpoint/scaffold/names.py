@@ -18,6 +18,19 @@ _KIND: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
 _LONGEST: Final = 40
 _LONGEST_KIND: Final = 32
 """With a longer one, formatters would break the lines of the templates in other places."""
+_IMPORTED: Final = frozenset({
+    "Annotated", "Any", "Container", "Deployment", "DeploymentSpec", "Invalid", "LabelSelector", "Path", "Pod",
+    "PodSpec", "PodTemplateSpec",
+})  # fmt: skip
+"""The classes that the templates import."""
+_SPOKEN: Final = frozenset({
+    "admission", "admissions", "check_conversions", "clean_up", "cluster", "controller", "controllers", "ctx", "demo",
+    "deployment", "deployment_of", "document", "fill_in", "from_wire", "image", "int", "is_ready", "judge", "kinds",
+    "labels", "len", "list", "main", "parts", "pod", "print", "pytest", "ready", "reconcile", "replicas", "review",
+    "sample", "scenario", "selector", "show", "sorted", "sp", "spec", "status", "str", "template", "type", "versions",
+    "wanted", "what", "why", "yaml",
+})  # fmt: skip
+"""The other words of the templates: the module of a kind of that name is called otherwise."""
 _TAKEN: Final = ("setpoint", "tests", "test", "src", "demo", "deploy", "samples")
 
 
@@ -76,6 +89,15 @@ class KindName:
     def __post_init__(self) -> None:
         if not _KIND.fullmatch(self.kind) or len(self.kind) > _LONGEST_KIND or keyword.iskeyword(self.kind):
             raise NameProblem(f"the kind {self.kind!r}: a singular in CamelCase of up to {_LONGEST_KIND} letters")
+        if self.kind.endswith("List"):
+            raise NameProblem(
+                f"the kind {self.kind!r}: clients take a kind that ends in List for a list of objects; "
+                f"try {self.kind.removesuffix('List') or 'Listing'}"
+            )
+        if self.kind in _IMPORTED:
+            raise NameProblem(
+                f"the kind {self.kind!r}: the project's code has another class of that name; try My{self.kind}"
+            )
         if keyword.iskeyword(self.module):
             raise NameProblem(f"the kind {self.kind!r}: {self.module} is a word of Python's, and so no module's name")
         check_version(self.version)
@@ -83,7 +105,8 @@ class KindName:
     @property
     def module(self) -> str:
         """The folder of its code, and the name of a variable with such an object."""
-        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", self.kind).lower()
+        words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", self.kind).lower()
+        return f"{words}_kind" if words in _SPOKEN else words
 
     @property
     def plural(self) -> str:
