@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from setpoint.manager import Sharding as Sharding
     from setpoint.meta import Condition as Condition
     from setpoint.meta import Duration as Duration
+    from setpoint.meta import LabelSelector as LabelSelector
     from setpoint.meta import Model as Model
     from setpoint.meta import Object as Object
     from setpoint.meta import ObjectKey as ObjectKey
@@ -76,6 +77,7 @@ _HOMES = {
     "Head": "cache",
     "InformerFactory": "cache",
     "Journal": "controller",
+    "LabelSelector": "meta",
     "LeaderElection": "manager",
     "Manager": "manager",
     "Model": "meta",
@@ -123,6 +125,7 @@ __all__ = [
     "Head",
     "InformerFactory",
     "Journal",
+    "LabelSelector",
     "LeaderElection",
     "Manager",
     "Model",
@@ -154,14 +157,16 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("testing", "simulation"):
-        return import_module(f"setpoint.{name}")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'setpoint' has no attribute {name!r}")
-    found = getattr(import_module(f"setpoint.{_HOMES[name]}"), name)
-    globals()[name] = found
-    return found
+if not TYPE_CHECKING:  # else a misspelt name would be of type Any to type checkers
+
+    def __getattr__(name: str) -> Any:
+        if name in ("testing", "simulation"):
+            return import_module(f"setpoint.{name}")
+        if name not in _HOMES:
+            raise AttributeError(f"module 'setpoint' has no attribute {name!r}")
+        found = getattr(import_module(f"setpoint.{_HOMES[name]}"), name)
+        globals()[name] = found
+        return found
 
 
 def __dir__() -> list[str]:

@@ -95,6 +95,12 @@ def test_an_object_that_says_nothing_has_no_spec_and_no_status() -> None:
     }
 
 
+def test_an_object_is_named_with_labels_and_annotations() -> None:
+    gadget = Gadget.named("a", "ns", {"app": "a"}, {"note": "b"})
+    assert (gadget.labels, gadget.annotations) == ({"app": "a"}, {"note": "b"})
+    assert Gadget.named("a", annotations={"note": "b"}).annotations == {"note": "b"}
+
+
 def test_nulls_and_missing_fields_read_as_go_reads_them() -> None:
     gadget = decode(Gadget, b'{"metadata":{"name":"g","labels":null},"spec":{"ports":null,"limits":{"cpu":2}}}')
     assert gadget.labels == {}

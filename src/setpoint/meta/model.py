@@ -131,6 +131,7 @@ class _Maker(Protocol[P, T_co]):
         name: str,
         namespace: str = "",
         labels: Mapping[str, str] | None = None,
+        annotations: Mapping[str, str] | None = None,
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T_co: ...
@@ -144,6 +145,7 @@ class _Named:
             name: str,
             namespace: str = "",
             labels: Mapping[str, str] | None = None,
+            annotations: Mapping[str, str] | None = None,
             *args: P.args,
             **kwargs: P.kwargs,
         ) -> T_co:
@@ -153,6 +155,8 @@ class _Named:
             metadata.namespace = namespace
             if labels:
                 metadata.labels.update(labels)
+            if annotations:
+                metadata.annotations.update(annotations)
             return made
 
         return make

@@ -63,10 +63,12 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Imports lazily, so that a test of a queue does not import the server."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'setpoint.testing' has no attribute {name!r}")
-    found = getattr(import_module(f"setpoint.testing.{_HOMES[name]}"), name)
-    globals()[name] = found
-    return found
+if not TYPE_CHECKING:  # else a misspelt name would be of type Any to type checkers
+
+    def __getattr__(name: str) -> Any:
+        """Imports lazily, so that a test of a queue does not import the server."""
+        if name not in _HOMES:
+            raise AttributeError(f"module 'setpoint.testing' has no attribute {name!r}")
+        found = getattr(import_module(f"setpoint.testing.{_HOMES[name]}"), name)
+        globals()[name] = found
+        return found

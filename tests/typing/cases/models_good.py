@@ -27,6 +27,7 @@ container = Container(
 )
 pod = Pod(metadata=ObjectMeta(name="web"), spec=PodSpec(containers=[container]))
 named: Pod = Pod.named("web", "default", {"app": "web"}, spec=PodSpec(containers=[container]))
+noted: Pod = Pod.named("web", annotations={"note": "seen"}, spec=PodSpec(containers=[container]))
 deployment = Deployment.named(
     "web",
     spec=DeploymentSpec(

@@ -39,3 +39,6 @@ Mykind(spec=MykindSpec(numpod=1))  # E:
 Mykind(status=MykindStatus())  # E:
 sp.Controller(Mykind, takes_a_pod)  # E:
 sp.Controller(Mykind, reconcile).own(Pod)  # E:
+
+sp.Contxt  # E:
+sp.testing.clsuter  # E:
