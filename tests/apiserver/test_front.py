@@ -175,7 +175,7 @@ def test_a_server_for_others_answers_by_any_name_and_still_no_web_page() -> None
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.0.2.1", "cluster.example.com"])
 def test_where_nobody_is_authenticated_nobody_else_gets_in(host: str) -> None:
     for tls in (None, ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)):
-        with pytest.raises(OpenAddressError, match="authenticates nobody, so it can't listen on"):
+        with pytest.raises(OpenAddressError, match="authenticates no client, so it can't listen on"):
             HttpFront(ApiServer(), host, tls=tls)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.verify_mode = ssl.CERT_REQUIRED

@@ -339,4 +339,4 @@ async def test_an_address_that_others_reach_is_refused(tmp_path: Path, host: str
     async with program("-m", "setpoint", "server", "--host", host, "--port", "0", home=tmp_path) as running:
         assert await running.ended() == 1
         (line,) = running.err
-        assert line.startswith(f"setpoint: this server authenticates nobody, so it can't listen on {host}: use a loop")
+        assert line.startswith(f"setpoint: this server authenticates no client, so it can't listen on {host}: use a")

@@ -1,4 +1,4 @@
-"""What the server answers when it can't do what was asked: `Status` objects with the words of the real one.
+"""Errors that the server answers with: `Status` objects with the words of a kube-apiserver.
 
 Wording is part of the interface: tests and people compare it. It follows apimachinery's ``api/errors``.
 """
@@ -59,7 +59,7 @@ class ApiStatusError(Exception):
         self.code = code
         self.reason = reason
         self.warnings: Sequence[str] = ()
-        """What the answer's headers warn of."""
+        """Warnings for the answer's headers."""
         self.status: dict[str, Any] = {
             "kind": "Status",
             "apiVersion": "v1",
@@ -148,7 +148,7 @@ def unsupported_encoding(encoding: str) -> ApiStatusError:
 
 
 def invalid(kind: GroupKind, name: str, errors: Sequence[FieldError]) -> ApiStatusError:
-    """What is wrong with an object, field by field; of thousands of errors, the first `_MOST_ERRORS`."""
+    """The error for an invalid object (422), field by field; of thousands of errors, the first `_MOST_ERRORS`."""
     over = len(errors) - _MOST_ERRORS
     if over > 0:
         errors = errors[:_MOST_ERRORS]

@@ -1,4 +1,4 @@
-"""What goes into the server's core and what comes out: requests and responses without sockets."""
+"""Requests and responses of the server's core, without sockets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class HungUp(ConnectionError):
 
 @dataclass(frozen=True, slots=True)
 class UserInfo:
-    """Who makes a request."""
+    """The user that makes a request."""
 
     name: str
     uid: str = ""
@@ -24,7 +24,7 @@ class UserInfo:
 
 
 SYSTEM_ADMIN = UserInfo("system:admin", groups=("system:masters", "system:authenticated"))
-"""Who everyone is where nothing is authenticated."""
+"""The user of every request where nothing is authenticated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Peer:
 
 
 class IncomingRequest(Protocol):
-    """What the server reads of a request; a client's own request type will do."""
+    """The part of a request that the server reads; a client's own request type will do."""
 
     @property
     def method(self) -> str: ...
@@ -88,7 +88,7 @@ class Socket(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """What becomes of the connection of an answer with status 101: a WebSocket of this subprotocol, and its talk."""
+    """The use of a connection after an answer with status 101: a WebSocket of this subprotocol, and its handler."""
 
     protocol: str
     serve: Callable[[Socket], Awaitable[None]]

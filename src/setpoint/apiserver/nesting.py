@@ -1,4 +1,4 @@
-"""How deep documents may be nested.
+"""The limit on the nesting of documents.
 
 A kube-apiserver refuses JSON deeper than 10,000 levels, since Go's decoder does, whose stack grows. Python's calls are
 bounded, and what is accepted must be readable, patchable, printable and watchable ever after: so the bound is lower,
@@ -48,7 +48,7 @@ def check_depth(resource: Resource, obj: dict[str, Any]) -> None:
 
 
 def too_deep(resource: Resource, obj: dict[str, Any]) -> ApiStatusError:
-    """What an object is answered with that has become too deep."""
+    """The answer to a change that nests an object too deeply (422)."""
     name = obj["metadata"].get("name", "")
     return invalid(
         GroupKind(resource.group, resource.kind), name, [FieldError(ErrorType.INVALID, "", TOO_DEEP, OMITTED)]

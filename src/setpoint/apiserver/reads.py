@@ -1,4 +1,4 @@
-"""What one request has read, so that it can be told whether others have changed it meanwhile."""
+"""Remembers what one request has read, to find out whether another request has changed it meanwhile."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class Reads:
             yield
 
     def may_pause(self) -> bool:
-        """Whether nothing was written since the slice began. What was may not be seen by others before it is all."""
+        """Whether nothing was written since the slice began. Other requests must not see half of the writes."""
         return self._storage.revision == self._begun
 
     def seal(self) -> None:
-        """What follows is not interrupted, until `release`."""
+        """From here on the work is not interrupted, until `release`."""
         self._begun = -1
 
     def release(self) -> None:
-        """What is written by now stands, whatever comes after it."""
+        """The writes so far are kept, whatever fails later."""
         self._got.clear()
         self._scanned.clear()
         self._begun = self._storage.revision

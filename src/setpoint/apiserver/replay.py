@@ -5,9 +5,10 @@ asked, and the work is done again from its beginning, on what is stored *then*, 
 changed meanwhile, the question is another one, and is asked again: what ``GuaranteedUpdate`` does upstream. Nothing is
 ever stored before everything that could suspend the work is known.
 
-Such work is done in slices of a few milliseconds (`setpoint.slices`), and other requests have their turn in between.
-What it has read is looked at again before each slice: if that has changed, the work begins anew. From its first write
-on it is not interrupted any more. So a request reads, computes and stores as if it were alone, and holds nobody up.
+Such work is done in slices of a few milliseconds (`setpoint.slices`), and other requests run in between.
+Its reads are checked before each slice: if another request has changed an object that it read, the work begins anew.
+From its first write on it is not interrupted any more. So a request reads, computes and stores as if it were alone, and
+delays no other.
 Small requests are tried in one go; one that turns out to be long raises `Lengthy` and is done again in slices.
 """
 
@@ -76,7 +77,7 @@ class ObjectLocks:
 
 
 class Attempt(Protocol):
-    """What one attempt has read, and may have written."""
+    """The reads and writes of one attempt."""
 
     def slice(self) -> AbstractContextManager[None]:
         """Around each slice."""
@@ -89,8 +90,8 @@ class Attempt(Protocol):
 
 
 class Replay:
-    """What one request knows so far. Its clock stands still and its random numbers repeat, so that all attempts are
-    alike."""
+    """The answers that one request has so far. Its clock stands still and its random numbers repeat, so that all
+    attempts are alike."""
 
     __slots__ = ("_begin", "_collected", "_seed", "_slicer", "answers", "attempt", "moment", "random")
 
@@ -104,10 +105,10 @@ class Replay:
         self.moment = moment
         self.answers: dict[Hashable, Any] = {}
         self._collected: list[tuple[Asker, Any]] | None = None
-        """What is missing, while that is gathered to be asked for at once."""
+        """Missing answers, while they are gathered to be asked for at once."""
 
     async def run(self, work: Callable[[], T], locks: ObjectLocks | None = None, key: Hashable = None) -> T:
-        """What ``work`` returns, after as many attempts as it takes. Raises what it raises, or what asking raised.
+        """Returns the result of ``work`` after as many attempts as needed; raises its errors and those of questions.
 
         ``key`` is the object that it writes: see `ObjectLocks`.
         """
@@ -147,7 +148,7 @@ class Replay:
         raise AssertionError
 
     def batch(self, work: Callable[[], T]) -> T:
-        """What ``work`` returns, which asks for many things of the same kind: all that is missing is asked for at once.
+        """Returns the result of ``work``, whose many questions of one kind are asked at once.
 
         Raises Suspended.
         """

@@ -1,4 +1,4 @@
-"""Which handler answers a request for resources: by method, subresource and verb."""
+"""Finds the handler of a request for resources: by method, subresource and verb."""
 
 from __future__ import annotations
 

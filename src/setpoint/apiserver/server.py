@@ -83,16 +83,17 @@ class ApiServer:
 
     *Guarantees*: what a kube-apiserver promises about resource versions, conflicts, watches and lists. A write is
     stored (see the storage for how safely) before it is answered or seen by any watch, and after everything that can
-    fail, up to the bytes of the answer: a request that is answered with an error has changed nothing. Whatever is
-    stored, the server starts: what can't be read or used is named in `damage` and in the log, and the rest is served.
+    fail, up to the bytes of the answer: a request that is answered with an error has changed nothing. The server
+    starts with any storage: objects that can't be read or used are named in `damage` and in the log, and the rest is
+    served.
     No request sees half of another: small ones are done in one go of the event loop. Large ones give others their turn
     every few milliseconds; what they have read is looked at again before anything is stored, and if it changed
     meanwhile, they begin anew. A request about which webhooks have to be asked waits for them, and is done on what is
     stored by then.
 
-    ``authentication`` says how users are known; without it, everybody is let in: the bearer of a service account's
-    token is that account, everybody else ``admin``. ``authorizer`` (`Rbac`) says who may do what; without it,
-    everything is allowed. Requests in this process, that is without a `Peer`, need no credentials in either case.
+    ``authentication`` says how users are known; without it, each client is let in: the bearer of a service account's
+    token is that account, any other ``admin``. ``authorizer`` (`Rbac`) decides whether a request is allowed; without
+    it, everything is. Requests in this process, that is without a `Peer`, need no credentials in either case.
     ``account_tokens`` makes and checks tokens of service accounts; unless said otherwise with a secret that ends with
     the process. ``access_record`` is told what is asked for. ``default_objects``: whether the roles,
     bindings, priorities and so on are made that a kube-apiserver makes; the system's namespaces are there in any case.
@@ -133,7 +134,7 @@ class ApiServer:
         self._flows = Flows(kept) if default_objects else None
         self._audit = audit
         self._asked: dict[int, tuple[Attributes, UserInfo]] = {}
-        """What requests from the network that are under way ask for, and whom they come from."""
+        """The attributes of requests from the network that are under way, and their users."""
         self.state = State(
             storage=kept,
             configurations=self.hooks,
@@ -154,12 +155,12 @@ class ApiServer:
 
     @property
     def storage(self) -> Storage:
-        """Where the objects are."""
+        """The storage of all objects."""
         return self.state.storage
 
     @property
     def kubelets(self) -> Kubelets | None:
-        """What answers logs, commands and connections of containers; None where there are no nodes."""
+        """The kubelets, which answer logs, commands and connections of containers; None where there are no nodes."""
         return self.state.kubelets
 
     @kubelets.setter
@@ -173,7 +174,7 @@ class ApiServer:
 
     @property
     def registry(self) -> Registry:
-        """What is served."""
+        """The resources that are served."""
         return self.state.registry
 
     @property
@@ -204,7 +205,7 @@ class ApiServer:
 
     @property
     def damage(self) -> list[Damage]:
-        """What is stored and can't be read or used: of the storage when it was opened, and of what is stored now. Also
+        """The stored objects that can't be read or used: those found when the storage was opened, and later ones. Also
         at ``/debug/damage``."""
         return self.state.damage
 
@@ -239,7 +240,7 @@ class ApiServer:
         await self.close()
 
     async def handle(self, request: IncomingRequest) -> Response:
-        """Answers one request. What the client did wrong, and what goes wrong here, is an answer: nothing is raised."""
+        """Answers one request. Errors of the client and of the server are answers: nothing is raised."""
         if (self._flows is None and self._audit is None) or getattr(request, "peer", None) is None:
             return await self._handled(request)
         came = self.state.now()
@@ -297,7 +298,7 @@ class ApiServer:
             raise timeout("request did not complete within requested timeout - context deadline exceeded") from None
 
     def _at_once(self, request: IncomingRequest) -> Response:
-        """The answer. What was written on the way is stored if there is one, and only then."""
+        """The answer. Writes on the way to it are stored only if it succeeds."""
         state = self.state
         state.at_once = True
         try:
@@ -387,6 +388,6 @@ class ApiServer:
 
 
 def _written(request: IncomingRequest) -> tuple[str, ...] | None:
-    """The object that a request writes, whatever version it speaks of; None if it is new, or there are many."""
+    """The object that a request writes, in any version; None if it is new, or there are many."""
     path = parse_path(request.path)
     return (path.group, path.resource, path.namespace, path.name) if path is not None and path.name else None

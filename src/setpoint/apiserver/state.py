@@ -1,4 +1,4 @@
-"""What a server consists of, for everything that answers requests. Only `setpoint.apiserver.server` makes one."""
+"""The parts of a server, for everything that answers requests. Only `setpoint.apiserver.server` makes one."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class State:
         self.watches: dict[OpenWatch, None] = {}
         """In the order in which they began, which is that of their ends."""
         self.address = ""
-        """Where clients outside find the server: host and port, if that is known."""
+        """The host and port at which outside clients find the server, if known."""
         self.running = False
         self.stopping = False
         self.slicer = Slicer()
@@ -123,7 +123,7 @@ class State:
 
     @property
     def damage(self) -> list[Damage]:
-        """What is stored and can't be read or used."""
+        """The stored objects that can't be read or used."""
         return [*self.storage.damage, *self.definitions.damage, *self.configurations.damage]
 
     @property

@@ -1,4 +1,4 @@
-"""What one request asks for, as authorization sees it; upstream's ``authorizer.Attributes``."""
+"""The attributes of a request that authorization decides by; upstream's ``authorizer.Attributes``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ _FALSE: Final = frozenset({"false", "0"})
 class Attributes:
     """``path`` is set for what is not a resource, and only then; there is no ``group`` and so on then.
 
-    What a request does not say is empty: a request in all namespaces has no ``namespace``, one for a list no ``name``.
+    Attributes that a request does not have are empty: a request in all namespaces has no ``namespace``, one for a list
+    no ``name``.
     """
 
     user: UserInfo
@@ -70,7 +71,7 @@ def forbidden(attributes: Attributes, reason: str = "") -> ApiStatusError:
 
 
 def requested(method: str, path: str, query: Sequence[tuple[str, str]], user: UserInfo) -> Attributes:
-    """What a request asks for, from its method, path and query alone: nobody has looked yet whether that exists."""
+    """The attributes of a request, from its method, path and query alone; the resource may turn out not to exist."""
     parts = path.strip("/").split("/")
     if len(parts) >= 3 and parts[0] == "api":
         group, version, rest = "", parts[1], parts[2:]

@@ -1,4 +1,4 @@
-"""What an authorizer is: it says whether a request may be made, and which rules a user has."""
+"""The protocol of authorizers, which decide whether a request is allowed and list the rules of a user."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ class Rbac:
 
 
 def _decoded(decoder: msgspec.json.Decoder[T], value: bytes) -> T:
-    """What is stored damaged allows nothing; the server's list of damage is about that."""
+    """A stored object, decoded; a damaged one grants nothing, and the server's list of damage names it."""
     try:
         return decoder.decode(value)
     except msgspec.MsgspecError as problem:
@@ -188,6 +188,6 @@ def _decoded(decoder: msgspec.json.Decoder[T], value: bytes) -> T:
 
 
 def not_found(roles: Sequence[tuple[str, str]], plural: str = "") -> str:
-    """What is wrong with bindings of these roles, each once; ``plural``: how they are called, if not by their kinds."""
+    """The error for bindings of roles that don't exist, each named once; ``plural``: a name to use instead of kinds."""
     texts = dict.fromkeys(f"{plural or kind.lower()}.{_GROUP} {quote(name)} not found" for kind, name in roles)
     return next(iter(texts)) if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""

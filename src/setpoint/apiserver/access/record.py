@@ -1,4 +1,4 @@
-"""What clients asked for: for tests of permissions, and for tools that write roles."""
+"""A record of the requests that clients made: for tests of permissions, and for tools that write roles."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class AccessRecord:
         for asked in record.asked:
             print(asked.verb, asked.group, asked.resource, asked.subresource, asked.namespace, asked.name)
 
-    Requests of the users named in ``ignore`` are not remembered. What a server without an authorizer is asked for is
-    remembered just so: record what a program does where everything is allowed, and write the role that it needs.
+    Requests of the users named in ``ignore`` are not remembered. Requests to a server without an authorizer are
+    remembered as well: record a program where everything is allowed, and write the role that it needs.
     """
 
     def __init__(self, *, ignore: Collection[str] = ()) -> None:

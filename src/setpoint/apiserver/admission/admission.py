@@ -44,7 +44,7 @@ class _Outcome:
 
 
 class Admission:
-    """What webhooks say about one request's objects. Its methods are synchronous; see `setpoint.apiserver.replay`."""
+    """Asks webhooks about one request's objects. Its methods are synchronous; see `setpoint.apiserver.replay`."""
 
     __slots__ = ("_call", "_hooks", "_replay", "_webhooks")
 
@@ -86,7 +86,7 @@ class Admission:
         return bool(self._asked(hooks.mutating, question))
 
     def mutate(self, question: Question) -> JsonObject:
-        """The object as the webhooks want it, with defaults; the object itself if nobody was asked.
+        """The object as the webhooks want it, with defaults; the object itself if no webhook was asked.
 
         Raises ApiStatusError for a refusal or a failure.
         """

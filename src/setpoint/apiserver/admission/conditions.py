@@ -12,7 +12,7 @@ from setpoint.cel.types import BOOL
 __all__ = ["CONDITION_LIMIT", "ConditionFailed", "MatchConditions"]
 
 CONDITION_LIMIT: Final = 2_500_000
-"""What all conditions of one webhook or policy may cost for a request."""
+"""The CEL cost that all conditions of one webhook or policy may have for a request."""
 
 
 class ConditionFailed(Exception):

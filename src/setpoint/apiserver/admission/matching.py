@@ -1,4 +1,4 @@
-"""Which requests a webhook or a policy is for."""
+"""Matching of requests against the rules and selectors of webhooks and policies."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Matching:
         self._objects = _selector(spec.get("objectSelector"))
 
     def wants(self, question: Question, registry: Registry) -> Served | None:
-        """The version that is asked about, by the rules; None if it is none."""
+        """The version that the webhook or policy is to see, by its rules; None if no rule matches."""
         if self._excluded and self._ruled(self._excluded, question, registry) is not None:
             return None
         return question.served if self._unruled else self._ruled(self._rules, question, registry)

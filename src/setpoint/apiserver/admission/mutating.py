@@ -148,7 +148,7 @@ class MutatingPolicy(Policy):
         except PatchError as failed:
             raise PolicyError(f"JSON Patch: {failed}") from None
         if not isinstance(made, dict) or not isinstance(made.get("metadata"), dict):
-            raise PolicyError("JSON Patch: what it makes of the object is none")
+            raise PolicyError("JSON Patch: its result is not an object")
         if is_too_deep(made):
             raise PolicyError(f"JSON Patch: {TOO_DEEP}")
         return copy_json(made)  # type: ignore[no-any-return]

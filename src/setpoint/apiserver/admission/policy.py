@@ -23,7 +23,7 @@ __all__ = ["POLICY_LIMIT", "Binding", "Policy", "PolicyError"]
 
 JsonObject = dict[str, Any]
 POLICY_LIMIT = 10_000_000
-"""What a policy may cost for a request and one binding."""
+"""The CEL cost that a policy may have for a request and one binding."""
 
 
 class PolicyError(Exception):
@@ -31,7 +31,7 @@ class PolicyError(Exception):
 
 
 class Binding:
-    """Where a policy is in force, and with which parameters."""
+    """A ValidatingAdmissionPolicyBinding or its mutating counterpart: the scope of a policy, and its parameters."""
 
     __slots__ = ("actions", "matching", "name", "param_ref")
 
@@ -135,7 +135,7 @@ class Policy:
         return [value_without_schema(call.versions.decoded(served, record)) for record in found]
 
     def unusable(self, state: State) -> str:
-        """Why nothing can be decided by the policy at all; empty if it can."""
+        """The reason why the policy can't decide anything; empty if it can."""
         kind = self.param_kind
         if kind is None or self._param_resource(state) is not None:
             return ""

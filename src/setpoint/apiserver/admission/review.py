@@ -1,4 +1,4 @@
-"""The request as admission speaks of it: in reviews for webhooks, and as the variable ``request``."""
+"""The request as admission describes it: in reviews for webhooks, and as the variable ``request``."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class ValidatingPolicy(Policy):
         ]
 
     def judge(self, values: Mapping[str, Value]) -> list[_Denial]:
-        """What is to be held against the request, one binding and one parameter at a time."""
+        """The denials of the request, for one binding and one parameter at a time."""
         if self.conditions:
             try:
                 if not self.conditions.hold(self.evaluation(values, CONDITION_LIMIT)):
@@ -93,7 +93,7 @@ class ValidatingPolicy(Policy):
             return [] if self.ignores_failure else [_Denial(str(spent))]
 
     def _annotated(self, values: Mapping[str, Value]) -> list[_Denial]:
-        """There is no audit log here: what would be written there is logged. What can't be evaluated is a denial."""
+        """Logs the audit annotations. Returns a denial for each that can't be evaluated."""
         denials: list[_Denial] = []
         evaluation = self.evaluation(values, POLICY_LIMIT)
         for key, expression in self._annotations:

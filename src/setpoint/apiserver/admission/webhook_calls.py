@@ -77,7 +77,7 @@ class WebhookCalls:
         except PatchError as problem:
             raise internal_error(str(problem)) from None
         if not isinstance(made, dict) or not isinstance(made.get("metadata"), dict):
-            raise internal_error(f'admission webhook "{hook.name}" made of the object what is none')
+            raise internal_error(f'admission webhook "{hook.name}" returned something else than an object')
         if any(made.get(key) != versioned.get(key) for key in ("apiVersion", "kind")):
             raise internal_error(f'admission webhook "{hook.name}" changed apiVersion or kind of the object')
         if is_too_deep(made):
@@ -210,5 +210,5 @@ def _operations(response: JsonObject) -> list[Any]:
     except (binascii.Error, ValueError, TypeError, RecursionError) as problem:
         raise internal_error(f"the patch of the webhook can't be read: {problem}") from None
     if not isinstance(operations, list) or not all(isinstance(item, dict) for item in operations):
-        raise internal_error("the patch of the webhook is no list of operations")
+        raise internal_error("the patch of the webhook is not a list of operations")
     return operations

@@ -103,8 +103,8 @@ Encoder = Callable[[Any], bytes]
 
 
 class _Message:
-    """Writes the messages of one name. What is to be done with each field is found out when the first one is written,
-    since messages may hold others of their own name."""
+    """Writes the messages of one name. The plan for its fields is made when the first one is written, since messages
+    may hold others of their own name."""
 
     __slots__ = ("_name", "_plan")
 
@@ -152,7 +152,7 @@ def _tag(number: int, kind: str) -> bytes:
 
 
 def _writer(tag: bytes, kind: str) -> Encoder:
-    """What writes a value with its tag."""
+    """A function that writes a value with its tag."""
     match kind:
         case "string":
             return lambda value: chunk(tag, value.encode())
@@ -255,7 +255,7 @@ _ABSENT: Final[dict[str, Any]] = {
     "io.k8s.apimachinery.pkg.api.resource.Quantity": "0",
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": 0,
 }
-"""What Go's zero value of a type is in JSON; null for all others."""
+"""Go's zero values of types, in JSON; null for all other types."""
 
 
 # -- the wire ---------------------------------------------------------------------------------------------------------

@@ -92,7 +92,7 @@ class Representation:
 
     @classmethod
     def negotiate(cls, call: Call, *, stream: bool = False) -> Representation:
-        """What the request accepts. Raises ApiStatusError: 406 for nothing that is spoken here, 400 for bad options."""
+        """The representation that the request accepts. Raises ApiStatusError (406, or 400 for bad options)."""
         accept = call.request.headers.get("accept", "")
         pretty = call.query.get("pretty", "") not in ("", "0", "false") if call.query.pairs else False
         if accept in ("", "*/*", JSON_TYPE) and not pretty:

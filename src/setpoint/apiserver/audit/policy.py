@@ -23,7 +23,7 @@ class AuditPolicyError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """How much of one request is logged, and at which of its stages it is not."""
+    """The decision on one request: the level at which it is logged, and the stages that are omitted."""
 
     level: Level = "None"
     omitted: frozenset[str] = frozenset()

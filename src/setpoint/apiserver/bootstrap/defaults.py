@@ -1,8 +1,8 @@
 """The default objects of a kube-apiserver: roles and bindings, priorities, flow control, and how it is found itself.
 
 Most of them are in ``objects.jsonl``, written by ``tools/bootstrap_objects.py`` from a real server of 1.37. Its first
-line has sets of managed fields, each other line an object and the number of its set. What clients of these objects can
-tell apart from another cluster's (identities, times, versions) is filled in when they are stored.
+line has sets of managed fields, each other line an object and the number of its set. Fields that differ between
+clusters (uids, times, versions) are filled in when the objects are stored.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _Default:
         self.managed = msgspec.json.encode(managed) if managed else b""
 
     def value(self, uid: str, moment: bytes, revision: int) -> bytes:
-        """What is stored: ``moment`` is the time of everything in it."""
+        """The bytes to store; ``moment`` is the time of everything in it."""
         given = {**self.metadata, "uid": uid, "resourceVersion": str(revision), "creationTimestamp": moment.decode()}
         ordered = {key: given[key] for key in _ORDER if key in given}
         metadata = msgspec.json.encode(ordered | given)
@@ -80,8 +80,8 @@ def create_defaults(state: State) -> None:
 
 
 def publish(state: State, host: str, port: int) -> None:
-    """Stores how pods find the server, which listens at ``host``:``port``: the Service ``kubernetes`` and what belongs
-    to it. What another address left there is replaced."""
+    """Stores the Service ``kubernetes`` with its endpoints, by which pods find the server at ``host``:``port``. Objects
+    with another address are replaced."""
     moment = format_time(state.now())
     with state.storage.transaction():
         for obj, managed in _found_at(_address(host), port):

@@ -1,7 +1,7 @@
-"""Conversion webhooks of CRDs: versions of custom objects that only somebody else can make of each other.
+"""Conversion webhooks of CRDs: they convert custom objects between versions.
 
-As upstream's ``webhook_converter.go``: what comes back has the same kind, name, namespace and uid; of its metadata only
-labels and annotations count, everything else stays as it was.
+As upstream's ``webhook_converter.go``: a converted object has the same kind, name, namespace and uid; of its metadata
+only labels and annotations count, everything else stays as it was.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Question = tuple[Hashable, JsonObject, Served]
 
 
 class ConversionWebhook:
-    """The ``spec.conversion.webhook`` of one CRD. What it answers is known for as long as the request lasts."""
+    """The ``spec.conversion.webhook`` of one CRD. Its answers are kept for as long as the request lasts."""
 
     def __init__(self, state: State, config: JsonObject) -> None:
         self._state = state
@@ -113,7 +113,7 @@ def _converted(response: JsonObject) -> list[Any]:
 
 
 def _problem(obj: JsonObject, found: Any, version: str, index: int) -> str:
-    """What is wrong with a converted object, empty if nothing is."""
+    """The error in a converted object; empty if it is valid."""
     where = f"invalid object at index {index}"
     if not isinstance(found, dict):
         return f"{where}: not an object"

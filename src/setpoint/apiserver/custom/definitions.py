@@ -33,10 +33,10 @@ CLEANUP_FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
 class CustomResources:
     """Keeps a server's registry in step with its CRDs.
 
-    What upstream's controllers do soon after a write is done here right after it, in the same turn: names are
-    accepted, the CRD is established, its resources are served. Each step is a write of its own, so that a watch sees
-    what it would see there; all are one transaction. What is served changes once they are stored, and all that can fail
-    has been done by then.
+    The steps that upstream's controllers take soon after a write are taken here right after it, in the same turn: names
+    are accepted, the CRD is established, its resources are served. Each step is a write of its own, so that a watch
+    sees the same events as upstream; all are one transaction. The registry changes once they are stored, after
+    everything that can fail.
     """
 
     def __init__(self, state: State) -> None:
@@ -138,7 +138,7 @@ class CustomResources:
         return crd
 
     def _conflict(self, crd: str, group: str, names: JsonObject) -> tuple[str, str] | None:
-        """Names of one group belong to whoever had them first. Of several conflicts the last is told, as upstream."""
+        """The last conflict of names, as upstream; names of a group belong to the CRD that had them first."""
         others = [item.resource for item in self._state.registry if item.collection != crd]
         others = [resource for resource in others if resource.group == group]
         words = {word for item in others for word in (item.plural, item.singular, *item.short_names)}

@@ -114,7 +114,7 @@ def full_names(names: JsonObject) -> JsonObject:
 
 
 def _deprecation(spec: JsonObject, resource: Resource) -> str:
-    """What users of a deprecated version are told, with the version to use instead if there is a newer one."""
+    """The warning for a deprecated version, with the version to use instead if there is a newer one."""
     text = f"{resource.api_version} {resource.kind} is deprecated"
     served = [each["name"] for each in spec["versions"] if each.get("served") and not each.get("deprecated")]
     newest = min(served, key=version_order, default="")

@@ -36,7 +36,7 @@ _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 
 
 class ServedResource(Protocol):
-    """What discovery needs to know of one resource in one version."""
+    """The part of a served resource that discovery needs, in one version."""
 
     @property
     def resource(self) -> Resource: ...
@@ -76,7 +76,7 @@ def respond(path: str, registry: Resources, accept: str) -> Response | None:
 
 
 def _negotiated(accept: str, *, aggregates: bool = False) -> tuple[Media, bool]:
-    """How the client reads, and whether everything in one, if it can. Older forms of that (v2beta1) are not spoken.
+    """The media type to answer with, and whether the client accepts aggregated discovery (v2, not v2beta1).
 
     Raises ApiStatusError (406).
     """

@@ -1,4 +1,4 @@
-"""Paths that are no resources: version, health, discovery, OpenAPI."""
+"""Non-resource paths: version, health, discovery, OpenAPI."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _STARTED: Final = tuple(
         "apiservice-registration-controller",
     )
 )
-"""What a kube-apiserver calls things that are done here before a client is served."""
+"""A kube-apiserver's names of checks; here all of that is done before a client is served."""
 _HEALTH: Final = ("/healthz", "/livez", "/readyz")
 _TEXT: Final = {"content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff"}
 
@@ -86,7 +86,7 @@ def answer(state: State, request: IncomingRequest) -> Response:
 
 
 def nothing() -> Response:
-    """Where not even a group is."""
+    """The answer for a path that is not even a group's."""
     return Response(404, dict(_TEXT), b"404 page not found\n")
 
 
@@ -119,7 +119,7 @@ def _described_as(path: str) -> tuple[str, ...]:
 
 
 def _issuer(state: State, request: IncomingRequest, path: str) -> Response:
-    """How others check tokens of service accounts; nothing where a secret signs them."""
+    """The OIDC documents to check tokens of service accounts by; 404 where a secret signs them."""
     tokens = state.account_tokens
     keys = tokens.jwks
     if not keys:

@@ -1,7 +1,7 @@
 """OpenAPI documents: ``/openapi/v3`` for each group version, ``/openapi/v2`` for all in one.
 
-They are built when they are first asked for. What a document holds follows from the resources alone, so it is
-remembered by their digest: two servers in one process share the documents of the built-in groups, and a CRD that
+They are built when they are first asked for. A document depends on the resources alone, so it is remembered by their
+digest: two servers in one process share the documents of the built-in groups, and a CRD that
 changes makes a new document for its own group version only.
 """
 
@@ -76,7 +76,7 @@ def _index(registry: Iterable[DescribedResource]) -> tuple[bytes, str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Contents:
-    """What goes into a document; equal contents make equal documents."""
+    """The input of a document; equal contents make equal documents."""
 
     form: Form
     digest: str

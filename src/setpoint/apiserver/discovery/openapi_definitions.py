@@ -18,12 +18,12 @@ _METADATA_DESCRIPTION: Final = (
     "Standard object's metadata. More info: "
     "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"
 )
-# What only version 3 can say; in version 2 kubectl would take it for a promise that there is nothing else.
+# Keywords of version 3 only; in version 2 kubectl would take them for a complete list of the fields.
 _ONLY_V3: Final = frozenset({"oneOf", "anyOf", "allOf", "not", "nullable"})
 
 
 class DescribedResource(Protocol):
-    """What OpenAPI needs to know of one served resource."""
+    """The part of a served resource that OpenAPI needs."""
 
     @property
     def resource(self) -> Resource: ...

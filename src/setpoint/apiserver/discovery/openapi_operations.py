@@ -1,4 +1,4 @@
-"""What can be asked of a resource, path by path: the part that OpenAPI 2 and 3 have in common."""
+"""The operations on a resource, path by path: the part that OpenAPI 2 and 3 have in common."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ _QUERY: Final = {
         Parameter("container", "string", "Which container's log; may be left out where there is only one."),
         Parameter("continue", "string", "Where the previous page of this list ended, as that page said."),
         Parameter("dryRun", "string", "'All' does everything but store the result."),
-        Parameter("fieldManager", "string", "Who makes this change; at most 128 printable characters."),
+        Parameter("fieldManager", "string", "The author of this change; at most 128 printable characters."),
         Parameter("fieldSelector", "string", "Only objects whose fields have these values, such as metadata.name=web."),
         Parameter(
             "fieldValidation",
             "string",
-            "What to do about unknown and duplicate fields: 'Ignore' drops them, 'Warn' drops them and says so in a "
+            "The handling of unknown and duplicate fields: 'Ignore' drops them, 'Warn' drops them and says so in a "
             "warning, 'Strict' refuses the request.",
         ),
         Parameter("follow", "boolean", "Go on as the log grows."),
@@ -84,10 +84,10 @@ _QUERY: Final = {
         Parameter(
             "propagationPolicy",
             "string",
-            "What becomes of the object's dependents: 'Orphan', 'Background' or 'Foreground'.",
+            "The fate of the object's dependents: 'Orphan', 'Background' or 'Foreground'.",
         ),
-        Parameter("resourceVersion", "string", "Which state to read or to watch from."),
-        Parameter("resourceVersionMatch", "string", "How resourceVersion is meant: 'Exact' or 'NotOlderThan'."),
+        Parameter("resourceVersion", "string", "The version of the collection to read or to watch from."),
+        Parameter("resourceVersionMatch", "string", "The meaning of resourceVersion: 'Exact' or 'NotOlderThan'."),
         Parameter("sendInitialEvents", "boolean", "Whether a watch begins with the objects that are there."),
         Parameter("sinceSeconds", "integer", "Only lines that are not older than this."),
         Parameter("tailLines", "integer", "Only so many lines at the end."),

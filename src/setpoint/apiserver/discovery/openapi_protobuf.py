@@ -19,7 +19,7 @@ __all__ = ["encode"]
 
 
 Writer = Callable[[Any], Iterable[bytes]]
-"""What of one value stands in a field; a repeated field has several."""
+"""Yields the encoded entries of one field; a repeated field has several."""
 _COST: Final = 256
 """A message takes as long as so many bytes of JSON."""
 

@@ -1,1 +1,1 @@
-"""HTTP for the server: sockets, streams, and who may connect."""
+"""HTTP for the server: sockets, streams, and the hosts and origins that are allowed."""

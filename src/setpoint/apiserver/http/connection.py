@@ -78,8 +78,7 @@ class _Connection(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """What is not HTTP is the client's affair and not told in the log, and neither is a client that went while it
-        was answered; both end the connection."""
+        """Ends the connection without a line in the log if the client did not send HTTP, or left during the answer."""
         if isinstance(exc, ClientConnectionResetError | HungUp):
             raise exc
         if status == HTTPStatus.INTERNAL_SERVER_ERROR:

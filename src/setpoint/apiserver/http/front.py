@@ -36,11 +36,11 @@ class PortTakenError(OSError):
 
 
 class OpenAddressError(ValueError):
-    """Others than this machine's could reach a server that authenticates nobody; the message says what to do."""
+    """Other machines could reach a server that authenticates no client; the message says what to do."""
 
 
 class Answering(Protocol):
-    """What a front needs of a server: `ApiServer`, or what stands between it and the network."""
+    """The part of a server that a front needs: `ApiServer`, or a wrapper between it and the network."""
 
     async def handle(self, request: Request) -> Response:
         """Answers one request; raises HungUp to break the connection instead."""
@@ -63,7 +63,7 @@ class HttpFront:
     On leaving, no new connection is taken, watches are told to end, and requests under way have ``grace`` seconds. A
     client that goes away ends its watch at once.
 
-    ``authenticates``: whether ``server`` does not let everybody do everything. If it does, the address must be a
+    ``authenticates``: whether ``server`` authenticates its clients. If it does not, the address must be a
     loopback one, unless ``tls`` requires certificates of clients. Web pages may do nothing (`hosts`). A connection has
     ``head_timeout`` seconds for its first request, each body, and each read of an answer, ``body_timeout``.
 
@@ -90,7 +90,7 @@ class HttpFront:
         safe = tls is not None and (authenticates or tls.verify_mode is ssl.CERT_REQUIRED)
         if not safe and not is_loopback(host):
             raise OpenAddressError(
-                f"this server authenticates nobody, so it can't listen on {host or 'all addresses'}: use a loopback "
+                f"this server authenticates no client, so it can't listen on {host or 'all addresses'}: use a loopback "
                 "address (127.0.0.1, ::1, localhost), reached from elsewhere over ssh -L, or authentication "
                 "(setpoint server --auth)"
             )
@@ -108,7 +108,7 @@ class HttpFront:
 
     @property
     def url(self) -> str:
-        """Where the server is, without a slash at the end. Valid once the front was entered."""
+        """The URL of the server, without a slash at the end. Valid once the front was entered."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'https' if self._tls else 'http'}://{host}:{self.port}"
 
@@ -274,7 +274,7 @@ async def _stream(
         _break(http)
         raise
     except (TimeoutError, ConnectionError):
-        pass  # the client is gone, and there is nobody to tell
+        pass  # the client is gone
     finally:
         close = getattr(body, "aclose", None)
         if close is not None:

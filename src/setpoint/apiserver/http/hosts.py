@@ -1,4 +1,4 @@
-"""Which hosts and origins a server without authentication answers.
+"""The hosts and origins that a server without authentication answers.
 
 A web page in a browser may send requests to loopback addresses too: by a name of its own that resolves to one (DNS
 rebinding), or across origins. ``kubectl proxy`` refuses the first for the same reason (``--accept-hosts``).
@@ -13,7 +13,7 @@ __all__ = ["is_loopback", "refusal"]
 
 
 def refusal(listening: str, host: str, origin: str | None) -> str:
-    """Why a request is not answered, ``""`` if it is.
+    """The reason why a request is refused; ``""`` if it is allowed.
 
     ``listening`` is the address that the server was told to listen on, ``host`` and ``origin`` the request's headers.
     On a loopback address the request must be for one; a request from a page must be from one that came from here. On

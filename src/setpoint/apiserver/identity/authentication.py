@@ -24,7 +24,7 @@ _INVALID: Final = "invalid bearer token"
 
 @dataclass(frozen=True, slots=True)
 class Authentication:
-    """How a server knows its users, for `ApiServer`.
+    """The ways in which a server authenticates users, for `ApiServer`.
 
     ``static``: users by token (`read_tokens`). ``bootstrap``: whether bootstrap tokens count. ``oidc``: providers of
     identity tokens. ``anonymous``: whether requests without credentials are those of ``system:anonymous``, else they

@@ -33,7 +33,7 @@ _NODE_NAME: Final = "authentication.kubernetes.io/node-name"
 
 
 def wanted(request: IncomingRequest) -> UserInfo | None:
-    """Whom the headers name, word by word; None if the request acts as nobody else.
+    """The user that the impersonation headers name; None if there are no such headers.
 
     Raises:
         ApiStatusError: 400 for a group, uid or extra value without a user.
@@ -64,8 +64,8 @@ def wanted(request: IncomingRequest) -> UserInfo | None:
 def act_as(user: UserInfo, attributes: Attributes | None = None, authorizer: Authorizer | None = None) -> UserInfo:
     """The user that the request is made as, with the groups that such a user has.
 
-    ``attributes`` are the request's, with the requester as their user; without an authorizer everybody may act as
-    anybody. A requester may by one of the constrained modes (``impersonate:user-info``, ``:serviceaccount``,
+    ``attributes`` are the request's, with the requester as their user; without an authorizer each user may act
+    as any other. A requester may by one of the constrained modes (``impersonate:user-info``, ``:serviceaccount``,
     ``:arbitrary-node``, ``:associated-node``, each with ``impersonate-on:…:VERB`` for what is asked for), else by
     ``impersonate``. Source: KEP-5284.
 

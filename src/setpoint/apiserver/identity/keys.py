@@ -49,7 +49,7 @@ class BadTokenError(ValueError):
 
 
 class TokenKeys(Protocol):
-    """What signs this server's tokens and knows them again."""
+    """The keys that sign this server's tokens and verify them."""
 
     def sign(self, claims: JsonObject) -> str: ...
     def verify(self, token: str) -> JsonObject:
@@ -66,7 +66,7 @@ class TokenKeys(Protocol):
 
 
 class SecretKey:
-    """HMAC with a secret that nobody else has: only this process can check the tokens."""
+    """HMAC with a secret that no other process has: only this one can check the tokens."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret

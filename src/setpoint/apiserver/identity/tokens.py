@@ -173,7 +173,7 @@ def _errors(seconds: int, bound: JsonObject | None, attestations: Any) -> list[F
 
 
 def _bound(call: Call, reference: JsonObject) -> JsonObject:
-    """What the token says of the object that it is bound to."""
+    """The claims of a token about the object that it is bound to."""
     group, _, version = (reference.get("apiVersion") or "").rpartition("/")
     kind, name = reference.get("kind") or "", reference.get("name") or ""
     shown = f"{group}/{version}, Kind={kind}"

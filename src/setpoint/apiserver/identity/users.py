@@ -1,4 +1,4 @@
-"""Names and groups that users have by what they are: service accounts, nodes, nobody in particular."""
+"""Names and groups of service accounts, nodes, and authenticated and anonymous users."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ decode = msgspec.json.decode
 
 
 class Metadata(Struct):
-    """What the server itself looks at without decoding the rest."""
+    """The metadata that the server itself reads, without decoding the rest."""
 
     name: str = ""
     namespace: str = ""

@@ -37,7 +37,7 @@ _SCALARS: Final[dict[str, Any]] = {"string": "", "bytes": "", "int": 0, "double"
 _LEAVES: Final[dict[str, Any]] = {**_SCALARS, _QUANTITY: "0", _INT_OR_STRING: 0, _TIME: None, _MICRO_TIME: None}
 
 
-# What is to be done with a field. Scalars are forgotten if they are zero, pointers to scalars if they are null, amounts
+# The treatment of a field. Scalars are forgotten if they are zero, pointers to scalars if they are null, amounts
 # and times if they are null, else written canonically; lists and maps are forgotten if they are empty.
 _SCALAR, _POINTER, _LEAF, _STRUCT, _SCALARS_OF, _LEAVES_OF, _STRUCTS_OF = range(7)
 
@@ -221,6 +221,6 @@ def _complete(plan: _Plan, obj: JsonObject) -> None:
 
 
 def zero_of(served: Served) -> JsonObject:
-    """What every object of the kind has, whatever was sent; nobody owns it."""
+    """The fields that every object of the kind has, whatever was sent; no field manager owns them."""
     plan = _plan_of(served)
     return {} if plan is None else {key: copy_json(value) for key, value in plan.always.items()}

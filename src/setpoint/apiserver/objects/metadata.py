@@ -59,7 +59,7 @@ def clean(metadata: dict[str, Any]) -> None:
 def metadata_errors(
     metadata: dict[str, Any], namespaced: bool, name_rule: NameRule, *, custom: bool = False
 ) -> list[FieldError]:
-    """What is wrong with the metadata of a new or changed object. Finalizers of a ``custom`` one need no domain."""
+    """The errors in the metadata of a new or changed object. Finalizers of a ``custom`` one need no domain."""
     errors: list[FieldError] = []
     generate = metadata.get("generateName")
     if generate:
@@ -140,7 +140,7 @@ def _finalizer_errors(finalizers: list[str], custom: bool) -> list[FieldError]:
 
 
 def update_errors(new: dict[str, Any], old: dict[str, Any]) -> list[FieldError]:
-    """What an update must not do to metadata."""
+    """The errors of an update that changes immutable metadata."""
     errors = [
         invalid(f"metadata.{name}", new.get(name, ""), "field is immutable")
         for name in ("name", "namespace", "uid", "creationTimestamp")

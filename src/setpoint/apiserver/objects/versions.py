@@ -99,7 +99,7 @@ class Versions:
     def to_store(self, served: Served, obj: JsonObject) -> JsonObject:
         """``obj``, of the served version, as it is to be stored. May change ``obj``.
 
-        What the answer needs is known afterwards: a document that can't be converted back is not stored. In slices it
+        The version to answer with is made, too: a document that can't be converted back is not stored. In slices it
         is also looked at whether it is nested too deeply. Raises ApiStatusError (422).
         """
         stored = served.stored_as

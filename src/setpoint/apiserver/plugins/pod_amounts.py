@@ -1,4 +1,4 @@
-"""What a pod asks for and is limited to: its containers together, as the scheduler, quotas and limit ranges count."""
+"""Requests and limits of a whole pod, as the scheduler, quotas and limit ranges count them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def amounts_of(holder: JsonObject, side: Side) -> Amounts:
 def pod_amounts(spec: JsonObject, side: Side, *, overhead: bool = True) -> Amounts:
     """The sum over the containers, or more if an init container needs more while it runs.
 
-    Sidecars (init containers that restart always) count beside everything that begins after them. What is said of the
-    pod itself stands for its containers. Without ``overhead`` that of the runtime class is left out.
+    Sidecars (init containers that restart always) count beside everything that begins after them. Resources of the pod
+    itself replace those of its containers. Without ``overhead`` that of the runtime class is left out.
     """
     running: Amounts = {}
     beginning: Amounts = {}

@@ -1,6 +1,6 @@
 """ResourceQuota: what would be over a quota is refused, what is stored is counted at once.
 
-What a deletion frees is counted by the controller of quotas, as upstream.
+The controller of quotas subtracts deleted objects, as upstream.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _counts(attributes: Attributes) -> bool:
 
 
 def _added(attributes: Attributes) -> Amounts:
-    """What the object counts for, less what it counted for before; only what is more than nothing."""
+    """The amounts that the object uses now and did not use before; only positive ones."""
     collection, now = str(attributes.resource), attributes.call.now()
     found = usage(collection, attributes.obj, now)
     if attributes.old is None:

@@ -49,7 +49,7 @@ def _concerns(collection: str, name: str) -> bool:
 
 
 def usage(collection: str, obj: JsonObject, now: datetime) -> Amounts:
-    """What the object counts for, by the names of quotas."""
+    """The amounts that an object uses, by the names in quotas."""
     counted = {f"count/{collection}": _ONE}
     if collection in _COUNTED:
         counted[collection] = _ONE
@@ -85,7 +85,7 @@ def _compute(requests: Amounts, limits: Amounts) -> Amounts:
 
 
 def unsaid(pod: JsonObject, names: Iterable[str]) -> str:
-    """What the containers must say since a quota counts it, in upstream's words; empty if they do."""
+    """The resources that a quota counts and some container does not specify, as upstream's message; empty if none."""
     spec = pod.get("spec") or {}
     if amounts_of(spec, "requests") or amounts_of(spec, "limits"):
         return ""

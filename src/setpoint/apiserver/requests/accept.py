@@ -50,12 +50,12 @@ def _dislike(clause: Clause) -> tuple[float, bool, bool]:
 
 
 def media_of(clause: Clause) -> Media | None:
-    """What of the three is spoken for a clause; None if none is."""
+    """The supported media type for a clause of ``Accept``; None if there is none."""
     return _MEDIA.get(clause.kind)
 
 
 def of_statuses(header: str) -> Media:
-    """How a Status is written for a client that accepts ``header``: JSON if nothing better is known."""
+    """The media type of a Status for a client that accepts ``header``: JSON by default."""
     if header in ("", "*/*", JSON_TYPE):
         return "json"
     for clause in accepted(header):

@@ -17,7 +17,7 @@ _EXEMPT: Final = "admissionregistration.k8s.io"
 
 @dataclass(slots=True)
 class Question:
-    """What admission is asked about. ``obj`` and ``old`` are of the version ``served`` is, unless ``kind`` (group,
+    """A request as admission sees it. ``obj`` and ``old`` are of the version ``served`` is, unless ``kind`` (group,
     version, kind) says that they are something else, such as a Scale.
     """
 
@@ -38,7 +38,7 @@ class Question:
 
     @property
     def exempt(self) -> bool:
-        """Configurations of admission are not subject to webhooks: nobody could repair them any more."""
+        """Whether webhooks are not asked: a bad configuration of admission could not be repaired otherwise."""
         return self.served.resource.group == _EXEMPT
 
     @property
@@ -54,7 +54,7 @@ class Question:
 
 
 class Admission(Protocol):
-    """What webhooks and policies say about one request's objects. Each method may raise Suspended, to be called again
+    """Asks webhooks and policies about one request's objects. Each method may raise Suspended, to be called again
     when the answers are known, and ApiStatusError for a refusal or a failure."""
 
     def question(

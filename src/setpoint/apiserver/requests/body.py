@@ -142,7 +142,7 @@ def decode_text(body: bytes) -> str:
 
 
 def parse_or_refuse(body: bytes, kind: str) -> tuple[Any, list[str]]:
-    """As `parse_document`, for bodies that are no objects of a kind. Raises ApiStatusError (400)."""
+    """Like `parse_document`, for bodies that are not objects of a kind. Raises ApiStatusError (400)."""
     try:
         return parse_document(body, kind)
     except ValueError as problem:

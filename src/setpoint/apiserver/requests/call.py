@@ -90,7 +90,7 @@ class Call:
         return self.state.configurations
 
     def existing(self) -> Record:
-        """What is stored under the path's name. Raises ApiStatusError (404)."""
+        """The stored record of the path's name. Raises ApiStatusError (404)."""
         served, path = self.served, self.path
         record = self.storage.get(served.collection, path.namespace, path.name)
         if record is None:
@@ -131,7 +131,7 @@ class Call:
             self.warnings.append(text)
 
     def manager(self, given: str) -> str:
-        """Who manages the fields that this request sets: as it says, else its user agent's first word."""
+        """The manager of the fields that this request sets: the given one, else its user agent's first word."""
         if given:
             return given
         agent = self.request.headers.get("user-agent", "").split("/", 1)[0]

@@ -19,9 +19,9 @@ _GO = {"integer": "int", "number": "float64", "boolean": "bool", "string": "stri
 
 
 def type_problem(served: Served, obj: dict[str, Any], error: FieldError) -> str:
-    """``error`` is a TYPE_INVALID of the schema's validation; its path says where the value is in ``obj``.
+    """The message of Go's decoder for ``error``, a TYPE_INVALID of the schema's validation with a path in ``obj``.
 
-    Nothing for bytes that are none, which Go takes and the format of schemas does not.
+    Empty for base64 that Go accepts and the format of schemas does not.
     """
     steps = _STEP.findall(error.field)
     value = _value_at(obj, steps)
@@ -39,8 +39,8 @@ def type_problem(served: Served, obj: dict[str, Any], error: FieldError) -> str:
 
 
 def _bad_byte(text: str) -> int | None:
-    """Where base64 ends, as Go counts: the first character that is none, or the last four if there are fewer. Ends of
-    lines are no characters of it. None if nothing is wrong.
+    """The offset of the error in base64, as Go counts: of the first invalid character, or of an incomplete last group.
+    Line ends are not counted. None if the text is valid.
     """
     digits = 0
     for position, character in enumerate(text):

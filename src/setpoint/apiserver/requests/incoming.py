@@ -1,4 +1,4 @@
-"""Objects as they come in: decoded, checked for fields that nobody knows, brought into the form that is stored.
+"""Decoding of incoming objects: checked for unknown fields, brought into the form that is stored.
 
 For built-in kinds this does what Go's decoder does to a typed object, for custom resources what structural schemas ask
 for (pruning, then defaulting).
@@ -68,7 +68,7 @@ def read_typed(call: Call, kind: GroupVersionKind) -> JsonObject:
 
 
 def typed(document: JsonObject, kind: GroupVersionKind) -> JsonObject:
-    """The document, if its values have the types of its kind; what is missing is nobody's concern here.
+    """The document, if its values have the types of its kind; missing fields are not checked here.
 
     Raises ApiStatusError (400).
     """
@@ -88,7 +88,7 @@ def read_object(call: Call, served: Served, validation: str) -> JsonObject:
 
 
 def check_kind(call: Call, served: Served, obj: JsonObject) -> None:
-    """Makes sure that the object is of the kind and version that the URL speaks of. Raises ApiStatusError (400)."""
+    """Makes sure that the object is of the URL's kind and version. Raises ApiStatusError (400)."""
     resource = served.resource
     kind, version = obj.get("kind"), obj.get("apiVersion")
     if served.custom and not kind:
@@ -123,7 +123,7 @@ def check_kind(call: Call, served: Served, obj: JsonObject) -> None:
 
 
 def why_not(call: Call, served: Served, found: GroupVersion, kind: str) -> str:
-    """Why an object of another kind is none of the served, built-in one."""
+    """The reason why an object of another kind can't be one of the served, built-in kind."""
     if not _known(call, found, kind):
         return f'no kind "{kind}" is registered for version "{found}" in scheme "pkg/api/legacyscheme/scheme.go:30"'
     resource = served.resource
@@ -183,7 +183,7 @@ def _malformed(what: str, problem: str, patch: bool) -> ApiStatusError:
 
 
 def patched_wrong(problem: str) -> ApiStatusError:
-    """What a patch made of an object is none. (Upstream adds all of it to the message.)"""
+    """The error for a patch whose result is not an object. (Upstream adds the whole result to the message.)"""
     return invalid(GroupKind("", ""), "", [FieldError(ErrorType.INVALID, "patch", problem, OMITTED)])
 
 

@@ -1,7 +1,7 @@
-"""The gate: what a request may look like at all, before anybody looks at what it asks for.
+"""Limits on the form of requests, checked before anything else: sizes, counts, characters.
 
-Everything that a stranger says ends up in objects, answers and logs, so it must be text that can be written down again;
-and nobody reads on for ever.
+Every part of a request may end up in objects, answers and logs, so it must be text that can be encoded again; and
+bodies and headers have a maximum size.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ _POLICIES: Final = ("Foreground", "Background", "Orphan")
 
 
 def check_timeout(pairs: Sequence[tuple[str, str]]) -> None:
-    """Raises ApiStatusError (400) for a ``timeout`` that is not a duration, such as 30s. What it says is not looked
-    at: requests take no longer than this server's own limits."""
+    """Raises ApiStatusError (400) for a ``timeout`` that is not a duration, such as 30s. Its value is ignored: requests
+    take no longer than this server's own limits."""
     given = next((value for name, value in pairs if name == "timeout"), "")
     if given and parse_duration(given) is None:
         raise bad_request(f"invalid timeout specified in the request URL - time: invalid duration {quote(given)}")
@@ -118,7 +118,7 @@ class DeleteOptions:
 
     @classmethod
     def parse(cls, body: Mapping[str, Any] | None, query: Query) -> DeleteOptions:
-        """Raises ApiStatusError: 400 for a body that is no DeleteOptions, 422 for values that are not allowed."""
+        """Reads a body and a query. Raises ApiStatusError: 400 for another kind of body, 422 for invalid values."""
         errors: list[FieldError] = []
         if body is not None:
             made = _from_body(body)
@@ -233,7 +233,7 @@ class ListOptions:
 
     @property
     def revision(self) -> int:
-        """``resourceVersion`` as a number, 0 if there is none. Raises ApiStatusError (400) if it is none."""
+        """``resourceVersion`` as a number, 0 if it is empty. Raises ApiStatusError (400) if it is not a number."""
         text = self.resource_version
         if not text:
             return 0

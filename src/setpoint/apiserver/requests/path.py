@@ -1,4 +1,4 @@
-"""What a path asks for: ``/apis/apps/v1/namespaces/default/deployments/web/scale`` taken apart."""
+"""Parses paths of resources, such as ``/apis/apps/v1/namespaces/default/deployments/web/scale``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
 
 @dataclass(frozen=True, slots=True)
 class ResourcePath:
-    """A path below ``/api/VERSION`` or ``/apis/GROUP/VERSION``. What the path does not say is empty."""
+    """A path below ``/api/VERSION`` or ``/apis/GROUP/VERSION``. Parts that the path does not have are empty."""
 
     group: str
     version: str

@@ -3,7 +3,7 @@
 client-go's clients of built-in kinds send nothing else when they create, update or delete (``kubectl create
 namespace`` is one of them), and have no way back to JSON. `setpoint.apiserver.answers.protobuf` writes it.
 
-The numbers of fields are data, see ``tools/generate_protobuf.py``. As in Go, fields that nobody knows are dropped, and
+The numbers of fields are data, see ``tools/generate_protobuf.py``. As in Go, unknown fields are dropped, and
 zeros are left out where JSON would leave them out.
 """
 
@@ -208,7 +208,7 @@ _SCHEMAS: Final[dict[str, Callable[[memoryview, int], Any]]] = {
     EXTENSIONS + "JSONSchemaPropsOrArray": _schema_or_list,
     EXTENSIONS + "JSONSchemaPropsOrStringArray": _schema_or_texts,
 }
-"""Where a schema is one of the things that a field may hold, each in a field of its own."""
+"""Unions of an OpenAPI schema and another type; in protobuf each alternative has a field of its own."""
 _SCALARS: Final[dict[str, Callable[[int | memoryview], Any]]] = {
     "string": _text,
     "bytes": lambda value: base64.b64encode(_view(value)).decode(),

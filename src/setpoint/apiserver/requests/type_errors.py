@@ -57,7 +57,7 @@ class _ManagedFields(msgspec.Struct, rename="camel"):
 def type_errors(
     served: Served, obj: dict[str, Any], raw: bytes = b"", *, patch: bool = False
 ) -> tuple[str, list[FieldError]]:
-    """What Go's decoder would complain about (empty if nothing), and what is missing.
+    """The error of Go's decoder (empty if there is none), and an error for each missing field.
 
     ``raw``: what the object was decoded from, or the ``patch`` that made it; long numbers in it are looked at more
     closely. Of custom resources only the metadata is looked at, the rest is their schema's. Nulls in lists and maps,

@@ -67,7 +67,7 @@ def _read(body: bytes, read: Callable[[_Reader], T]) -> tuple[T, list[str]]:
     except UnicodeDecodeError as problem:
         raise ValueError(f"yaml: invalid UTF-8 at byte {problem.start}") from None
     except yaml.MarkedYAMLError as problem:
-        # As Go's reader counts: the first line is none, and where the grammar fails, it counts from 0.
+        # Go's reader counts lines so: it omits the first one, and counts from 0 for errors of the grammar.
         line = problem.problem_mark.line if problem.problem_mark else 0
         if line and type(problem).__name__ != "ParserError":
             line += 1
@@ -185,7 +185,7 @@ class _Reader:
             into.value[key] = value
 
     def merge(self, done: _Open, event: Any) -> None:
-        """What ``<<`` names, where the map itself has nothing; of several the first counts."""
+        """Adds the keys of the maps that ``<<`` names, unless the map itself has them; of several the first counts."""
         made: Any = done.value
         for value in done.merges:
             for source in value if isinstance(value, list) else [value]:
@@ -247,7 +247,7 @@ class _Reader:
 
 
 def _number(text: str) -> float | None:
-    """None for what is no number to Go's reader, such as YAML 1.1's base 60."""
+    """A number as Go's reader takes it; None for any other text, such as YAML 1.1's base 60."""
     if len(text) > _MAX_NUMBER:
         return None
     plain = text.replace("_", "").lower()

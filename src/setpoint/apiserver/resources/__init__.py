@@ -1,1 +1,1 @@
-"""What is served: every resource in every version, and what each says about itself."""
+"""The registry of what is served: every resource in every version, with its behaviour and schema."""

@@ -1,4 +1,4 @@
-"""How resources differ, as the handlers of requests see it; `setpoint.apiserver.strategies` says how each one does."""
+"""The protocol by which handlers of requests treat resources differently; `setpoint.apiserver.strategies` has them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["AdmissionConfigurations", "Behaviour", "Definitions", "JsonObject", 
 
 JsonObject = dict[str, Any]
 NameRule = Callable[[str], list[str]]
-"""What is wrong with a name; empty if nothing is."""
+"""Returns the problems of a name; empty if it is valid."""
 
 
 class Definitions(Protocol):
@@ -60,7 +60,7 @@ class AdmissionConfigurations(Protocol):
 
 
 class WriteContext(Protocol):
-    """What a behaviour may know of the request that writes an object, and of the server."""
+    """The part of a writing request, and of the server, that a behaviour may use."""
 
     @property
     def storage(self) -> Storage: ...
@@ -111,7 +111,7 @@ class Behaviour(Protocol):
     """
 
     def name_rule(self, name: str, /) -> list[str]:
-        """What is wrong with a name; empty if nothing is."""
+        """The problems of a name; empty if it is valid."""
         ...
 
     @property
@@ -136,7 +136,7 @@ class Behaviour(Protocol):
 
     @property
     def propagation(self) -> str:
-        """What becomes of dependents when a deletion says nothing about them."""
+        """The propagation policy of a deletion that does not name one."""
         ...
 
     @property
@@ -156,7 +156,7 @@ class Behaviour(Protocol):
 
     @property
     def zero(self) -> JsonObject:
-        """What every object has on the server whatever was sent; no manager owns it."""
+        """The fields that every object has on the server, whatever was sent; no manager owns them."""
         ...
 
     def default(self, obj: JsonObject) -> None:
@@ -174,7 +174,7 @@ class Behaviour(Protocol):
     def prepare_subresource_update(
         self, call: WriteContext, subresource: str, new: JsonObject, old: JsonObject
     ) -> JsonObject:
-        """What an update of ``/status`` or its like makes of ``old``; ``new`` is what was sent."""
+        """The object that results from an update of ``/status`` or its like; ``new`` is what was sent."""
         ...
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
@@ -204,7 +204,7 @@ class Behaviour(Protocol):
         ...
 
     def ignored_fields(self, subresource: str) -> FieldSet:
-        """What requests to the main resource or a subresource can't set and so don't own."""
+        """The fields that requests to the main resource or a subresource can't set and so don't own."""
         ...
 
     def convert(self, obj: JsonObject, target: Resource) -> JsonObject:
@@ -212,7 +212,7 @@ class Behaviour(Protocol):
         ...
 
     def foresee(self, call: WriteContext, obj: JsonObject) -> None:
-        """The last before the object is stored, to make ready what takes long: nobody else has a turn after it."""
+        """Does long preparations, as the last step before the object is stored: after it no other request runs."""
         ...
 
     def after_create(self, call: WriteContext, record: Record) -> Record:

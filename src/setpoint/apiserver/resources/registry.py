@@ -20,7 +20,7 @@ Convert = Callable[[dict[str, Any], "Served", Replay | None], dict[str, Any]]
 
 
 class ScalePaths:
-    """Where a resource keeps what its scale subresource shows; each a path of field names."""
+    """The fields of a resource that its scale subresource shows; each a path of field names."""
 
     __slots__ = ("replicas", "selector", "status_replicas")
 

@@ -1,4 +1,4 @@
-"""Where an API server keeps its objects: in memory, or in a directory."""
+"""Storages for the objects of an API server: in memory, or in a directory."""
 
 from setpoint.apiserver.storage.interface import (
     Change,

@@ -115,7 +115,7 @@ def rows(connection: sqlite3.Connection, path: Path) -> list[Row]:
 
 
 def facts(connection: sqlite3.Connection) -> dict[str, int]:
-    """What is noted beside the rows. Raises DamagedError."""
+    """The facts that are stored beside the rows. Raises DamagedError."""
     made: dict[str, int] = {}
     for name, value, checksum in connection.execute("SELECT name, value, checksum FROM facts"):
         if checksum != fact_checksum(name, value):

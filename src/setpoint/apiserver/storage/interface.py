@@ -122,7 +122,7 @@ class Storage(Protocol):
 
     @property
     def damage(self) -> Sequence[Damage]:
-        """What could not be read when the storage was opened. The rest is served as if nothing had happened."""
+        """The rows that could not be read when the storage was opened. The rest is served as usual."""
         ...
 
     @property
@@ -145,7 +145,7 @@ class Storage(Protocol):
         ...
 
     def then(self, work: Callable[[], None]) -> None:
-        """Does ``work`` when the transaction has been stored, before anybody sees it; at once outside of one.
+        """Does ``work`` when the transaction has been stored, before it is visible; at once outside of a transaction.
 
         ``work`` brings what is derived from the objects in step with them. It can't undo the writes any more, so it
         must be prepared such that it can't fail; what it raises all the same is logged.

@@ -132,8 +132,8 @@ class MemoryStorage:
     # -- for storages that keep their data elsewhere too -----------------------------------------------------------
 
     def _write(self, changes: Sequence[tuple[str, Change]]) -> None:
-        """Called with the changes of one transaction and their resources before anybody sees them. All are to be
-        stored or none; what it raises, the writer gets, and nothing has changed."""
+        """Stores the changes of one transaction with their resources, all or none, before they are visible. If it
+        raises, nothing has changed, and the writer gets the exception."""
 
     def _trimmed(self, change: Change) -> None:
         """Called when a change leaves the history."""
@@ -245,7 +245,7 @@ class _Write:
 
 
 class _Pending:
-    """What a transaction has done so far: ``revision`` is that of before."""
+    """The writes of a transaction so far; ``revision`` is the one before it."""
 
     __slots__ = ("revision", "works", "writes")
 

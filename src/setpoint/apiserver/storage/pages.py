@@ -69,7 +69,7 @@ class Log:
         self._take(frames)
 
     def _take(self, frames: list[tuple[int, int, bytes, bool]]) -> None:
-        """What comes after the last commit never happened, unless it is what is damaged."""
+        """Takes the frames up to the last commit; later ones never happened, unless a commit's frame is damaged."""
         last = max((index for index, frame in enumerate(frames) if frame[1] or not frame[3]), default=-1)
         for number, _, page, good in frames[: last + 1]:
             if good:
@@ -113,7 +113,7 @@ def _leaf(number: int, page: bytes, pages: Mapping[int, bytes]) -> Iterator[Foun
 
 
 def _cell(number: int, page: bytes, offset: int, pages: Mapping[int, bytes]) -> Found | None:
-    """What is at an offset; None if it is a row of another table."""
+    """The row at an offset; None if it is one of another table."""
     try:
         size, offset = _varint(page, offset)
         revision, offset = _varint(page, offset)

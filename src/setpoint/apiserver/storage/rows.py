@@ -46,7 +46,7 @@ def sealed(revision: int, resource: str, namespace: str, name: str, deleted: boo
 
 
 def wrong(row: Row) -> str:
-    """Why the row is not what was written, ``""`` if it is."""
+    """The reason why the row is damaged, ``""`` if it is whole."""
     if row.checksum is not None:
         return "" if row.checksum == _checksum(*row[:6]) else "its checksum is wrong"
     if row.deleted:

@@ -1,4 +1,4 @@
-"""What is whole in a damaged database, in a new one; the damaged one is kept."""
+"""Copies the whole rows of a damaged database into a new one; the damaged one is kept."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Key = tuple[str, str, str]
 def salvage(path: Path, log: bytes, why: str) -> list[Damage]:
     """Replaces the database at ``path`` by one of all objects whose rows are whole; tells what could not be read.
 
-    ``log`` is the write-ahead log as it was before anybody opened the database. An object whose newest version is lost
+    ``log`` is the write-ahead log as it was before the database was opened. An object whose newest version is lost
     is there in the newest that is whole. The history is gone: watchers have to list again. The damaged file and its log
     are kept beside the new one, which takes its place in one step.
 
@@ -57,7 +57,7 @@ def salvage(path: Path, log: bytes, why: str) -> list[Damage]:
 
 
 def kept_aside(path: Path) -> list[Damage]:
-    """What `salvage` has left in the directory, at any time."""
+    """The files that `salvage` has left in the directory, at any time."""
     names = sorted(
         found.name for found in path.parent.glob(f"{path.name}.damaged-*") if not found.name.endswith("-wal")
     )

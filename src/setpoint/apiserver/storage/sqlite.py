@@ -24,7 +24,7 @@ _DELETE: Final = "DELETE FROM versions WHERE revision = ?"
 
 
 class SqliteStorage(MemoryStorage):
-    """Everything is read from memory, and every write goes to SQLite before anybody sees it.
+    """A storage that reads from memory and writes to SQLite before a change is visible.
 
     One table holds every version of every object; a write appends one row. Versions that left the history are removed
     in batches. On opening the rows are read once, in order, which restores objects and history: a client may resume
@@ -37,7 +37,7 @@ class SqliteStorage(MemoryStorage):
 
     A damaged file keeps nothing from being served that is whole in it: every row has a checksum, and when one is wrong,
     or SQLite finds the file malformed or cut off, the rows are looked for in its pages one by one and put into a new
-    file. What could not be read is named in `damage` and in the log; the damaged file is kept beside the new one.
+    file. Lost rows are named in `damage` and in the log; the damaged file is kept beside the new one.
     Watches that began before have to begin anew then, and an object whose newest version is lost is served as the
     newest that is left.
 
@@ -159,7 +159,7 @@ class SqliteStorage(MemoryStorage):
             raise self._failed(problem) from problem
 
     def _failed(self, problem: sqlite3.Error) -> StorageError:
-        """The error that a failed write ends in. What is written next must not become part of its transaction."""
+        """The error of a failed write, after a rollback, so that later writes are not part of its transaction."""
         if not self._closed and self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
         return StorageError(f"{self._directory}: can't write: {problem}")

@@ -1,4 +1,4 @@
-"""What is special about single resources. One file a group; a resource that is not here behaves like most."""
+"""The behaviour of single resources. One file a group; a resource that is not here behaves like most."""
 
 from __future__ import annotations
 

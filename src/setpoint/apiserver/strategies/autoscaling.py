@@ -171,7 +171,7 @@ def _to_v2(obj: JsonObject) -> JsonObject:
             try:
                 value = msgspec.json.decode(text)
             except msgspec.DecodeError:
-                continue  # as upstream: an annotation that is no JSON says nothing
+                continue  # as upstream: an annotation that is not JSON is ignored
             made.setdefault(section, {})[name] = value
     _take(made, "spec", "targetCPUUtilizationPercentage", "metrics", "target")
     _take(made, "status", "currentCPUUtilizationPercentage", "currentMetrics", "current")

@@ -16,7 +16,7 @@ from setpoint.models import BUILTIN, definition_name
 __all__ = ["add_builtin"]
 
 _NOT_GENERALLY_AVAILABLE: Final = re.compile(r"v\d+(alpha|beta)\d+")
-# What objects are stored as, where there are several versions.
+# The version to store, where there are several.
 _STORED_AS: Final = {"horizontalpodautoscalers.autoscaling": "v2"}
 # Two names of the same thing: events of both groups are in one place.
 _SAME_PLACE: Final = {"events.events.k8s.io": GroupResource("", "events")}

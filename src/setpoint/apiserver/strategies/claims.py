@@ -30,7 +30,7 @@ def access_mode_errors(modes: list[str] | None, path: str, detail: str = "") -> 
 
 
 def claim_errors(spec: JsonObject, path: str) -> Errors:
-    """What is wrong with the spec of a claim."""
+    """The errors in the spec of a claim."""
     errors = access_mode_errors(spec.get("accessModes"), f"{path}.accessModes", "at least 1 access mode is required")
     errors += label_selector_errors(spec.get("selector"), f"{path}.selector")
     amount, where = ((spec.get("resources") or {}).get("requests") or {}).get("storage"), f"{path}.resources[storage]"

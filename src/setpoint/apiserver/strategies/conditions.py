@@ -45,7 +45,7 @@ def condition_errors(conditions: Sequence[JsonObject], path: str, *, params: boo
 def expression_errors(
     text: str, environment: Environment, types: Sequence[Type], path: str
 ) -> tuple[list[FieldError], Expression]:
-    """What is wrong with an expression, and the expression."""
+    """The errors in an expression, and the expression."""
     expression = compile_admission(text, environment, types)
     if not expression.error:
         return [], expression

@@ -109,7 +109,7 @@ class Secrets(Strategy):
 
 
 class Nodes(Strategy):
-    """What a node says about itself is mostly status."""
+    """The strategy of nodes."""
 
     def default(self, obj: JsonObject) -> None:
         spec = obj.get("spec") or {}

@@ -24,7 +24,7 @@ _DURATION: Final = re.compile(
 
 
 def schedule_problem(schedule: str) -> str:
-    """What is wrong with a schedule; empty if nothing is."""
+    """The error in a schedule; empty if it is valid."""
     if schedule.startswith(("TZ=", "CRON_TZ=")):
         schedule = schedule.partition(" ")[2].strip()
     if schedule.startswith("@"):

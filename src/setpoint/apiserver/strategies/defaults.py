@@ -230,7 +230,7 @@ def _specs(obj: JsonObject, old: JsonObject | None) -> tuple[JsonObject, JsonObj
 
 
 class ResourceClaims(Strategy):
-    """Claims of devices. What one asks for never changes."""
+    """Claims of devices. The requests of a claim never change."""
 
     returns_deleted = True
     says_required = True
@@ -245,7 +245,7 @@ class ResourceClaims(Strategy):
 
 
 class ClaimTemplates(Strategy):
-    """What claims of devices are made from."""
+    """Templates that claims of devices are made from."""
 
     returns_deleted = True
     says_required = True

@@ -129,7 +129,7 @@ def _version_errors(spec: JsonObject, before: JsonObject) -> list[FieldError]:
         return [required("spec.versions", "must have at least one version")]
     seen: set[str] = set()
     stored = [version for version in versions if version.get("storage")]
-    # API servers keep a schema that all versions share in one place, and speak of it there.
+    # API servers keep a schema that all versions share in one place, and name that place in messages.
     several = any(not json_equal(version.get("schema"), versions[0].get("schema")) for version in versions)
     for index, version in enumerate(versions):
         path = f"spec.versions[{index}]"

@@ -260,7 +260,7 @@ def class_errors(spec: JsonObject) -> Errors:
 
 
 def _not_extended(name: str) -> list[str]:
-    """Why a name is not one of a resource that is not Kubernetes' own."""
+    """The problems of the name of an extended resource; empty if it is valid."""
     if "/" not in name:
         return ["a name must be a domain-prefixed path, such as 'example.com/my-prop'", *qualified_name(name)[-1:]]
     problems = qualified_name(f"requests.{name}")
@@ -336,7 +336,7 @@ def slice_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
 
 
 def _placing(part: JsonObject, path: str, what: str, names: tuple[str, ...]) -> Errors:
-    """Where devices are: one of these."""
+    """Errors unless exactly one of these says which nodes can reach the devices."""
     errors: Errors = []
     given: list[str] = []
     node = part.get("nodeName")

@@ -21,7 +21,7 @@ _COUNTS: Final = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "exp
 
 
 class DisruptionBudgets(Strategy):
-    """How many pods must be left; `setpoint.apiserver.subresources.disruption_budgets` holds evictions to it."""
+    """Disruption budgets; `setpoint.apiserver.subresources.disruption_budgets` enforces them on evictions."""
 
     generation = True
     says_required = True

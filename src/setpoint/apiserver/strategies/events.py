@@ -56,7 +56,7 @@ _KEPT: Final = (
 
 
 def event_errors(obj: dict[str, Any], old: dict[str, Any] | None) -> list[FieldError]:
-    """What is wrong with an event; in ``events.k8s.io`` more is asked, and less may change."""
+    """The errors in an event; ``events.k8s.io`` requires more, and less may change there."""
     new = obj.get("apiVersion") == _NEW
     event = convert_event(dict(obj), "v1")
     errors = _legacy_errors(event, "reportingController" if new else "reportingComponent")

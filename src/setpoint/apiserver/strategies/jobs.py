@@ -289,7 +289,7 @@ def _success_errors(spec: JsonObject, path: str) -> Errors:
 
 
 def _count_indexes(text: str, completions: int) -> tuple[int, str]:
-    """How many indexes ``1,3-5`` is, and what is wrong with it."""
+    """The number of indexes in a list such as ``1,3-5``, and the error in it."""
     total, last = 0, -1
     for part in text.split(",") if text else ():
         limits = part.split("-")

@@ -16,7 +16,7 @@ _WITHOUT_VALUES: Final = ("Exists", "DoesNotExist")
 
 
 def labels_errors(labels: JsonObject | None, path: str) -> list[FieldError]:
-    """What is wrong with a map of labels."""
+    """The errors in a map of labels."""
     errors: list[FieldError] = []
     for key, value in (labels or {}).items():
         errors += [invalid(path, key, text) for text in qualified_name(key)]
@@ -25,7 +25,7 @@ def labels_errors(labels: JsonObject | None, path: str) -> list[FieldError]:
 
 
 def label_selector_errors(selector: Any, path: str) -> list[FieldError]:
-    """What is wrong with a LabelSelector, field by field."""
+    """The errors in a LabelSelector, field by field."""
     if not isinstance(selector, dict):
         return []
     errors = labels_errors(selector.get("matchLabels"), f"{path}.matchLabels")

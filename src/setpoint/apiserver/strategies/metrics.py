@@ -1,4 +1,4 @@
-"""What autoscalers look at: metrics of objects, of pods, of resources and from outside."""
+"""Metrics of HorizontalPodAutoscalers: of objects, of pods, of resources, and external ones."""
 
 from __future__ import annotations
 

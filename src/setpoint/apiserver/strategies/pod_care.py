@@ -1,4 +1,4 @@
-"""How a container is looked after: probes, hooks, and when it begins again."""
+"""Validation of probes, lifecycle hooks and restart rules of containers."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def id_errors(value: int | None, path: str) -> list[FieldError]:
 
 
 def port_name_problems(name: str) -> list[str]:
-    """What is wrong with the name of a port (IANA's service names)."""
+    """The problems of the name of a port (IANA's service names)."""
     problems = ["must be no more than 15 characters"] if len(name) > 15 else []
     if not _PORT_NAME.fullmatch(name):
         problems.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")

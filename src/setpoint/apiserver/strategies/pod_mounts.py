@@ -1,4 +1,4 @@
-"""What a container mounts: volumes as directories and as devices."""
+"""Validation of a container's mounts: volumes as directories and as devices."""
 
 from __future__ import annotations
 

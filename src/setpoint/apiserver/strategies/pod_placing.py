@@ -1,4 +1,4 @@
-"""Where a pod may run: affinity, spreading, tolerations, names, name servers."""
+"""Validation of a pod's placement and names: affinity, spreading, tolerations, host names, name servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What containers, and pods as a whole, ask for."""
+"""Validation of resources of containers, and of pods as a whole."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def pod_requirements_errors(spec: JsonObject, path: str) -> Errors:
 
 
 def _together(spec: JsonObject) -> dict[str, Quantity]:
-    """What the containers ask for: those that run at once their sum, or the greatest of those that run before."""
+    """The requests of all containers: the sum of those that run together, or the greatest of those that run before."""
     running: dict[str, Quantity] = {}
     first: dict[str, Quantity] = {}
     for kind in ("initContainers", "containers"):

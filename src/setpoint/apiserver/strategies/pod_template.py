@@ -1,4 +1,4 @@
-"""What pods and everything that makes pods have in common: defaults of a pod's spec."""
+"""Defaults of a pod's spec, for pods and all kinds with a pod template."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ _IMAGE: Final = re.compile(
 
 
 def _tag(image: str) -> str:
-    """Of an image's name; ``latest`` if it has neither tag nor digest, nothing if it is no name of an image."""
+    """The tag of an image; ``latest`` if it has neither tag nor digest, empty if it is not a valid name."""
     found = None if len(image) > _LONGEST_IMAGE else _IMAGE.fullmatch(image)
     if found is None:
         return ""

@@ -64,7 +64,7 @@ def volumes_errors(volumes: list[JsonObject], path: str, pod: str = "") -> tuple
 
 
 def source_errors(volume: JsonObject, path: str, pod: str = "") -> Errors:
-    """What is wrong with a volume but for its name."""
+    """The errors in a volume, but for its name."""
     errors: Errors = []
     several = False
     name = volume.get("name", "")
@@ -97,7 +97,7 @@ _TOO_LONG_TOGETHER: Final = (
 
 
 def kind_errors(kind: str, source: JsonObject, path: str) -> Errors:
-    """What is wrong with a source of the kind ``kind``."""
+    """The errors in a source of the kind ``kind``."""
     return _SOURCES[kind](source, path)
 
 
@@ -263,7 +263,7 @@ def _storage_os(source: JsonObject, path: str) -> Errors:
 
 
 def caseless(words: str) -> str:
-    """What is said of a name of hosts, where upper case letters are as good."""
+    """The message for an invalid host name where upper-case letters are allowed."""
     return words.replace(
         "a lowercase RFC 1123 subdomain must consist of lower case", "an RFC 1123 subdomain must consist of"
     ).replace("'example.com'", "'Example.com'")
@@ -300,7 +300,7 @@ def _image(source: JsonObject, path: str) -> Errors:
 
 
 _SAID: Final = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
-"""What upstream calls a field where it is one too many."""
+"""Upstream's names of fields in the error for more than one source."""
 _SOURCES: Final[dict[str, Source]] = {
     "emptyDir": _empty_dir,
     "hostPath": _host_path,

@@ -110,7 +110,7 @@ class Pods(Strategy):
         elif spec.get("terminationGracePeriodSeconds") is not None:
             seconds = spec["terminationGracePeriodSeconds"]
         if not spec.get("nodeName") or status.get("phase") in _ENDED:
-            seconds = 0  # nobody is there who could end it gracefully
+            seconds = 0  # no kubelet could end it gracefully
         return 1 if seconds < 0 else seconds
 
 

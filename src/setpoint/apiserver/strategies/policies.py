@@ -33,7 +33,7 @@ _MOST_TEXT: Final = 5 * 1024
 
 
 class _Configuration(Strategy):
-    """What is in force from the next request on."""
+    """A configuration that is in force from the next request on."""
 
     says_required = True
     generation = True

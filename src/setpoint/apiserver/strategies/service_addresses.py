@@ -102,7 +102,7 @@ def allocate(call: WriteContext, obj: JsonObject, before: JsonObject | None) -> 
 
 
 class _Given:
-    """Which addresses and ports services have. They are looked at when one is asked for."""
+    """The addresses and ports that services have. They are collected when first needed."""
 
     def __init__(self, call: WriteContext, own: JsonObject | None) -> None:
         self._call = call
@@ -144,7 +144,7 @@ class _Given:
 
 
 def _keep(spec: JsonObject, before: JsonObject) -> None:
-    """What was given stays where a caller leaves it out."""
+    """Keeps allocated addresses and ports that a caller leaves out."""
     if has_address(before) and has_address(spec):
         for name in ("clusterIP", "clusterIPs"):
             if not spec.get(name) and before.get(name):
@@ -275,7 +275,7 @@ def _family_problems(spec: JsonObject, before: JsonObject | None) -> list[FieldE
 
 
 def _still_prefers_two(spec: JsonObject, before: JsonObject | None) -> bool:
-    """What once was given for this policy stays, whatever the cluster has by now."""
+    """Whether the families allocated for this policy stay, even if the cluster now has others."""
     if before is None or spec.get("ipFamilyPolicy") != "PreferDualStack":
         return False
     if before.get("ipFamilyPolicy", "PreferDualStack") != "PreferDualStack" or before.get("type") != spec.get("type"):

@@ -184,7 +184,7 @@ class Services(Strategy):
 
 
 def _drop(spec: JsonObject, before: JsonObject) -> None:
-    """What a type no longer has goes, unless the caller changed it, too: then it is refused."""
+    """Drops fields that the new type does not have, unless the caller changed them, too: then they are refused."""
 
     def same(name: str) -> bool:
         return (spec.get(name) or None) == (before.get(name) or None)
@@ -210,7 +210,7 @@ def _drop(spec: JsonObject, before: JsonObject) -> None:
 
 
 def _changed(spec: JsonObject, before: JsonObject) -> list[FieldError]:
-    """What an update may not change."""
+    """The errors of an update that changes immutable fields."""
     errors: list[FieldError] = []
     if "ExternalName" not in (spec.get("type"), before.get("type")):
         if not (headless(spec) and headless(before)):

@@ -1,4 +1,4 @@
-"""How one resource behaves where resources differ: names, defaults, validation, what an update may change."""
+"""The behaviour of a resource where resources differ: names, defaults, validation, immutable fields."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ class Strategy:
     collectable = True
     """Whether dependents of an object may be orphaned or awaited when it is deleted."""
     propagation = "Background"
-    """What becomes of dependents when a deletion says nothing about them."""
+    """The propagation policy of a deletion that does not name one."""
     propagation_warning = ""
-    """What to say to who leaves it at that."""
+    """A warning for clients that don't name a propagation policy."""
     returns_deleted = False
     """Whether a deletion answers with the object even when it is gone."""
     says_required = False
     """Whether `validate` says, too, what is missing; else the schema does."""
     zero: JsonObject = {}
-    """What every object has whatever was sent, of kinds that `go_form` has no table of; nobody owns it."""
+    """The fields that every object has whatever was sent, for kinds without a table in `go_form`; never owned."""
 
     @staticmethod
     def name_rule(name: str, /) -> list[str]:
-        """What is wrong with a name; empty if nothing is."""
+        """The problems of a name; empty if it is valid."""
         return dns1123_subdomain(name)
 
     def default(self, obj: JsonObject) -> None:
@@ -61,7 +61,7 @@ class Strategy:
     def prepare_subresource_update(
         self, call: WriteContext, subresource: str, new: JsonObject, old: JsonObject
     ) -> JsonObject:
-        """What an update of ``/status`` or its like makes of ``old``; ``new`` is what was sent."""
+        """The object that results from an update of ``/status`` or its like; ``new`` is what was sent."""
         return self.prepare_status_update(call, new, old)
 
     def prepare_status_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> JsonObject:
@@ -110,7 +110,7 @@ class Strategy:
         return False
 
     def ignored_fields(self, subresource: str) -> FieldSet:
-        """What requests to the main resource or a subresource can't set and so don't own."""
+        """The fields that requests to the main resource or a subresource can't set and so don't own."""
         return _NOT_STATUS if subresource == "status" else _NOTHING
 
     def convert(self, obj: JsonObject, target: Resource) -> JsonObject:

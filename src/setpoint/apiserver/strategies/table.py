@@ -1,4 +1,4 @@
-"""Which built-in resource has which strategy."""
+"""The table of built-in resources and their strategies."""
 
 from __future__ import annotations
 

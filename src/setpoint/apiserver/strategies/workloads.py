@@ -43,7 +43,7 @@ def _selector_errors(selector: JsonObject | None, kind: str) -> Errors:
 
 
 def _template(spec: JsonObject, kind: str, problem: str | None, *, template: JsonObject | None = None) -> Errors:
-    """Of the template and whether it fits the selector. ``problem``: what is said of a selector that is none."""
+    """The errors of the template, alone and with the selector. ``problem``: the error for an invalid selector."""
     selector, own = spec.get("selector"), spec.get("template") or {}
     labels = (own.get("metadata") or {}).get("labels")
     errors: Errors = []
@@ -219,7 +219,7 @@ def stateful_set_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
 
 
 def _untyped(value: Any) -> Any:
-    """Claims without kind and version, which nobody looks at."""
+    """Claims without kind and version, which are not compared."""
     if not isinstance(value, list):
         return value
     return [{key: item for key, item in claim.items() if key not in ("apiVersion", "kind")} for claim in value]

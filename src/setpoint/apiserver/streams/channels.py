@@ -67,7 +67,7 @@ async def _work(socket: Socket, run: Run, streams: Streams) -> None:
 
 
 async def _outcome(run: Run, streams: Streams) -> Mapping[str, Any]:
-    """How a command ended, as a Status: with Success, a code, or what went wrong with running it."""
+    """The result of a command as a Status: Success, an exit code, or the error of running it."""
     failure = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
     try:
         code = await run(streams)

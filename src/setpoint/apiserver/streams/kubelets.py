@@ -24,7 +24,7 @@ class TerminalSize(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LogRequest:
-    """What `kubectl logs` asks for, of one container."""
+    """A request of `kubectl logs` for one container."""
 
     container: str
     follow: bool = False
@@ -38,7 +38,7 @@ class LogRequest:
 
 @dataclass(frozen=True, slots=True)
 class CommandRequest:
-    """What `kubectl exec` asks for, of one container; without ``arguments`` it is `kubectl attach`."""
+    """A request of `kubectl exec` for one container; without ``arguments`` one of `kubectl attach`."""
 
     container: str
     arguments: tuple[str, ...] = ()
@@ -62,16 +62,16 @@ Talk = Callable[[Input, Output], Awaitable[None]]
 
 
 class Kubelets(Protocol):
-    """What runs containers. Each method raises `ApiStatusError` if the pod, container or port can't do it."""
+    """The kubelets of a cluster. Each method raises `ApiStatusError` if the pod, container or port can't do it."""
 
     def log(self, pod: JsonObject, asked: LogRequest) -> AsyncIterator[bytes]:
-        """What a container wrote, in parts; with ``follow`` until it ends."""
+        """Yields the log of a container in parts; with ``follow`` until it ends."""
         ...
 
     def command(self, pod: JsonObject, asked: CommandRequest) -> Run:
-        """What runs a command in a container, or attaches to it."""
+        """Returns a function that runs a command in a container, or attaches to it."""
         ...
 
     def port(self, pod: JsonObject, port: int) -> Talk:
-        """What answers a connection to a port of a pod."""
+        """Returns a function that serves a connection to a port of a pod."""
         ...

@@ -59,7 +59,7 @@ class Output:
         self._ended = False
 
     def write(self, data: bytes | str) -> None:
-        """Sends bytes, or text as UTF-8. What is written after the end is dropped."""
+        """Sends bytes, or text as UTF-8. Data after the end is dropped."""
         if data and self.open and not self._ended:
             self._parts.append(data.encode() if isinstance(data, str) else data)
             self._changed.set()

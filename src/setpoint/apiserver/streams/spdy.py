@@ -49,7 +49,7 @@ _MOST_HEADERS: Final = 1 << 20
 
 
 class SpdyError(ValueError):
-    """What came is not SPDY/3.1."""
+    """The peer does not speak SPDY/3.1."""
 
 
 class Headers(NamedTuple):

@@ -1,4 +1,4 @@
-"""Which handlers there are for kinds that are only created to be answered, and for actions on objects."""
+"""The handlers of kinds that are only created to be answered (reviews), and of actions on objects."""
 
 from __future__ import annotations
 

@@ -201,7 +201,7 @@ def _owned(call: Call, live: JsonObject, paths: ScalePaths, replicas: int, optio
             convert=converter(call, served),
         )
     except ApplyConflict as problem:
-        # Whoever owns the replicas is said to do so as of a Scale.
+        # The message names the managers of the replicas with the version of a Scale.
         causes = [{**cause, "message": _OF_VERSION.sub(_USING, cause["message"])} for cause in problem.causes]
         raise apply_conflict(_OF_VERSION.sub(_USING, problem.message), causes) from None
     new: JsonObject = copy_json(result.object)

@@ -1,1 +1,1 @@
-"""What can be done to objects: get, list, watch, create, update, patch, delete."""
+"""The verbs on objects: get, list, watch, create, update, patch, delete."""

@@ -42,7 +42,7 @@ def create(call: Call) -> Response:
 def insert(call: Call, served: Served, obj: JsonObject, options: WriteOptions, *, track_fields: bool = True) -> bytes:
     """Stores ``obj`` as new and gives its bytes, in the stored version. Raises ApiStatusError.
 
-    Of two that create the same object one gets 409, whatever the moment: between looking and storing nobody else runs.
+    Of two requests that create the same object one gets 409: no other request runs between looking and storing.
     """
     metadata = obj["metadata"]
     versioned = bool(metadata.get("resourceVersion"))

@@ -1,4 +1,4 @@
-"""Which fields a field selector may name for each resource, and their values in an object.
+"""The fields that a field selector may name for each resource, and their values in an object.
 
 Upstream lists them kind by kind, beside each storage strategy; a custom resource lists its own in the CRD's
 ``selectableFields`` (KEP-4358). Everything has ``metadata.name`` and ``metadata.namespace``.

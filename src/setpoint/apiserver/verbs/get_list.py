@@ -82,7 +82,7 @@ def select(call: Call, options: ListOptions) -> tuple[list[Record], dict[str, An
     metadata: dict[str, Any] = {"resourceVersion": str(revision if at is None else at)}
     if served.asks and matcher.decodes:
         call.versions.encoded_all(served, records)
-    # What need not be newer than what is remembered is given as a whole, as out of upstream's watch cache.
+    # Upstream serves such lists from its watch cache, without pages.
     limit = 0 if options.resource_version_match == "NotOlderThan" else options.limit
     if limit > 0:
         found: list[Record] = []

@@ -1,4 +1,4 @@
-"""Who set which field: bookkeeping of ``metadata.managedFields`` on every write."""
+"""Keeps ``metadata.managedFields``, the owners of fields, on every write."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def ignored_fields(served: Served, subresource: str) -> FieldSet:
 def track(
     call: Call, served: Served, old: JsonObject | None, new: JsonObject, manager: str, *, subresource: str = ""
 ) -> None:
-    """Sets the managedFields of ``new`` (in place) after a write that is no apply."""
+    """Sets the managedFields of ``new`` (in place) after a write that is not an apply."""
     sent = new["metadata"].pop("managedFields", None)
     live = old["metadata"].get("managedFields") if old is not None else None
     before = old if old is not None else {"metadata": {}, **served.strategy.zero, **zero_of(served)}
@@ -54,7 +54,7 @@ def track(
 
 
 def converter(call: Call, served: Served) -> server_side_apply.Convert | None:
-    """How managers of other versions see an object; None where there is one version only."""
+    """A function that converts an object for managers of other versions; None if there is only one version."""
     resource = served.resource
     versions = call.state.registry.versions(resource.group, resource.plural)
     if len(versions) < 2:

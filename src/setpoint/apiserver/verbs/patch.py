@@ -78,7 +78,7 @@ def patch(call: Call) -> Response:
     old = call.versions.decoded(served, record)
     base = call.versions.decoded(served, record)  # another copy: what comes out shares parts with it, and is changed
     if served.custom and served.stored_as is not served:
-        prune(served.schema, base)  # nobody is to be warned of what only another version has
+        prune(served.schema, base)  # no warnings of fields that only another version has
     new = change(base)
     _check_patched(call, served, new, old)
     coerce(call, served, new, options.field_validation, duplicates, patch=True)
@@ -116,7 +116,7 @@ def _json_patched(obj: JsonObject, operations: list[Any]) -> JsonObject:
     except PatchError as problem:
         raise unprocessable(str(problem)) from None
     if not isinstance(result, dict):
-        raise unprocessable("the patched document is no object")
+        raise unprocessable("the patched document is not an object")
     if is_too_deep(result):
         raise unprocessable(TOO_DEEP)
     return result
@@ -207,7 +207,7 @@ def unfit(problem: InvalidApply, kind: GroupVersionKind, namespace: str, name: s
 
 
 def read_configuration(call: Call, options: WriteOptions, wanted: GroupVersionKind) -> JsonObject:
-    """What is to be applied, of the kind ``wanted``. Raises ApiStatusError (400)."""
+    """The configuration to apply, of the kind ``wanted``. Raises ApiStatusError (400)."""
     body = call.request.body or b""
     try:
         document, duplicates = parse_document(body, YAML_TYPE)

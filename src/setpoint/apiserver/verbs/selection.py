@@ -1,4 +1,4 @@
-"""Which objects a list, a watch or a deletion is about: label and field selectors on stored bytes."""
+"""Selects the objects of a list, a watch or a deletion: label and field selectors on stored bytes."""
 
 from __future__ import annotations
 

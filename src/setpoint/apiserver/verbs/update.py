@@ -82,7 +82,7 @@ def modify(
     ``shown``: what the subresource makes of the object; admission is about that, and its mutation is the caller's.
 
     A change that changes nothing is not stored. An object that is being deleted goes when its last finalizer does.
-    Between reading and storing nobody else runs, so a change without resourceVersion can't conflict.
+    No other request runs between reading and storing, so a change without resourceVersion can't conflict.
     Raises ApiStatusError.
     """
     resource_version = new["metadata"].pop("resourceVersion", None)

@@ -32,7 +32,7 @@ _UNCHECKED = (
     "validation"
 )
 _AT_ONCE = 10_000
-"""What rules may cost before others have their turn: some milliseconds."""
+"""The CEL cost after which other requests have their turn: some milliseconds."""
 _GENERIC_GROUPS = frozenset({"apiextensions.k8s.io", "apiregistration.k8s.io"})
 
 
@@ -111,7 +111,7 @@ def check_update(call: Call, served: Served, new: JsonObject, old: JsonObject, *
 
 
 def _schema_errors(call: Call, served: Served, obj: JsonObject, old: JsonObject | None = None) -> list[FieldError]:
-    """What the schema and its rules say. Of built-in kinds the schema was asked when the object came in."""
+    """The errors by the schema and its rules. Built-in kinds were checked by their schema when the object came in."""
     if not served.custom:
         return [] if served.strategy.says_required or has_rules(str(served.group_resource)) else call.missing
     errors = validate(served.schema, obj, old=UNSET if old is None else old)

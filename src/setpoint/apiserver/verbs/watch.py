@@ -153,7 +153,7 @@ class Watch:
         return b"".join(self._event(change, versions) for change in changes)
 
     async def _with_answers(self, records: Sequence[Record], work: Callable[[Versions], bytes]) -> bytes:
-        """What ``work`` gives once a webhook has converted what it needs. Raises ApiStatusError."""
+        """Returns the result of ``work`` after the conversions that it needs from webhooks. Raises ApiStatusError."""
         served, headers = self._served, self._headers
         replay = self._call.state.replay()
         versions = Versions(replay)

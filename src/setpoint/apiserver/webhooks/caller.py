@@ -1,4 +1,4 @@
-"""How a webhook is reached: over HTTPS, or in this process."""
+"""Calls of webhooks: over HTTPS, or in this process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SLASHES: Final = re.compile("(?<!:)//+")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a webhook is. ``url`` is complete, with its query; ``service`` is ``(namespace, name, port)`` where the
+    """The address of a webhook. ``url`` is complete, with its query; ``service``: ``(namespace, name, port)`` where the
     configuration names one: the URL's host is then the service's name in the cluster. ``ca_bundle``: PEM; empty means
     the system's authorities.
     """
@@ -64,7 +64,7 @@ class WebhookCaller(Protocol):
         """The answer's HTTP status and body. ``timeout`` in seconds.
 
         Raises:
-            CallFailed: nobody answered in time; the message is what comes after ``Post "URL": ``.
+            CallFailed: no answer came in time; the message is what comes after ``Post "URL": ``.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""What comes back from webhooks, taken apart: with the real server's words for everything that is wrong with it."""
+"""Parses the answers of webhooks, with the real server's words for every error in them."""
 
 from __future__ import annotations
 

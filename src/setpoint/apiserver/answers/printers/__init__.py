@@ -1,4 +1,4 @@
-"""How each built-in resource is printed in tables: one printer a resource, for all versions of its group.
+"""The printers of built-in resources as tables: one printer a resource, for all versions of its group.
 
 Columns, their order and what is in their cells are upstream's, because people read them daily and scripts cut them
 apart (``pkg/printers/internalversion`` in kubernetes/kubernetes).

@@ -1,4 +1,4 @@
-"""What cells of tables are made of: durations, labels, selectors, images."""
+"""Parts of a table's cells: durations, labels, selectors, images."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _two(large: int, large_unit: str, small: int, small_unit: str) -> str:
 
 
 def since(moment: str | None, now: datetime) -> str:
-    """How long ago ``moment`` (RFC 3339) was; ``<unknown>`` when there is none."""
+    """The time since ``moment`` (RFC 3339), as ``kubectl`` shows it; ``<unknown>`` without a moment."""
     if not moment:
         return "<unknown>"
     return human_duration(now - parse_time(moment))
@@ -61,7 +61,7 @@ def age(obj: Wire, now: datetime) -> str:
 
 
 def get(value: Any, *path: str, default: Any = None) -> Any:
-    """What is at the end of ``path`` in nested mappings; ``default`` when a step is absent or null."""
+    """The value at the end of ``path`` in nested mappings; ``default`` when a step is absent or null."""
     for step in path:
         if not isinstance(value, dict):  # plain JSON; asking for a Mapping costs five times as much
             return default

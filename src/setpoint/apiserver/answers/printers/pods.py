@@ -98,7 +98,7 @@ def _init_status(item: Wire, place: int, total: int) -> str:
 
 
 def _stopped(item: Wire) -> str:
-    """Why a container does not run; empty if it does, or if nobody says why."""
+    """The reason why a container does not run; empty if it runs, or if its status has no reason."""
     waiting = text(item, "state", "waiting", "reason")
     if waiting:
         return waiting

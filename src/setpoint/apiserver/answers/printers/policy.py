@@ -1,4 +1,4 @@
-"""Who may do what: bindings of roles, certificates, admission policies, fairness, claims of devices."""
+"""Printers of policies: bindings of roles, certificates, admission policies, fairness, claims of devices."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 
 @cache
 def description(field: str) -> str:
-    """What the OpenAPI definitions say of a field (``core.v1.PodStatus.podIP``); empty for a field they don't know."""
+    """The OpenAPI description of a field (``core.v1.PodStatus.podIP``); empty for an unknown field."""
     definition, _, attribute = field.rpartition(".")
     full_name = (
         _META + definition.removeprefix("meta.v1.") if definition.startswith("meta.v1.") else f"io.k8s.api.{definition}"

@@ -1,4 +1,4 @@
-"""What the fields of built-in kinds may hold, as tables that can be laid beside the API documentation.
+"""Rules for the fields of built-in kinds, as tables that can be compared with the API documentation.
 
 Each table maps a resource to rows: a path and the checks of what is there. Fields whose rules depend on several others
 have a check of their own in the strategy of the kind.
@@ -29,6 +29,6 @@ def has_rules(resource: str) -> bool:
 
 
 def rule_errors(resource: str, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
-    """What is wrong with an object of ``resource``; ``old`` is None on creation."""
+    """The errors in an object of ``resource``; ``old`` is None on creation."""
     table = _tables().get(resource)
     return table.errors(obj, old) if table else []

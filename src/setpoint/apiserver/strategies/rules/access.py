@@ -1,4 +1,4 @@
-"""Who may do what: bindings of roles. (The rules of roles: `setpoint.apiserver.strategies.roles`.)"""
+"""Rules for bindings of roles. (Those for roles are in `setpoint.apiserver.strategies.roles`.)"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the cluster is made of: API services and signing requests."""
+"""Rules for API services and certificate signing requests."""
 
 from __future__ import annotations
 

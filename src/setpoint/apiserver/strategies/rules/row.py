@@ -98,7 +98,7 @@ class Table:
                 found.missing += [check for check in checks if not isinstance(check, _Given)]
 
     def errors(self, obj: JsonObject, old: JsonObject | None, part: Any = None, prefix: str = "") -> list[FieldError]:
-        """What is wrong with ``part`` of ``obj``, which stands at ``prefix``; without it, with all of it."""
+        """The errors in ``part`` of ``obj``, which is at ``prefix``; without a part, those in the whole object."""
         errors: list[FieldError] = []
         _look(self._fields, obj if part is None else part, prefix, obj, old, errors)
         return errors
