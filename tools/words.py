@@ -22,7 +22,6 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 
 NOT_YET = (
-    "src/setpoint/cluster/",
     "src/setpoint/simulation/",
     "src/setpoint/torture/",
     "tests/",

@@ -19,10 +19,11 @@ C = TypeVar("C", bound=Object)
 class Claims(Generic[P, C]):
     """The rules by which workload controllers have their children (``ControllerRefManager`` in Kubernetes).
 
-    - Mine is what has this owner as its controller and matches its selector.
-    - What matches and has no controller is adopted, unless it or the owner is being deleted; the server is asked about
-      the owner first, since a cache may not know of its end yet.
-    - What has this owner as its controller and does not match any more is let go, unless the owner is being deleted.
+    - An owner's children have it as their controller and match its selector.
+    - A child that matches and has no controller is adopted, unless it or the owner is being deleted; the server is
+      asked about the owner first, since a cache may not know of its end yet.
+    - A child that has this owner as its controller and does not match any more is released, unless the owner is being
+      deleted.
 
     Each write holds for the version that was looked at: a child that has changed meanwhile is looked at again.
     """

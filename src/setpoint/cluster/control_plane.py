@@ -25,7 +25,7 @@ from setpoint.manager import Manager, Runtime
 from setpoint.meta import Object
 
 WATCH_SECONDS: Final = 12 * 3600.0
-"""How long a watch of the control plane lasts at least."""
+"""The least duration of a watch of the control plane."""
 
 
 class ControlPlane:

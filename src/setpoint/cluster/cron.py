@@ -90,7 +90,7 @@ class Cron:
             span *= 8
 
     def missed(self, since: datetime, until: datetime, zone: tzinfo = UTC, *, most: int) -> int:
-        """How many times there are after ``since`` and not after ``until``, at most ``most``."""
+        """The number of times after ``since`` and not after ``until``, at most ``most``."""
         count, time = 0, self.after(since, zone)
         while time is not None and time <= until and count < most:
             count, time = count + 1, self.after(time, zone)

@@ -80,7 +80,7 @@ class DaemonSets:
         return after(min(waits), "pods are not available for long enough") if waits else done()
 
     async def _keep(self, daemon_set: DaemonSet, places: _Places, digest: str, surge: bool, ctx: Context) -> None:
-        """A pod where there is to be one and is none; none where there is to be none, and not two of a kind."""
+        """Creates a pod on each node that lacks one, and deletes those on other nodes and duplicates."""
         for name, pods in places.pods.items():
             for pod in pods:
                 if pod.is_finished and not pod.is_deleting:
@@ -102,7 +102,7 @@ class DaemonSets:
                 await self._create(daemon_set, name, digest, ctx)
 
     async def _replace(self, places: _Places, most: int, ctx: Context) -> None:
-        """Ends old pods, those that serve nobody first, as long as enough serve."""
+        """Ends old pods, unavailable ones first, as long as enough are available."""
         missing, serving = 0, []
         for name in places.wanted:
             old, new = places.old(name), places.new(name)
@@ -154,7 +154,7 @@ class DaemonSets:
 
 
 class _Places:
-    """Which nodes are to have a pod, which may keep theirs, and which pods there are on each."""
+    """The nodes that are to have a pod, those that may keep theirs, and the pods on each."""
 
     def __init__(
         self, daemon_set: DaemonSet, nodes: dict[str, Node], pods: list[Pod], digest: str, now: datetime

@@ -38,7 +38,7 @@ class Deployments:
     below ``replicas + maxSurge``; `Recreate` ends the old pods before it makes new ones. Revisions, the history limit,
     pausing and the conditions that ``kubectl rollout status`` reads are kept. A rollout without progress for
     ``progressDeadlineSeconds`` is reported (``ProgressDeadlineExceeded``) and goes on as soon as it can. ReplicaSets
-    that match its selector and belong to nobody become its own.
+    that match its selector and have no controller are adopted.
     """
 
     def __init__(self) -> None:
@@ -166,13 +166,13 @@ class Deployments:
             room = desired + surge - total
             if room > 0:
                 await _scale(deployment, current, min(desired, size_of(current) + room), ctx)
-        # Old pods may go as far as enough others are available. What was decided counts here, not what the statuses
-        # say: they are behind, and would have the same pods go twice.
+        # Old pods may go as far as enough others are available. The sizes in the specs count, not those in the
+        # statuses, which are behind and would have the same pods go twice.
         least = desired - unavailable
         total = size_of(current) + sum(map(size_of, others))
         pending = max(size_of(current) - (current.status.available_replicas or 0), 0)
         budget = total - least - pending
-        for replica_set in sorted(others, key=_revision):  # those that are not available are of no use to anybody
+        for replica_set in sorted(others, key=_revision):  # unavailable pods first
             going = min(budget, size_of(replica_set) - (replica_set.status.available_replicas or 0))
             if going > 0:
                 budget -= going
@@ -237,7 +237,7 @@ async def _scale(
 
 
 def _marks(deployment: Deployment) -> dict[str, str]:
-    """What a ReplicaSet says of the size of its Deployment."""
+    """The annotations of a ReplicaSet about the size of its Deployment."""
     desired, surge = desired_of(deployment), 0
     if (deployment.spec.strategy and deployment.spec.strategy.type) != "Recreate":
         surge = limits(deployment)[0]

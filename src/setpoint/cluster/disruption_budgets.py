@@ -15,7 +15,7 @@ from setpoint.models.core_v1 import Pod, ReplicationController
 from setpoint.models.policy_v1 import PodDisruptionBudget
 
 EVICTED_WITHIN: Final = timedelta(minutes=2)
-"""How long an eviction that was allowed counts before the pod's deletion is seen."""
+"""An allowed eviction counts for so long, unless the pod's deletion is seen before."""
 _SCALED: Final[dict[str, type[Object]]] = {
     "Deployment": Deployment,
     "ReplicaSet": ReplicaSet,
@@ -27,8 +27,8 @@ _SCALED: Final[dict[str, type[Object]]] = {
 class DisruptionBudgets:
     """Counts healthy pods, and says how many more than needed they are.
 
-    What percentages and ``maxUnavailable`` are of is how many replicas the pods' controllers want; pods without such a
-    controller count for nothing there. An eviction that the server has allowed counts until the pod goes, for two
+    Percentages and ``maxUnavailable`` refer to the replicas that the pods' controllers want; pods without such a
+    controller are not counted. An eviction that the server has allowed counts until the pod goes, for two
     minutes at most.
     """
 
@@ -81,7 +81,7 @@ class DisruptionBudgets:
         return after(max(left, 0.1), "an eviction that was allowed may not have happened")
 
     async def _needed(self, budget: PodDisruptionBudget, pods: list[Pod], ctx: Context) -> tuple[int, int]:
-        """How many pods there are to be, and how many of them healthy."""
+        """The number of expected pods, and how many of them have to be healthy."""
         spec = budget.spec
         if spec.max_unavailable is not None:
             expected = await self._scale(pods, ctx)
@@ -92,7 +92,7 @@ class DisruptionBudgets:
         return len(pods), spec.min_available or 0
 
     async def _scale(self, pods: list[Pod], ctx: Context) -> int:
-        """How many replicas the controllers of these pods want, all together."""
+        """The number of replicas that the controllers of these pods want, all together."""
         wanted: dict[str, int] = {}
         for pod in pods:
             owner: Any = await _controller_of(pod.metadata.controller, ctx)

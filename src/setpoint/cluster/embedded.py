@@ -44,13 +44,13 @@ class EmbeddedCluster:
         data_dir: keeps the objects there (SQLite); None keeps them in memory.
         control_plane: whether the controllers of `ControlPlane` and the hollow nodes run, or the names of those
             controllers that do.
-        nodes: how many hollow nodes there are, or what each is like; with 0 every pod stays pending.
-            With ``local`` containers that say so are processes of this machine.
-        security: how the server is reached over TLS, and by whom; None for plain HTTP and everybody.
+        nodes: the number of hollow nodes, or a description of each; with 0 every pod stays pending.
+            With ``local``, containers with an annotation for it are processes of this machine.
+        security: TLS and authentication of the server; None for plain HTTP without authentication.
         default_objects: whether there are the default roles, priorities and so on of a kube-apiserver, and the Service
             ``kubernetes``. They are there in any case where users are held to roles.
 
-    ``client`` talks to the server's core without a socket, as an administrator; ``url`` is for everybody else.
+    ``client`` talks to the server's core without a socket, as an administrator; ``url`` is for all other clients.
     A control plane that fails ends the ``async with`` block with its reason.
     """
 
@@ -143,12 +143,12 @@ class EmbeddedCluster:
 
     @property
     def url(self) -> str:
-        """Where clients find the server, such as ``https://127.0.0.1:43210``."""
+        """The URL of the server, such as ``https://127.0.0.1:43210``."""
         assert self._front is not None, "the cluster has not been entered"
         return self._front.url
 
     def config(self) -> ClientConfig:
-        """How a client reaches the server over HTTP, as an administrator."""
+        """The configuration of a client that reaches the server over HTTP, as an administrator."""
         if self._secured is None:
             return ClientConfig(server=self.url)
         credentials = StaticToken(self._secured.token)

@@ -51,7 +51,7 @@ class _Monitor:
 
 
 class GarbageCollector:
-    """Follows the metadata of everything that can be deleted, and deletes what nobody owns any more.
+    """Follows the metadata of everything that can be deleted, and deletes objects whose owners are gone.
 
     *Guarantees*
 
@@ -60,7 +60,7 @@ class GarbageCollector:
     - Foreground: an owner that waits (``foregroundDeletion``) goes after every dependent that blocks it.
     - Orphan: dependents lose their reference before the owner goes.
     - Owners are looked for in the dependent's namespace, or in none if their kind is cluster-scoped: a reference into
-      another namespace is one to nobody.
+      another namespace has no owner.
     - Custom resources, and those of aggregated servers, are followed as soon as they are served, and no longer when
       they aren't: a change of a CustomResourceDefinition or an APIService makes it ask the server what it serves.
 
@@ -229,7 +229,7 @@ class GarbageCollector:
     # -- one object ----------------------------------------------------------------------------------------------------
 
     async def _look(self, item: Item) -> Outcome:
-        # Nothing is decided while a cache is being filled: what it has not shown yet might depend on somebody.
+        # Nothing is decided while a cache is being filled: it may lack dependents.
         await self._settled.wait()
         monitor = self._monitors.get(item.gvr)
         head = monitor.informer.store.head(item.key) if monitor is not None else None
@@ -249,7 +249,7 @@ class GarbageCollector:
         return done()
 
     async def _judge(self, monitor: _Monitor, head: Head) -> None:
-        """Deletes the object if nobody owns it, or takes away the references to those who don't any more."""
+        """Deletes the object if no owner is left, or removes the references to owners that are gone."""
         solid: list[OwnerReference] = []
         gone: list[OwnerReference] = []
         waiting: list[OwnerReference] = []
@@ -373,7 +373,7 @@ class GarbageCollector:
 
 
 class UnknownOwner(Exception):
-    """An owner is of a kind that the server does not serve, so nobody can say whether it lives."""
+    """An owner is of a kind that the server does not serve, so its existence can't be checked."""
 
 
 def _wire(head: Head) -> list[dict[str, Any]]:

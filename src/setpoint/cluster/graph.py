@@ -24,7 +24,7 @@ class Node(NamedTuple):
 
 
 class Graph:
-    """Every object that is known, and who depends on whom. An owner needs not be known to have dependents."""
+    """All known objects and their dependents. An owner may have dependents without being known itself."""
 
     def __init__(self) -> None:
         self._nodes: dict[str, Node] = {}

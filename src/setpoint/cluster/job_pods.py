@@ -20,7 +20,7 @@ _VARIABLE: Final = "JOB_COMPLETION_INDEX"
 
 
 class JobOrphans:
-    """Lets pods go that belonged to a Job which is there no more: nobody will count them."""
+    """Removes the finalizer of pods whose Job is gone: no controller will count them."""
 
     def __init__(self) -> None:
         self.controller = Controller(
@@ -90,7 +90,7 @@ async def release(pod: Pod, ctx: Context) -> None:
 
 
 def failure_count(pod: Pod) -> int:
-    """How often the index had failed before this pod."""
+    """The number of failures of the index before this pod."""
     try:
         return parse_uint(pod.annotations.get(FAILURES, "0"))
     except NumberError:

@@ -11,7 +11,7 @@ from setpoint.models.core_v1 import ContainerStatus, Pod
 
 
 class Verdict(NamedTuple):
-    """What becomes of a Job because of one failed pod: ``FailJob``, ``FailIndex``, ``Ignore`` or ``Count``, and why."""
+    """The action that one failed pod causes: ``FailJob``, ``FailIndex``, ``Ignore`` or ``Count``, and the reason."""
 
     action: str
     message: str = ""

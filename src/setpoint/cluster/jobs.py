@@ -22,7 +22,7 @@ UNLIMITED: Final = 2**31 - 1
 
 
 class End(NamedTuple):
-    """Why a Job is over: ``Complete`` or ``Failed``."""
+    """The end of a Job, ``Complete`` or ``Failed``, and its reason."""
 
     type: str
     reason: str
@@ -36,8 +36,8 @@ class Jobs:
     """Makes pods until enough of them have succeeded, or too many failed.
 
     A pod that has ended keeps a finalizer until it is counted: first the status names it, then the finalizer goes, then
-    it is a number, so that a crash in between never counts it twice or not at all. Jobs that are ``managedBy`` somebody
-    else are left alone.
+    it is a number, so that a crash in between never counts it twice or not at all. Jobs that are ``managedBy`` another
+    controller are left alone.
     """
 
     def __init__(self) -> None:
@@ -248,7 +248,7 @@ class Jobs:
 
 
 class _Known:
-    """What the pods of a Job are and say."""
+    """The pods of a Job, counted by phase and index."""
 
     def __init__(self, job: Job, pods: list[Pod]) -> None:
         self._job = job
@@ -290,14 +290,14 @@ class _Known:
         return said is not None and said.action == "Ignore"
 
     def failures(self, index: int) -> int | None:
-        """How often an index has failed, where that counts."""
+        """The number of failures of an index; None unless ``backoffLimitPerIndex`` is set."""
         if self._job.spec.backoff_limit_per_index is None:
             return None
         of_index = [pod for pod in self.failed if self.index(pod) == index]
         return max((failure_count(pod) + (not self.ignores(pod)) for pod in of_index), default=0)
 
     def may_count(self, pod: Pod) -> bool:
-        """Where failures count by index, a pod that failed stays until another one has taken over its number."""
+        """Whether a failed pod may be counted: with failures by index only after its replacement has its number."""
         index = self.index(pod)
         if self._job.spec.backoff_limit_per_index is None or index is None or index in self.lost | self.done:
             return True

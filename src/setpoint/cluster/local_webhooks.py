@@ -18,7 +18,7 @@ _HOST: Final = "webhooks-{}.setpoint.internal"
 
 
 class LocalWebhooks:
-    """How an embedded server calls webhooks: those that `serve` was given in this process, all others over HTTPS.
+    """Calls webhooks for an embedded server: those that `serve` was given in this process, all others over HTTPS.
 
     ```python
     local = LocalWebhooks()
@@ -54,7 +54,7 @@ class LocalWebhooks:
 def with_conversions(
     served: Iterable[Admission[Any] | Converter], kinds: Iterable[type[Any]]
 ) -> list[Admission[Any] | Converter]:
-    """What is served, and the conversions that the versions of ``kinds`` need and that are not in it yet.
+    """The given webhooks, and conversions for the versions of ``kinds`` that are not among them.
 
     The kinds of the admissions count, too, and any version of a kind stands for all of them.
 

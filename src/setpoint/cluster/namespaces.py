@@ -62,7 +62,7 @@ class NamespaceLifecycle:
             else:
                 if count:
                     left[str(resource)] = count
-        # What can't be asked about may hold something: without it nobody can say that the namespace is empty.
+        # A group that can't be asked may still have objects in the namespace.
         failed |= {f"{group}": why for group, why in self._resources.missing.items()}
         if failed or left:
             _explain(namespace, left, failed)

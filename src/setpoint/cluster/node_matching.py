@@ -1,4 +1,4 @@
-"""Which nodes a pod may run on: its node selector and affinity, and the taints that it tolerates."""
+"""Matching of pods and nodes: node selector, node affinity, taints and tolerations."""
 
 from __future__ import annotations
 

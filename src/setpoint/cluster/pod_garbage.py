@@ -1,4 +1,4 @@
-"""Pod garbage collection: pods whose node has gone, and pods that nobody would end."""
+"""Pod garbage collection: pods whose node has gone, and deleted pods without a kubelet to end them."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def shared(
 
 
 def _part(deployment: Deployment, replica_set: ReplicaSet, desired: int, most: int) -> int:
-    """How much larger the ReplicaSet is to be, before rounding is made good."""
+    """The growth of a ReplicaSet, before the rest from rounding is distributed."""
     size = size_of(replica_set)
     if not desired:
         return -size
@@ -67,7 +67,7 @@ def _part(deployment: Deployment, replica_set: ReplicaSet, desired: int, most: i
 
 
 def size_of(replica_set: ReplicaSet) -> int:
-    """How many replicas it is to have."""
+    """The desired number of replicas of a ReplicaSet."""
     return 1 if replica_set.spec.replicas is None else replica_set.spec.replicas
 
 

@@ -22,7 +22,7 @@ class Replicas(Generic[K]):
     """Creates and deletes pods until there are as many as the spec says, and counts them in the status.
 
     Pods under generated names are never made twice: the next look at the same object sees what the last one made.
-    Pods that match its selector and belong to nobody become its own, those that don't match any more are let go.
+    Pods that match its selector and have no controller are adopted, those that don't match any more are released.
     """
 
     def __init__(self, kind: type[K], selector_of: Callable[[K], LabelSelector | None]) -> None:
@@ -85,6 +85,6 @@ class ReplicationControllers(Replicas[ReplicationController]):
 
 
 def _usefulness(pod: Pod) -> tuple[bool, bool, bool, float]:
-    """Who goes first: not bound, not running, not ready, youngest."""
+    """The order in which pods are deleted: not bound, not running, not ready, youngest."""
     created = pod.metadata.creation_timestamp
     return bool(pod.spec.node_name), pod.is_running, pod.is_ready, -created.timestamp() if created else 0.0

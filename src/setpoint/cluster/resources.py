@@ -15,7 +15,7 @@ _EVENTS: Final = "events"
 
 
 class ServedResources:
-    """What the server serves, remembered for `TTL` seconds or until `forget`.
+    """The resources that the server serves, remembered for `TTL` seconds or until `forget`.
 
     Each resource comes once, in the version that its group prefers. A group that can't be asked (an aggregated server
     that is down) is left out and named in ``missing``.
@@ -55,5 +55,5 @@ class ServedResources:
 
 
 def is_collectable(resource: Resource) -> bool:
-    """Whether the garbage collector and caches can deal with it. Events are no part of anything."""
+    """Whether the garbage collector and caches can deal with it. Events are left out."""
     return resource.plural != _EVENTS and {"delete", "list", "watch"} <= set(resource.verbs)

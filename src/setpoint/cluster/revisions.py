@@ -89,7 +89,7 @@ class Revisions(Generic[P]):
 
 
 def data_of(template: PodTemplateSpec) -> dict[str, Any]:
-    """What a revision holds: a strategic merge patch that brings the template back."""
+    """The data of a revision: a strategic merge patch that restores the template."""
     return {"spec": {"template": {**msgspec.to_builtins(plain(template)), "$patch": "replace"}}}
 
 

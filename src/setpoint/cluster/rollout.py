@@ -16,11 +16,11 @@ LATE: Final = "ProgressDeadlineExceeded"
 PAUSED: Final = "DeploymentPaused"
 RESUMED: Final = "DeploymentResumed"
 NO_DEADLINE: Final = 2**31 - 1
-"""A deadline of so many seconds is none."""
+"""A deadline of so many seconds means no deadline."""
 
 
 class Counts(NamedTuple):
-    """What progress is measured by."""
+    """The numbers of replicas by which progress is measured."""
 
     replicas: int
     updated: int
@@ -107,7 +107,7 @@ def _progress(
             deployment, "Progressing", "True", AVAILABLE, f'ReplicaSet "{name}" has successfully progressed.', now
         )  # fmt: skip
     elif counts.updated == counts.replicas and reason == AVAILABLE and not created:
-        return  # rolled out already; pods that come and go since are no rollout
+        return  # rolled out already; later changes of pods are not a rollout
     elif counts.further_than(before):
         _set(
             deployment, "Progressing", "True", UPDATED, f'ReplicaSet "{name}" is progressing.', now, renew=True

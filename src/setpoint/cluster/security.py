@@ -1,4 +1,4 @@
-"""How the server of an embedded cluster is reached: over TLS or not, and by whom."""
+"""TLS and authentication of an embedded cluster's server."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class OidcOptions:
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """How an `EmbeddedCluster` is reached over TLS; each field is as kube-apiserver's flag of that name.
+    """TLS and authentication of an `EmbeddedCluster`; each field is as kube-apiserver's flag of that name.
 
     ``auth``: whether users are authenticated and held to roles; without it, all that reach the server may do
     everything. The cluster's kubeconfig is an administrator's in either case. Without ``tls_cert_file`` and
@@ -90,7 +90,7 @@ class Security:
 
 @dataclass(frozen=True, slots=True)
 class Secured:
-    """What `secure` made of a `Security`: ``authority`` (PEM) is what clients trust, ``token`` an administrator's where
+    """The result of `secure`: ``authority`` (PEM) is the CA that clients trust, ``token`` an administrator's where
     users are authenticated; any token will do elsewhere."""
 
     tls: ssl.SSLContext

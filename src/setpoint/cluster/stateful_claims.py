@@ -39,7 +39,7 @@ class StatefulClaims:
         return False
 
     async def retain(self, stateful_set: StatefulSet, pod: Pod, *, condemned: bool, ctx: Context) -> None:
-        """Makes the pod's claims go with the pod, with the set, or with nobody, as the policy has it.
+        """Makes the pod or the set owner of the pod's claims, or neither of them, as the policy says.
 
         ``condemned`` says that the pod goes because there are to be fewer.
         """

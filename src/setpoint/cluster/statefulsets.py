@@ -148,7 +148,7 @@ class StatefulSets:
             await self._volumes.create(stateful_set, ordinal, ctx)
             await ctx.create(pod)
         except AlreadyExists:
-            raise  # a pod of that name is somebody else's, or this cache is behind: tried again
+            raise  # another controller's pod has that name, or this cache is behind: tried again
         except ApiError as problem:
             ctx.event("Warning", "FailedCreate", f"{said} failed error: {problem.message}")
             raise

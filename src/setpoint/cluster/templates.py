@@ -98,7 +98,7 @@ def plain(template: PodTemplateSpec) -> Any:
 
 
 def share(value: int | str | None, whole: int, *, up: bool, default: int | str) -> int:
-    """A number of pods that is given as such or in percent of ``whole``; at least 0. What can't be read is 0."""
+    """A number of pods that is given as such or in percent of ``whole``; at least 0. An invalid text is 0."""
     text = default if value is None else value
     if isinstance(text, str):
         try:

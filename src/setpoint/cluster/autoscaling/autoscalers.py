@@ -96,7 +96,7 @@ class Autoscalers:
     async def _desired(
         self, autoscaler: HorizontalPodAutoscaler, scale: dict[str, Any], current: int, pace: Pace, ctx: Context
     ) -> tuple[int | None, str]:
-        """How many replicas there are to be, and why; None if that can't be said."""
+        """The number of replicas to scale to, and the reason; None if it can't be computed."""
         spec = autoscaler.spec
         least = 1 if spec.min_replicas is None else spec.min_replicas
         if current == 0 and least != 0:
@@ -121,7 +121,7 @@ class Autoscalers:
     async def _proposal(
         self, autoscaler: HorizontalPodAutoscaler, scale: dict[str, Any], current: int, ctx: Context
     ) -> Proposal | None:
-        """What the metric that asks for most asks for; None if too little is known."""
+        """The proposal of the metric that needs the most replicas; None if too little is known."""
         text = (scale.get("status") or {}).get("selector") or ""
         if not text:
             ctx.event("Warning", "SelectorRequired", "selector is required")
@@ -174,7 +174,7 @@ class Autoscalers:
 
 
 def _kind_of(spec: MetricSpec) -> str:
-    """How upstream calls the metric in its events."""
+    """Upstream's name of the metric in events."""
     if spec.resource is not None:
         return f"{spec.resource.name} resource"
     if spec.container_resource is not None:

@@ -47,7 +47,7 @@ REASONS = {
 
 
 class Proposal(NamedTuple):
-    """What one metric asks for."""
+    """The number of replicas that one metric needs."""
 
     replicas: int
     metric: str

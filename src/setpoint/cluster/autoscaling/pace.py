@@ -22,7 +22,7 @@ class Verdict(NamedTuple):
 
 
 class Pace:
-    """What one autoscaler remembers: its recommendations, and when it has changed how much.
+    """The memory of one autoscaler: its recommendations, and the times and sizes of its changes.
 
     Like upstream's it is lost with the process; then the replicas that there are count as the first recommendation.
     """

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from setpoint.models.core_v1 import Pod
 
 INITIALIZATION: Final = timedelta(minutes=5)
-"""How long after its start the CPU time of a pod that is not ready counts for nothing."""
+"""For so long after its start, the CPU time of a pod that is not ready is ignored."""
 READINESS: Final = timedelta(seconds=30)
 """A pod that has not been ready since so long after its start has never been."""
 
@@ -23,7 +23,7 @@ class MetricsError(Exception):
 
 
 class Tolerance(NamedTuple):
-    """How far the usage may be from the target before anything is done, as shares of it."""
+    """The deviations of usage from the target that are tolerated, as shares of it."""
 
     down: float = 0.1
     up: float = 0.1

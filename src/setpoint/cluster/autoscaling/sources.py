@@ -26,7 +26,7 @@ def milli(quantity: str) -> int:
 async def resource_usage(
     client: Client, pods: Sequence[Pod], namespace: str, selector: Selector, resource: str, container: str = ""
 ) -> dict[str, int]:
-    """What each pod, or one container of each, uses of ``cpu`` or ``memory``, by ``metrics.k8s.io``.
+    """The usage of ``cpu`` or ``memory`` by each pod, or by one container of each, from ``metrics.k8s.io``.
 
     Raises:
         MetricsError: there is no such API, and no annotation.

@@ -1,4 +1,4 @@
-"""How hollow pods behave: when containers start, are ready and end, how they end, and what they say."""
+"""The behaviour of hollow pods: the times at which containers start, are ready and end, their exit codes and logs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NODE: Final = f"{PREFIX}/node"
 """Annotation of a Node; ``dead`` is a node whose kubelet does nothing any more."""
 DEAD: Final = "dead"
 JOB_SECONDS: Final = 1.0
-"""How long containers of Jobs run that say nothing else."""
+"""The seconds for which containers of Jobs run by default."""
 NEVER: Final = inf
 _CODES: Final = range(256)
 
@@ -30,7 +30,7 @@ PortFunction = Callable[["Connection"], Awaitable[None]]
 
 @dataclass(frozen=True, kw_only=True)
 class ContainerBehaviour:
-    """What becomes of a container; None is what a container without trouble would do.
+    """The life of a container; None stands for that of a container without trouble.
 
     Times are in seconds; ``NEVER`` (`math.inf`) is one that does not come.
     """
@@ -70,7 +70,7 @@ class ContainerBehaviour:
 
 @dataclass(frozen=True, kw_only=True)
 class PodBehaviour(ContainerBehaviour):
-    """What becomes of a pod's containers: of all of them, and by name of those that are unlike the others."""
+    """The behaviour of a pod's containers: of all of them, and by name of those that differ."""
 
     containers: Mapping[str, ContainerBehaviour] = field(default_factory=dict)
 
@@ -85,7 +85,7 @@ def as_annotated(_pod: Pod) -> PodBehaviour | None:
 
 
 class Habits:
-    """How the containers of one pod behave: by a function first, then by annotations, then by default."""
+    """The behaviour of one pod's containers: by a function first, then by annotations, then by default."""
 
     def __init__(self, pod: Pod, given: PodBehaviour | None, pulls: float, stops: float) -> None:
         self._pod = pod
@@ -93,7 +93,7 @@ class Habits:
         self._default = ContainerBehaviour(pulls=pulls, stops=stops)
 
     def of(self, container: Container) -> ContainerBehaviour:
-        """How one container behaves, with nothing left unsaid but its functions and its log."""
+        """The behaviour of one container, with defaults for all but its functions and its log."""
         given = self._given
         found = ContainerBehaviour()
         if given is not None:
@@ -114,7 +114,7 @@ class Habits:
 
 
 def annotated(pod: Pod, container: str) -> ContainerBehaviour:
-    """What the annotations of a pod say of a container. What can't be read counts as not said."""
+    """The behaviour of a container by the pod's annotations. Invalid ones are ignored."""
     notes = pod.annotations
     if not any(PREFIX in name for name in notes):
         return ContainerBehaviour()

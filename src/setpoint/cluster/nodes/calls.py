@@ -1,4 +1,4 @@
-"""What reaches a container from outside, as a test's function sees it: commands, and connections to ports."""
+"""Commands in containers and connections to their ports, as functions of a test see them."""
 
 from __future__ import annotations
 

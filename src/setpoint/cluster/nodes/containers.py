@@ -85,7 +85,7 @@ def end(status: ContainerStatus, code: int, now: datetime, message: str | None =
 
 
 def ended(status: ContainerStatus) -> ContainerStateTerminated | None:
-    """How it has ended, if that is its state."""
+    """The terminated state of a container; None in any other state."""
     return status.state.terminated if status.state is not None else None
 
 
@@ -95,7 +95,7 @@ def running(status: ContainerStatus) -> ContainerStateRunning | None:
 
 
 def reason(status: ContainerStatus) -> str:
-    """Why it waits; empty if it doesn't."""
+    """The reason for which a container waits; empty if it does not wait."""
     found = status.state.waiting if status.state is not None else None
     return found.reason or "" if found is not None else ""
 

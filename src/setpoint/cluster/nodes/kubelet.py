@@ -76,7 +76,7 @@ class HollowKubelet:
             self.controller.source(processes.ended)
 
     def habits(self, pod: Pod) -> Habits:
-        """How the containers of a pod behave."""
+        """The behaviour of a pod's containers."""
         return Habits(pod, self._behaviour(pod), self._start_seconds, self._stop_seconds)
 
     def has(self, pod: Pod) -> bool:

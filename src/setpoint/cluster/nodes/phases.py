@@ -49,7 +49,7 @@ def phase_of(pod: Pod, *, ending: bool = False) -> str:
 
 
 def set_conditions(pod: Pod, now: datetime) -> None:
-    """What follows from the phase and the states of the containers."""
+    """Sets the conditions of a pod from its phase and the states of its containers."""
     spec, status = pod.spec, pod.status
     over = {"Failed": "PodFailed", "Succeeded": "PodCompleted"}.get(status.phase or "")
     sidecars = {each.name for each in spec.init_containers if each.restart_policy == "Always"}

@@ -119,7 +119,7 @@ class PodLife:
                 status.started = True
 
     def _step(self, container: Container, status: ContainerStatus, *, is_init: bool) -> None:
-        """What has become of one container that may run."""
+        """Advances the state of one container that may run."""
         habit = self._habits.of(container)
         if containers.running(status) is not None:
             if status.image != (container.image or "scratch"):

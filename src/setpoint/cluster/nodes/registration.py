@@ -51,7 +51,7 @@ class HollowNode:
 
     @property
     def capacity(self) -> dict[str, str]:
-        """What pods may request."""
+        """The resources that pods may request."""
         storage = {"ephemeral-storage": self.ephemeral_storage}
         return {"cpu": self.cpu, "memory": self.memory, "pods": str(self.pods), **storage, **self.extended}
 
@@ -96,7 +96,7 @@ class HollowNodes:
         return not depths.ready and not depths.processing
 
     async def _register(self, name: str) -> Outcome:
-        """What is there and right already is left alone, as by a kubelet that starts again."""
+        """Creates or repairs a node and its status; correct ones are left alone, as by a kubelet that starts again."""
         number, shape = self.names.index(name), self._shapes[name]
         cidr = f"10.{64 + number // 256}.{number % 256}.0/24"
         spec = NodeSpec(pod_cidr=cidr, pod_cidrs=[cidr], provider_id=f"{PROVIDER}{name}")

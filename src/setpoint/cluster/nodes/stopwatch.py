@@ -9,7 +9,7 @@ from datetime import datetime
 class Stopwatch:
     """Remembers when what concerns a pod began. Statuses have whole seconds; the loop's clock is exact.
 
-    What this process has not seen begin counts from the time in the object, so that a new process goes on where the
+    A state that began before this process counts from the time in the object, so that a new process goes on where the
     last one was, up to a second earlier.
     """
 

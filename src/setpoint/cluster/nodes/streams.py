@@ -1,4 +1,4 @@
-"""What hollow kubelets answer when containers are asked from outside: logs, commands, connections to ports."""
+"""The streams of hollow kubelets: logs, commands, connections to ports."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def _talk(function: PortFunction, pod: Pod, port: int) -> Talk:
 
 
 def _cut(data: bytes, left: int | None) -> tuple[bytes, int | None]:
-    """What fits into the bytes that are left, and how many are left then."""
+    """The data that fits into ``left`` bytes, and the number of bytes that are left after it."""
     if left is None:
         return data, None
     return data[:left], left - min(left, len(data))

@@ -21,7 +21,7 @@ class Cycle:
         self._namespaces = namespaces
         self._spread, self._neighbours = self._rules(occupancy)
         self.refusals: dict[str, Refusal] = {}
-        """Why each node was left out, in the order of the nodes."""
+        """The reason why each node was left out, in the order of the nodes."""
 
     def choose(self) -> Place | None:
         """The best place; None if every node refuses, see `refusals`."""

@@ -11,7 +11,7 @@ from setpoint.cluster.scheduling.refusal import Refusal
 Domain = tuple[str, str]
 """A label of nodes and its value."""
 HARD_WEIGHT = 1
-"""What a term that must hold of a pod on a node counts for when it draws another pod."""
+"""The weight of a required affinity of a pod on a node for another pod that it matches."""
 
 
 class Neighbours:
@@ -34,7 +34,7 @@ class Neighbours:
                         self._hear(other, place)
 
     def refusal(self, place: Place) -> Refusal | None:
-        """Why affinities that must hold keep the pod from a node; None if they don't."""
+        """The required affinity that keeps the pod from a node; None if there is none."""
         pod, labels = self._pod, place.node.labels
         if pod.near and not self._is_near(labels):
             return Refusal(("node(s) didn't match pod affinity rules",))
@@ -65,7 +65,7 @@ class Neighbours:
         return not self._near and self._all_match(terms, self._pod)
 
     def _see(self, other: PlacedPod, place: Place) -> None:
-        """What the pod's own terms say of another one."""
+        """Counts another pod by the pod's own terms."""
         pod = self._pod
         if pod.near and self._all_match(pod.near, other):
             self._near.update(_domains(pod.near, place))
@@ -75,7 +75,7 @@ class Neighbours:
             self._draw(sign, (each for each in terms if self._matches(each, other)), place)
 
     def _hear(self, other: PlacedPod, place: Place) -> None:
-        """What another pod's terms say of the pod."""
+        """Counts another pod's terms that match the pod."""
         pod = self._pod
         self._kept_out.update(_domains((each for each in other.apart if self._matches(each, pod)), place))
         self._draw(HARD_WEIGHT, (each for each in other.near if self._matches(each, pod)), place)

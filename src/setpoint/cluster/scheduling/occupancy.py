@@ -46,7 +46,7 @@ class Term:
 
 @dataclass(slots=True, eq=False)
 class PlacedPod:
-    """What the scheduler remembers of a pod: of one that waits as of one on a node."""
+    """The scheduler's record of a pod, waiting or on a node."""
 
     key: ObjectKey
     uid: str
@@ -127,7 +127,7 @@ class Place:
         self.used: Amounts = {}
         self.weight: Amounts = {}
         self.ports = 0
-        """How many of the pods use ports of the node."""
+        """The number of pods that use ports of the node."""
         for pod in pods:
             self.add(pod)
 

@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 
 class Refusal(NamedTuple):
-    """Why a node was left out; ``lasting``: ending other pods there would not help."""
+    """The reasons why a node was left out; ``lasting``: ending other pods there would not help."""
 
     reasons: tuple[str, ...]
     lasting: bool = True
 
 
 def told(refusals: Iterable[Refusal], nodes: int) -> str:
-    """How many nodes have which reason, as kube-scheduler says it."""
+    """kube-scheduler's message with the number of nodes for each reason."""
     counts = Counter(reason for refusal in refusals for reason in refusal.reasons)
     listed = ", ".join(sorted(f"{number} {reason}" for reason, number in counts.items()))
     return f"0/{nodes} nodes are available: {listed}."

@@ -14,7 +14,7 @@ Amounts = dict[str, int]
 """By resource: CPU in thousandths, everything else in whole units."""
 CPU: Final = "cpu"
 LEAST: Final = {CPU: 100, "memory": 200 * 1024 * 1024}
-"""What a container without requests counts for when nodes are compared, as upstream."""
+"""The amounts assumed for a container without requests when nodes are compared, as upstream."""
 
 
 @lru_cache(maxsize=4096)

@@ -22,13 +22,13 @@ from setpoint.models.policy_v1 import PodDisruptionBudget
 DEFAULT: Final = "default-scheduler"
 NO_NODES: Final = "no nodes available to schedule pods"
 _NO_CLAIMS: Final = "no new claims to deallocate"
-"""What the plugin for devices says first when a pod that has none finds no place."""
+"""The first words of upstream's plugin for devices about a pod that has no claims and finds no node."""
 
 
 class Scheduler:
     """Binds each pod that names this scheduler, has no scheduling gates and no node, through its ``binding``.
 
-    What counts: requests, taints, node selectors and affinities, affinities between pods, topology spread, ports of
+    It considers requests, taints, node selectors and affinities, affinities between pods, topology spread, ports of
     nodes, and priorities: a pod that finds no place has less important ones ended for it (preemption). A pod that
     can't be bound has the condition `PodScheduled` and an event with the reason, and is looked at again when a node
     or a pod changes in a way that may help. The same cluster leads to the same decisions.

@@ -52,7 +52,7 @@ class _Constraint:
         return min(self.counts.values(), default=0) if len(self.counts) >= self.min_domains else 0
 
     def skew(self, domain: str) -> int:
-        """How much more there would be in a domain than in the one with fewest."""
+        """The skew of a domain with the pod in it: its pods less those of the domain with fewest."""
         return self.counts.get(domain, 0) + self.matches_itself - self.least
 
 
@@ -71,7 +71,7 @@ class Spread:
                             each.count(place)
 
     def refusal(self, place: Place) -> Refusal | None:
-        """Why the constraints that must hold keep the pod from a node; None if they don't."""
+        """The required constraint that keeps the pod from a node; None if there is none."""
         if not self._hard:
             return None
         labels = place.node.labels
@@ -88,7 +88,7 @@ class Spread:
         return bool(self._soft)
 
     def crowding(self, place: Place) -> float:
-        """How many pods there are already in the domains of a node; infinite where a label is missing."""
+        """The number of matching pods in the domains of a node; infinite where a label is missing."""
         labels = place.node.labels
         if any(each.key not in labels for each in self._soft):
             return float("inf")
