@@ -10,11 +10,11 @@ from tests.cluster.workloads import selector, template
 
 from setpoint.cluster.autoscaling.pace import Pace
 from setpoint.cluster.autoscaling.proposals import MetricsError, Tolerance, by_average, by_total, by_utilization
-from setpoint.cluster.autoscaling.sources import ANNOTATION
+from setpoint.cluster.nodes.usage import ANNOTATION
 from setpoint.meta import from_wire
 from setpoint.models.apps_v1 import Deployment, DeploymentSpec
 from setpoint.models.autoscaling_v2 import HorizontalPodAutoscaler, HorizontalPodAutoscalerBehavior
-from setpoint.models.core_v1 import Pod, ResourceRequirements, Service
+from setpoint.models.core_v1 import Container, Pod, ResourceRequirements, Service
 from setpoint.models.events_v1 import Event
 from setpoint.testing import Cluster, advance, cluster, virtual_time
 
@@ -196,6 +196,43 @@ async def _is(world: Cluster, count: int) -> bool:
 
 
 @virtual_time
+async def test_one_container_of_each_pod_is_measured() -> None:
+    made = deployment(2)
+    proxy = Container(name="proxy", image="proxy:1", resources=ResourceRequirements(requests={"cpu": "100m"}))
+    assert made.spec.template.spec is not None
+    made.spec.template.spec.containers.append(proxy)
+    made.spec.template.metadata.annotations = {f"proxy.{ANNOTATION}cpu": "100m", f"{ANNOTATION}cpu": "300m"}
+    of_proxy = {"name": "cpu", "container": "proxy", "target": {"type": "Utilization", "averageUtilization": 50}}
+    scaler = autoscaler({"type": "ContainerResource", "containerResource": of_proxy}, most=4)
+    async with cluster(objects=[made, scaler]) as world:
+        await world.eventually(lambda: _is(world, 4))
+        status = (await world.get(HorizontalPodAutoscaler, "web")).status
+        found = status.current_metrics[0].container_resource
+        assert found is not None
+        assert (found.container, found.current.average_utilization) == ("proxy", 100)
+
+
+@virtual_time
+async def test_pods_in_which_nothing_runs_have_no_metrics() -> None:
+    made = deployment(2, cpu="900m")
+    assert made.spec.template.metadata is not None
+    made.spec.template.metadata.annotations |= {"hollow.setpoint.io/pull-seconds": "never"}
+    async with cluster(objects=[made, autoscaler(utilization(50))]) as world:
+        await advance(60)
+        assert (await conditions(world))["ScalingActive"] == ("False", "FailedGetResourceMetric")
+        found = (await world.get(HorizontalPodAutoscaler, "web")).status.conditions
+        assert any("no metrics returned from resource metrics API" in (each.message or "") for each in found)
+        assert await replicas(world) == 2
+
+
+@virtual_time
+async def test_pods_of_which_nothing_is_said_are_idle() -> None:
+    async with cluster(objects=[deployment(4), autoscaler(utilization(50))]) as world:
+        await world.eventually(lambda: _is(world, 1), within=600)
+        assert (await conditions(world))["ScalingActive"] == ("True", "ValidMetricFound")
+
+
+@virtual_time
 async def test_bounds_hold_without_metrics() -> None:
     async with cluster(objects=[deployment(1), autoscaler(utilization(50), most=5, minReplicas=3)]) as world:
         await world.settle()
@@ -256,7 +293,8 @@ async def test_metrics_of_pods_objects_and_from_outside_are_used() -> None:
 )  # fmt: skip
 @virtual_time
 async def test_what_is_missing_is_said(change: dict[str, Any], type: str, reason: str, message: str) -> None:
-    async with cluster(objects=[deployment(2), autoscaler(utilization(50), **change)]) as world:
+    objects = [deployment(2), autoscaler(utilization(50), **change)]
+    async with cluster(objects=objects, nodes=0) as world:  # without nodes there is no metrics API
         await world.settle()
         found = (await world.get(HorizontalPodAutoscaler, "web")).status.conditions
         (condition,) = [each for each in found if each.type == type]

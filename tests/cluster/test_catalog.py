@@ -102,9 +102,9 @@ async def test_only_controllers_that_have_something_to_watch_run() -> None:
         assert world.control_plane is not None
         running = world.control_plane.manager.controllers
         before = set(running)
-        assert "deployment" not in before
+        assert "deployment-controller" not in before
         await world.create(deployment(1))
         await world.settle()
         begun = set(running) - before
-        assert {"deployment", "replicaset"} <= begun
-        assert not {"statefulset", "job", "cronjob", "endpoints", "persistent-volumes"} & begun
+        assert {"deployment-controller", "replicaset-controller"} <= begun
+        assert not {"statefulset-controller", "job-controller", "endpoints", "persistent-volumes"} & begun

@@ -21,6 +21,7 @@ from setpoint.apiserver.verbs.delete import delete, delete_collection
 from setpoint.apiserver.verbs.get_list import get, list_objects
 from setpoint.apiserver.verbs.patch import patch
 from setpoint.apiserver.verbs.update import update
+from setpoint.apiserver.verbs.usage import get_usage, list_usage
 from setpoint.apiserver.verbs.validation import PARTIAL
 from setpoint.apiserver.verbs.watch import watch
 
@@ -63,7 +64,7 @@ def _collection(call: Call) -> Response:
             _require(call, "watch")
             return watch(call, options)
         _require(call, "list")
-        return list_objects(call, options)
+        return list_usage(call, options) if call.served.computed else list_objects(call, options)
     if method == "POST":
         _require(call, "create")
         maker = ACTIONS.get((str(call.served.group_resource), ""))
@@ -84,7 +85,7 @@ def _object(call: Call) -> Response:
         raise _method_not_allowed(call)
     verb, handler = found
     _require(call, verb)
-    return handler(call)
+    return get_usage(call) if call.served.computed else handler(call)
 
 
 def _watch(call: Call) -> Response:

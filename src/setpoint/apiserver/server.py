@@ -48,6 +48,7 @@ from setpoint.apiserver.routing import route
 from setpoint.apiserver.state import LARGE, OpenWatch, State
 from setpoint.apiserver.storage import Damage, MemoryStorage, Storage, StorageError
 from setpoint.apiserver.strategies.builtin import add_builtin
+from setpoint.apiserver.strategies.usage import served_usage
 from setpoint.apiserver.streams.kubelets import Kubelets
 from setpoint.apiserver.webhooks.caller import HttpCaller, WebhookCaller
 
@@ -150,6 +151,7 @@ class ApiServer:
             plugins_off=frozenset(plugins_off),
         )
         add_builtin(self.state.registry)
+        self._usage = served_usage()
         self.custom_resources = CustomResources(self.state)
         self.state.definitions = self.custom_resources
 
@@ -160,12 +162,15 @@ class ApiServer:
 
     @property
     def kubelets(self) -> Kubelets | None:
-        """The kubelets, which answer logs, commands and connections of containers; None where there are no nodes."""
+        """The kubelets, which answer logs, commands and connections of containers, and what these use
+        (``metrics.k8s.io``, which is served with them); None where there are no nodes."""
         return self.state.kubelets
 
     @kubelets.setter
     def kubelets(self, kubelets: Kubelets | None) -> None:
         self.state.kubelets = kubelets
+        for served in self._usage:
+            (self.registry.add if kubelets is not None else self.registry.remove)(served)
 
     @property
     def random(self) -> Random:

@@ -26,7 +26,7 @@ class CronJobs:
     """
 
     def __init__(self) -> None:
-        self.controller = Controller(CronJob, self._reconcile, name="cronjob", leader_only=False).owns(Job)
+        self.controller = Controller(CronJob, self._reconcile, name="cronjob-controller", leader_only=False).owns(Job)
 
     async def _reconcile(self, cron_job: CronJob, ctx: Context) -> Outcome:
         jobs = [

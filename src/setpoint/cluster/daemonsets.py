@@ -42,7 +42,7 @@ class DaemonSets:
             Controller(
                 DaemonSet,
                 self._reconcile,
-                name="daemonset",
+                name="daemonset-controller",
                 owns_status=True,
                 leader_only=False,
                 predicates=[self._claims.forget_deleted, self._revisions.forget_deleted],

@@ -47,7 +47,7 @@ class Deployments:
             Controller(
                 Deployment,
                 self._reconcile,
-                name="deployment",
+                name="deployment-controller",
                 owns_status=True,
                 leader_only=False,
                 predicates=[self._claims.forget_deleted],

@@ -46,7 +46,7 @@ class Jobs:
             Controller(
                 Job,
                 self._reconcile,
-                name="job",
+                name="job-controller",
                 reconcile_deleting=True,
                 leader_only=False,
                 predicates=[self._claims.forget_deleted],

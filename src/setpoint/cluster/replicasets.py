@@ -25,12 +25,13 @@ class Replicas(Generic[K]):
     Pods that match its selector and have no controller are adopted, those that don't match any more are released.
     """
 
-    def __init__(self, kind: type[K], selector_of: Callable[[K], LabelSelector | None]) -> None:
+    def __init__(self, kind: type[K], name: str, selector_of: Callable[[K], LabelSelector | None]) -> None:
         self._claims: Claims[K, Pod] = Claims(kind, Pod, selector_of)
         self.controller: Controller[K] = (
             Controller(
                 kind,
                 self._reconcile,
+                name=name,
                 owns_status=True,
                 leader_only=False,
                 predicates=[self._claims.forget_deleted],
@@ -74,14 +75,16 @@ class ReplicaSets(Replicas[ReplicaSet]):
     """As many pods as a ReplicaSet says; see `Replicas`."""
 
     def __init__(self) -> None:
-        super().__init__(ReplicaSet, lambda replica_set: replica_set.spec.selector)
+        super().__init__(ReplicaSet, "replicaset-controller", lambda replica_set: replica_set.spec.selector)
 
 
 class ReplicationControllers(Replicas[ReplicationController]):
     """As many pods as a ReplicationController says, which is what came before ReplicaSets; see `Replicas`."""
 
     def __init__(self) -> None:
-        super().__init__(ReplicationController, lambda each: LabelSelector(match_labels=each.spec.selector))
+        super().__init__(
+            ReplicationController, "replication-controller", lambda each: LabelSelector(match_labels=each.spec.selector)
+        )
 
 
 def _usefulness(pod: Pod) -> tuple[bool, bool, bool, float]:

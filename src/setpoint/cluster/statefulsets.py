@@ -38,7 +38,7 @@ class StatefulSets:
             Controller(
                 StatefulSet,
                 self._reconcile,
-                name="statefulset",
+                name="statefulset-controller",
                 owns_status=True,
                 leader_only=False,
                 predicates=[self._claims.forget_deleted, self._revisions.forget_deleted],

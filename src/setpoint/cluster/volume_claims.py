@@ -72,7 +72,7 @@ class VolumeClaims:
             Controller(
                 PersistentVolumeClaim,
                 self._reconcile,
-                name="volume-claims",
+                name="persistentvolume-controller",
                 workers=1,
                 owns_status=False,
                 leader_only=False,

@@ -57,6 +57,7 @@ class Served:
         scale: ScalePaths | None = None,
         convert: Convert | None = None,
         warning: str = "",
+        computed: bool = False,
     ) -> None:
         self.resource = resource
         self.group_resource: GroupResource = resource.group_resource
@@ -70,6 +71,8 @@ class Served:
         self.selectable_fields = selectable_fields
         self.scale = scale
         self.warning = warning
+        self.computed = computed
+        """Whether objects are computed when they are asked for, and never stored."""
         self.terminating = False
         self.has_defaults = False
         """Of a custom resource: whether its schema has defaults at all."""

@@ -1,4 +1,4 @@
-"""Kubelets, as the server needs them: they know what containers wrote, and answer commands and connections."""
+"""Kubelets, as the server needs them: they know what containers wrote and use, and answer commands and connections."""
 
 from __future__ import annotations
 
@@ -74,4 +74,9 @@ class Kubelets(Protocol):
 
     def port(self, pod: JsonObject, port: int) -> Talk:
         """Returns a function that serves a connection to a port of a pod."""
+        ...
+
+    def usage(self, pod: JsonObject) -> dict[str, dict[str, str]]:
+        """The usage of each running container of a pod: quantities by resource, by the container's name. Nothing of a
+        pod of another node, and while its node does not answer."""
         ...

@@ -26,7 +26,7 @@ class Autoscalers:
     """Scales whatever has a ``scale`` subresource, by metrics of resources, pods, objects, or from outside.
 
     Metrics come from ``metrics.k8s.io`` and its like where the server has those APIs, else from annotations
-    (`setpoint.cluster.autoscaling.sources.ANNOTATION`). Tolerance, stabilization and the rules of ``behavior`` are
+    (`setpoint.cluster.nodes.usage.ANNOTATION`). Tolerance, stabilization and the rules of ``behavior`` are
     upstream's, and so are conditions and events.
 
     *Caveats*: several autoscalers of the same pods are not found out.

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 from urllib.parse import quote
 
 import msgspec
 
 from setpoint.client import Client, NotFound
 from setpoint.cluster.autoscaling.proposals import MetricsError
+from setpoint.cluster.nodes.usage import ANNOTATION
 from setpoint.meta import LabelSelector, Object, Quantity, Selector
 from setpoint.models.core_v1 import Pod
-
-ANNOTATION: Final = "metrics.hollow.setpoint.io/"
-"""Of a pod: ``metrics.hollow.setpoint.io/cpu: 250m``, or any other name of a metric. Of another object: a metric of it.
-Of an autoscaler: an external metric."""
 
 
 def milli(quantity: str) -> int:
@@ -26,20 +23,27 @@ def milli(quantity: str) -> int:
 async def resource_usage(
     client: Client, pods: Sequence[Pod], namespace: str, selector: Selector, resource: str, container: str = ""
 ) -> dict[str, int]:
-    """The usage of ``cpu`` or ``memory`` by each pod, or by one container of each, from ``metrics.k8s.io``.
+    """The usage of ``cpu`` or ``memory`` by each pod, or one container of each, by ``metrics.k8s.io``; where the server
+    has no such API, by annotations of the pods.
 
     Raises:
-        MetricsError: there is no such API, and no annotation.
+        MetricsError: there is no such API and no annotation, or the API knows none of the pods.
     """
     path = f"/apis/metrics.k8s.io/v1beta1/namespaces/{namespace}/pods"
     items = await _items(client, path, [("labelSelector", str(selector))])
-    found = annotated(pods, resource)
-    if items is None and not found:
-        why = "the server could not find the requested resource (get pods.metrics.k8s.io)"
+    if items is None:
+        found = annotated(pods, resource)
+        if not found:
+            why = "the server could not find the requested resource (get pods.metrics.k8s.io)"
+            said = f"unable to get metrics for resource {resource}: unable to fetch metrics from resource metrics API"
+            raise MetricsError(f"{said}: {why}")
+        return found
+    if not items:
         raise MetricsError(
-            f"unable to get metrics for resource {resource}: unable to fetch metrics from resource metrics API: {why}"
+            f"unable to get metrics for resource {resource}: no metrics returned from resource metrics API"
         )
-    for item in items or ():
+    found = {}
+    for item in items:
         used = [
             milli(each["usage"][resource])
             for each in item.get("containers") or ()

@@ -81,8 +81,11 @@ class HollowKubelet:
 
     def has(self, pod: Pod) -> bool:
         """Whether a pod is on one of the nodes, and that node lives."""
-        name = pod.spec.node_name or ""
-        return name in self._nodes and name not in self._dead
+        return self.answers(pod.spec.node_name or "")
+
+    def answers(self, node: str) -> bool:
+        """Whether it is one of the nodes, and lives."""
+        return node in self._nodes and node not in self._dead
 
     @contextmanager
     def following(self, key: ObjectKey) -> Iterator[asyncio.Event]:

@@ -45,7 +45,7 @@ class NodeLifecycle:
         self._silent: dict[str, float] = {}
         """Since when the kubelets of nodes have been dead, by the loop's clock."""
         self.controller = (
-            Controller(Node, self._reconcile, name="node-lifecycle", owns_status=False, leader_only=False)
+            Controller(Node, self._reconcile, name="node-controller", owns_status=False, leader_only=False)
             .reads(Pod)
             .index(_NODE_INDEX, lambda pod: pod.spec.node_name, of=Pod)
         )

@@ -1,4 +1,4 @@
-"""The streams of hollow kubelets: logs, commands, connections to ports."""
+"""The answers of hollow kubelets about containers: logs, usage, commands, connections to ports."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from setpoint.cluster.nodes.calls import Command, Connection
 from setpoint.cluster.nodes.kubelet import HollowKubelet
 from setpoint.cluster.nodes.logs import Line, encoded, is_running, lines_of, not_found, run_of
 from setpoint.cluster.nodes.process_streams import command_in, log_of, port_of
+from setpoint.cluster.nodes.usage import usage_of
 from setpoint.meta import from_wire
 from setpoint.models.core_v1 import Container, Pod
 
@@ -84,6 +85,12 @@ class HollowStreams:
 
     def _is_written(self, line: Line, asked: LogRequest) -> bool:
         return line.at <= self._now() and (asked.since is None or line.at >= asked.since)
+
+    # -- usage ---------------------------------------------------------------------------------------------------------
+
+    def usage(self, pod: JsonObject) -> dict[str, dict[str, str]]:
+        """As the annotations say; see `setpoint.cluster.nodes.usage`."""
+        return usage_of(pod) if self._kubelet.answers((pod.get("spec") or {}).get("nodeName", "")) else {}
 
     # -- commands and connections --------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ apart (``pkg/printers/internalversion`` in kubernetes/kubernetes).
 
 from __future__ import annotations
 
-from setpoint.apiserver.answers.printers import core, events, network, pods, policy, storage, workloads
+from setpoint.apiserver.answers.printers import core, events, network, pods, policy, storage, usage, workloads
 from setpoint.apiserver.answers.printers.printer import DEFAULT, NAME_AND_AGE, Column, Printer
 from setpoint.meta import GroupResource
 
@@ -50,6 +50,8 @@ _PRINTERS: dict[str, Printer] = {
     "flowschemas.flowcontrol.apiserver.k8s.io": policy.FLOW_SCHEMAS,
     "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": policy.PRIORITY_LEVELS,
     "storageversions.internal.apiserver.k8s.io": policy.STORAGE_VERSIONS,
+    "nodes.metrics.k8s.io": usage.NODE_METRICS,
+    "pods.metrics.k8s.io": usage.POD_METRICS,
     "ingressclasses.networking.k8s.io": network.INGRESS_CLASSES,
     "ingresses.networking.k8s.io": network.INGRESSES,
     "ipaddresses.networking.k8s.io": network.IP_ADDRESSES,

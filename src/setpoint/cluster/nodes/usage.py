@@ -1,0 +1,54 @@
+"""The usage of processors and memory by hollow containers, as ``metrics.k8s.io`` shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from setpoint.meta import Quantity
+
+JsonObject = dict[str, Any]
+
+ANNOTATION: Final = "metrics.hollow.setpoint.io/"
+"""Of a pod: ``metrics.hollow.setpoint.io/cpu: 250m``, or any other name of a metric; of one of its containers
+``NAME.metrics.hollow.setpoint.io/cpu``. Of another object: a metric of it. Of an autoscaler: an external metric."""
+IDLE: Final = {"cpu": Quantity("1m"), "memory": Quantity("16Mi")}
+"""The usage of a container whose pod says nothing else: that of a program that waits."""
+
+
+def usage_of(pod: JsonObject) -> dict[str, dict[str, str]]:
+    """The usage of each running container of a pod, by name.
+
+    The annotation of a container counts first. The amount of the pod's annotation is shared, in equal parts, by the
+    containers that have none of their own. An annotation that is not a quantity counts as not there.
+    """
+    names = list(_running(pod))
+    notes = pod.get("metadata", {}).get("annotations") or {}
+    found: dict[str, dict[str, str]] = {name: {} for name in names}
+    for resource, idle in IDLE.items():
+        own = {name: amount for name in names if (amount := _read(notes, f"{name}.{ANNOTATION}{resource}")) is not None}
+        whole = _read(notes, f"{ANNOTATION}{resource}")
+        others = len(names) - len(own)
+        for name in names:
+            amount = own.get(name) or (idle if whole is None else _part(whole, others))
+            found[name][resource] = str(amount)
+    return found
+
+
+def _running(pod: JsonObject) -> Iterator[str]:
+    status = pod.get("status") or {}
+    for each in [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]:
+        if (each.get("state") or {}).get("running") is not None:
+            yield each["name"]
+
+
+def _part(whole: Quantity, count: int) -> Quantity:
+    return Quantity(f"{int(whole.value * 1000) // count}m") if count > 1 else whole
+
+
+def _read(notes: dict[str, str], name: str) -> Quantity | None:
+    text = notes.get(name)
+    try:
+        return None if text is None else Quantity(text)
+    except ValueError:
+        return None
