@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-peers test-generated corpus test-lowest test-newest test-strange test-days fuzz mutation lint types models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-simulation dist check clean
+.PHONY: help demo test test-peers test-generated corpus test-lowest test-newest test-strange test-days fuzz mutation docs lint types models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-simulation dist check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,6 +63,10 @@ SECONDS ?= 3600
 
 fuzz: $(VENV)/.dev ## hostile requests for an hour (SECONDS=...): fails on a 500, on growth, on 100 ms of a held loop
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
+
+docs: $(VENV)/.dev ## the site of the documentation in build/site, with its links, anchors and search checked
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group docs
+	$(BIN)/python -m tools.docs
 
 lint: $(VENV)/.dev ## ruff, the order of the rooms, no circles of imports, and the words
 	$(BIN)/ruff check .

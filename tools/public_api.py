@@ -36,6 +36,11 @@ and how it is called. Names that are gone are in the [changelog](../../CHANGELOG
 
 def lines(source: Path = SOURCE) -> list[str]:
     """One line for each public name, sorted."""
+    return sorted(set(_listed(loaded(source))))
+
+
+def loaded(source: Path = SOURCE) -> griffe.Object | griffe.Alias:
+    """The package as its sources declare it, without the rooms that are left out."""
     with tempfile.TemporaryDirectory() as temporary:
         package = Path(temporary) / "setpoint"
         package.mkdir()
@@ -45,19 +50,23 @@ def lines(source: Path = SOURCE) -> list[str]:
         loader = griffe.GriffeLoader(search_paths=[temporary], allow_inspection=False)
         root = loader.load("setpoint")
         loader.resolve_aliases(external=False)
-        found = set(_listed(root))
-    return sorted(found)
+    return root
 
 
-def _listed(package: griffe.Object | griffe.Alias) -> Iterator[str]:
-    """The lines of the names that the package and its rooms export. A room's modules are its own affair."""
-    for name in sorted(map(str, package.exports or ())):
-        if name in package.members:
-            yield from _told(f"{package.path}.{name}", package.members[name])
-    for name, member in package.members.items():
-        room = isinstance(member, griffe.Module) and member.is_init_module and package.path.count(".") == 0
-        if room and not name.startswith("_"):
-            yield from _listed(member)
+def rooms(root: griffe.Object | griffe.Alias) -> Iterator[griffe.Object | griffe.Alias]:
+    """The package and its rooms, which are packages in it. A room's modules are its own affair."""
+    yield root
+    for name, member in root.members.items():
+        if isinstance(member, griffe.Module) and member.is_init_module and not name.startswith("_"):
+            yield member
+
+
+def _listed(root: griffe.Object | griffe.Alias) -> Iterator[str]:
+    """The lines of the names that the package and its rooms export."""
+    for package in rooms(root):
+        for name in sorted(map(str, package.exports or ())):
+            if name in package.members:
+                yield from _told(f"{package.path}.{name}", package.members[name])
 
 
 def _told(path: str, found: griffe.Object | griffe.Alias) -> Iterator[str]:
@@ -73,13 +82,13 @@ def _told(path: str, found: griffe.Object | griffe.Alias) -> Iterator[str]:
         yield f"{path} = {target.canonical_path}"
         return
     if isinstance(target, griffe.Function):
-        yield f"{path}{_call(target)}"
+        yield f"{path}{call(target)}"
     elif isinstance(target, griffe.Class):
         bases = ", ".join(str(base) for base in target.bases)
         yield f"class {path}({bases})" if bases else f"class {path}"
         made = target.all_members.get("__init__")
         if isinstance(made, griffe.Function) and made.path.startswith(INHERITED_FROM):
-            yield f"{path}.__init__{_call(made)}"
+            yield f"{path}.__init__{call(made)}"
         for name, member in sorted(target.all_members.items()):
             if not name.startswith("_") and not isinstance(member, griffe.Class):
                 yield from _member(f"{path}.{name}", member)
@@ -95,12 +104,12 @@ def _member(path: str, member: griffe.Object | griffe.Alias) -> Iterator[str]:
     if not target.path.startswith(INHERITED_FROM):
         return
     if isinstance(target, griffe.Function):
-        yield f"{path}{_call(target)}"
+        yield f"{path}{call(target)}"
     elif isinstance(target, griffe.Attribute):
         yield f"{path}: {target.annotation or 'value'}"
 
 
-def _call(function: griffe.Function) -> str:
+def call(function: griffe.Function) -> str:
     """Its signature in one line, without ``self``."""
     text = re.sub(r"\s+", " ", function.signature(return_type=True))
     text = re.sub(r"^\((self|cls)(, |(?=\)))", "(", text[text.index("(") :])

@@ -1,0 +1,75 @@
+"""The site's pages are gathered, named and linked; ``make docs`` checks what the generator makes of them."""
+
+from __future__ import annotations
+
+import posixpath
+from pathlib import Path
+
+import pytest
+from tools.docs import check, machines
+from tools.docs.api import pages as pages_of_names
+from tools.docs.navigation import unlisted
+from tools.docs.pages import Pages, linked, links
+
+
+@pytest.fixture(scope="module")
+def pages() -> Pages:
+    return Pages(pages_of_names())
+
+
+def test_the_navigation_has_every_page() -> None:
+    assert unlisted() == []
+
+
+def test_another_page_links_to_each_page(pages: Pages) -> None:
+    assert list(check.lonely(pages)) == []
+
+
+def test_every_link_leads_to_a_page_and_every_diagram_has_its_picture(pages: Pages) -> None:
+    shown = pages.for_generator()
+    there = {*pages.plain, *pages.files}
+    for place, text in pages.plain.items():
+        for target in links(text):
+            path = target.partition("#")[0]
+            if path and not path.startswith(("https:", "http:", "mailto:")):
+                other = posixpath.normpath(posixpath.join(posixpath.dirname(place), path))
+                assert other in there, f"{place} links to {target}"
+    assert not any("```mermaid" in text for text in shown.values())
+
+
+def test_a_page_of_names_has_the_docstring_and_the_errors_of_each(pages: Pages) -> None:
+    page = pages.plain["reference/api/controller.md"]
+    section = page.split("\n## after\n")[1].split("\n## ")[0]
+    assert "after(seconds: float, reason: str = '') -> Outcome" in section
+    assert "* `ValueError`: ``seconds`` is negative or not finite." in section
+
+
+def test_machines_find_every_page_in_llms_txt(pages: Pages) -> None:
+    text = machines.llms(pages)
+    assert text.startswith("# setpoint\n\n> setpoint is the framework for Kubernetes controllers in Python")
+    for place in pages.plain.keys() - {"index.md"}:
+        assert f"]({place})" in text
+
+
+def test_links_in_code_are_left_alone() -> None:
+    text = "[a](b.md) `[c](d.md)` [`e`](f.md)\n\n```python\n[g](h.md)\n```\n"
+    assert links(text) == ["b.md", "f.md"]
+    changed = linked(text, lambda target: target.replace(".md", ".html"))
+    assert changed == text.replace("b.md", "b.html").replace("f.md", "f.html")
+
+
+def test_a_fault_of_the_site_is_found(tmp_path: Path, pages: Pages) -> None:
+    (tmp_path / "a.html").write_text(
+        '<h1 id="top">A</h1><a href="b.html">gone</a> <a href="#nowhere">gone</a> <a href="#top">here</a>'
+        '<script src="https://cdn.example.com/x.js"></script>'
+    )
+    (tmp_path / "x.css").write_text("@import url(https://fonts.example.com/css)")
+    (tmp_path / "searchindex.js").write_text('Search.setIndex({"docnames": [], "terms": {}, "titleterms": {}})')
+    found = list(check.findings(tmp_path, pages))
+    assert [each for each in found if not each.startswith("search")] == [
+        "a.html: loads https://cdn.example.com/x.js from the network",
+        "a.html: links to b.html, which does not exist",
+        "a.html: links to #nowhere: the page has no such anchor",
+        "x.css: loads from the network",
+    ]
+    assert len([each for each in found if each.startswith("search")]) == len(check.SEARCHED)

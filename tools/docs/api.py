@@ -1,0 +1,196 @@
+"""API pages: the public names of each room with their docstrings, as plain Markdown.
+
+The names and calls are those of ``tools/public_api.py``; griffe reads the sources without importing them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import griffe
+
+from tools import public_api
+
+Named: TypeAlias = griffe.Object | griffe.Alias
+
+FOLDER = "reference/api"
+INDEX_PLACE = f"{FOLDER}/index.md"
+WIDTH = 100
+"""Characters of a signature in one line."""
+
+
+def pages() -> dict[str, str]:
+    """The page of each room, by its place in the site, and the list of the rooms."""
+    root = public_api.loaded()
+    made, listed = dict[str, str](), list[str]()
+    found = list(public_api.rooms(root))
+    with_page = {room.name for room in found if room.exports}
+    for room in found:
+        exported = {name: room.members[name] for name in sorted(map(str, room.exports or ())) if name in room.members}
+        if not exported:
+            continue
+        name = "setpoint" if room.path == "setpoint" else room.name
+        text = room.docstring.value if room.docstring else ""
+        made[f"{FOLDER}/{name}.md"] = "\n".join(_room(room.path, text, exported, with_page))
+        listed.append(f"* [`{room.path}`]({name}.md): {_first(text)}")
+    made[INDEX_PLACE] = INDEX.format(rooms="\n".join(listed))
+    return made
+
+
+INDEX = """\
+# All public names
+
+Each room of the package has a page, with the docstrings of every name in its `__all__`. `sp` is
+`import setpoint as sp`; most programs need no other import but their [models](../../models.md).
+[Changes](../../api/changes.md) lists the difference from the last release, and [releases](../../releases.md) says what
+a version promises.
+
+{rooms}
+"""
+
+
+def _first(text: str) -> str:
+    return re.split(r"(?<=[.:])\s", " ".join(text.split()), maxsplit=1)[0]
+
+
+def _room(path: str, text: str, exported: dict[str, Named], with_page: set[str]) -> Iterator[str]:
+    yield f"# {path}\n"
+    yield f"{text}\n"
+    elsewhere = list[str]()
+    for name, member in exported.items():
+        try:
+            target = member.final_target if isinstance(member, griffe.Alias) else member
+        except griffe.AliasResolutionError as outside:
+            elsewhere.append(f"* `{name}` is `{outside.alias.target_path}`.")
+            continue
+        if isinstance(target, griffe.Module):
+            continue
+        if path == "setpoint" and target.path.split(".")[1] in with_page:
+            elsewhere.append(_home(name, target))
+        else:
+            yield from _described(name, target)
+    if elsewhere:
+        yield "\n".join(elsewhere) + "\n"
+
+
+def _home(name: str, target: griffe.Object) -> str:
+    """The line of a name that a room has: there it is told."""
+    room = target.path.split(".")[1]
+    return f"* [`sp.{name}`]({room}.md#{name.lower()}): {_first(target.docstring.value) if target.docstring else ''}"
+
+
+def _described(name: str, target: griffe.Object) -> Iterator[str]:
+    yield f"## {name}\n"
+    if isinstance(target, griffe.Class):
+        bases = ", ".join(map(str, target.bases))
+        yield _code(f"class {name}({bases})" if bases else f"class {name}")
+        yield _documented(target)
+        made = target.all_members.get("__init__")
+        if isinstance(made, griffe.Function) and made.path.startswith(public_api.INHERITED_FROM):
+            yield _code(name + public_api.call(made))
+            yield _documented(made)
+        yield from _members(name, target)
+    elif isinstance(target, griffe.Function):
+        yield _code(name + public_api.call(target))
+        yield _documented(target)
+    else:
+        annotation = getattr(target, "annotation", None)
+        yield _code(f"{name}: {annotation}" if annotation else name)
+        yield _documented(target)
+
+
+def _members(name: str, owner: griffe.Class) -> Iterator[str]:
+    attributes, functions = list[str](), list[str]()
+    for member_name, member in sorted(owner.all_members.items()):
+        if member_name.startswith("_") or isinstance(member, griffe.Class):
+            continue
+        try:
+            target = member.final_target if isinstance(member, griffe.Alias) else member
+        except griffe.AliasResolutionError:
+            continue
+        if not target.path.startswith(public_api.INHERITED_FROM):
+            continue
+        if isinstance(target, griffe.Function):
+            functions += [
+                f"### {name}.{member_name}\n",
+                _code(member_name + public_api.call(target)),
+                _documented(target),
+            ]
+        elif isinstance(target, griffe.Attribute):
+            said = " ".join(target.docstring.value.split()) if target.docstring else ""
+            annotation = f": {target.annotation}" if target.annotation else ""
+            attributes.append(f"* `{member_name}{annotation}`" + (f": {said}" if said else ""))
+    if attributes:
+        yield "\n".join(attributes) + "\n"
+    yield from functions
+
+
+def _code(signature: str) -> str:
+    """A block with the signature; a long one has a line for each parameter."""
+    if signature.endswith(" async"):
+        signature = f"async {signature.removesuffix(' async')}"
+    if len(signature) > WIDTH and "(" in signature:
+        head, rest = signature.split("(", 1)
+        inside, tail = rest[: _closing(rest)], rest[_closing(rest) :]
+        signature = f"{head}(\n" + "".join(f"    {each},\n" for each in _split(inside)) + tail
+    return f"```python\n{signature}\n```\n"
+
+
+def _closing(text: str) -> int:
+    depth = 1
+    for place, character in enumerate(text):
+        depth += (character in "([{") - (character in ")]}")
+        if depth == 0:
+            return place
+    return len(text)
+
+
+def _split(parameters: str) -> list[str]:
+    found, depth = [""], 0
+    for character in parameters:
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth == 0:
+            found.append("")
+        else:
+            found[-1] += character
+    return [each.strip() for each in found if each.strip()]
+
+
+def _documented(target: griffe.Object) -> str:
+    """The docstring as Markdown: its sections become lists."""
+    if not target.docstring:
+        return ""
+    parts = list[str]()
+    for section in target.docstring.parse("google", warnings=False):
+        if isinstance(section, griffe.DocstringSectionText):
+            parts.append(section.value)
+        elif isinstance(section, griffe.DocstringSectionRaises):
+            parts.append(
+                "Raises:\n\n" + "\n".join(f"* `{each.annotation}`: {_flat(each.description)}" for each in section.value)
+            )
+        elif isinstance(section, griffe.DocstringSectionParameters | griffe.DocstringSectionAttributes):
+            parts.append("\n".join(f"* `{each.name}`: {_flat(each.description)}" for each in section.value))
+        elif isinstance(section, griffe.DocstringSectionReturns | griffe.DocstringSectionYields):
+            parts.append("Returns: " + " ".join(_flat(each.description) for each in section.value))
+        elif isinstance(section, griffe.DocstringSectionAdmonition):
+            parts.append(f"{section.title}: {_flat(section.value.description)}")
+        elif isinstance(section, griffe.DocstringSectionExamples):
+            parts += [text if kind.value == "text" else f"```python\n{text}\n```" for kind, text in section.value]
+        else:
+            raise SystemExit(f"{target.path}: a section {section.kind} of its docstring has no form here")
+    return "\n\n".join(_blocks(part) for part in parts) + "\n"
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _blocks(text: str) -> str:
+    """The literal blocks of reStructuredText (``::`` and an indented block) as blocks of code."""
+    return re.sub(
+        r"::[ ]*\n\n((?:[ ]{4}.*(?:\n|$)|\n)+)",
+        lambda found: ":\n\n```\n" + re.sub(r"^ {4}", "", found[1].rstrip(), flags=re.MULTILINE) + "\n```\n\n",
+        text,
+    )
