@@ -421,7 +421,7 @@ async def test_reviews_are_of_the_first_version_that_both_know(names: list[str],
         ({"clientConfig": {"url": "https://x/y?z=1"}}, "query parameters are not permitted in the URL"),
         (
             {"clientConfig": {"service": {"name": "", "namespace": "x"}}},
-            "webhooks[0].clientConfig.service.name: Required value",
+            "webhooks[0].clientConfig.service.namespace: Required value",
         ),
         ({"failurePolicy": "Perhaps"}, "webhooks[0].failurePolicy: Unsupported value"),
         ({"rule": {"operations": ["*", "CREATE"]}}, "if '*' is present, must not specify other operations"),

@@ -10,7 +10,7 @@ These are pure functions over plain JSON values, without I/O or state.
 from __future__ import annotations
 
 from . import structural
-from .body import has_no_repeats, parse_json
+from .body import go_syntax_error, has_no_repeats, parse_json
 from .default import apply_defaults, drop_nulls
 from .errors import ErrorType, FieldError, to_aggregate_message, to_causes
 from .list_types import list_type_errors
@@ -41,6 +41,7 @@ __all__ = [
     "compile_pattern",
     "copy_json",
     "drop_nulls",
+    "go_syntax_error",
     "has_no_repeats",
     "json_equal",
     "list_type_errors",

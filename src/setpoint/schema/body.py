@@ -11,7 +11,7 @@ from setpoint.slices import pace, spend
 
 from .node import JSON
 
-__all__ = ["has_no_repeats", "parse_json"]
+__all__ = ["go_syntax_error", "has_no_repeats", "parse_json"]
 
 _TEXTS: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _PART: Final = re.compile(rb'(?:[^"]*+"(?:[^"\\]++|\\.)*+"){1,2048}|[^"]++', re.DOTALL)
@@ -107,3 +107,21 @@ def _locate(value: JSON, path: str, doubles: dict[int, tuple[dict[str, Any], lis
     elif isinstance(value, list):
         for index, item in enumerate(pace(value)):
             _locate(item, f"{path}[{index}]", doubles, paths)
+
+
+def go_syntax_error(error: json.JSONDecodeError, *, place: bool = True) -> str:
+    """As Go's decoder says it. ``place``: with the line and column, which Go leaves out, unless the text just ends."""
+    text, at = error.doc, error.pos
+    while at < len(text) and text[at] in " \t\r\n":
+        at += 1
+    if at >= len(text) or error.msg.startswith("Unterminated"):
+        return "unexpected end of JSON input"
+    wanted = {
+        "Expecting value": "looking for beginning of value",
+        "Expecting property name enclosed in double quotes": "looking for beginning of object key string",
+        "Expecting ':' delimiter": "after object key",
+        "Expecting ',' delimiter": "after object key:value pair or array element",
+        "Extra data": "after top-level value",
+    }.get(error.msg, f"({error.msg})")
+    where = f" (line {error.lineno}, column {error.colno})" if place else ""
+    return f"invalid character {text[at]!r} {wanted}{where}"

@@ -18,6 +18,7 @@ from setpoint.client.kubeconfig import load_kubeconfig
 from setpoint.client.transport import Request, Transport, TransportError
 from setpoint.models import BUILTIN
 
+from .explained import explanation
 from .mutations import Mutation, applied, mutations
 from .samples import samples
 
@@ -102,6 +103,7 @@ class Differential:
         self._samples = [item for item in samples() if not kinds or item["kind"] in kinds]
         self._namespace = namespace or f"d{secrets.token_hex(4)}"
         self.differences: dict[str, list[tuple[Case, str, Said, Said]]] = defaultdict(list)
+        self.explained: Counter[str] = Counter()
         self.asked: Counter[str] = Counter()
 
     def requests(self) -> Iterator[JsonObject]:
@@ -205,7 +207,10 @@ class Differential:
             return
         self.asked[case.sample["kind"]] += 1
         found = compare(real, embedded)
-        if found is not None:
+        why = explanation(*found, case.changes) if found is not None else None
+        if why is not None:
+            self.explained[why] += 1
+        elif found is not None:
             self.differences[found[0]].append((case, found[1], real, embedded))
 
 
@@ -267,6 +272,7 @@ def report(run: Differential, shown: int) -> str:
         lines.append(f"  {len(found) / asked:7.2%} {len(found):5} {name}")
     matter = sum(len(run.differences.get(name, [])) for name in CLASSES[:6])
     lines.append(f"  {matter / asked:7.2%} {matter:5} in code, reason, causes or stored object")
+    lines += [f"  {many / asked:7.2%} {many:5} explained: {why}" for why, many in run.explained.most_common()]
     for name in CLASSES:
         groups: dict[tuple[str, str], list[tuple[Case, str]]] = defaultdict(list)
         for case, text, _, _ in run.differences.get(name, []):

@@ -39,7 +39,9 @@ _LEAVES: Final[dict[str, Any]] = {**_SCALARS, _QUANTITY: "0", _INT_OR_STRING: 0,
 
 # The treatment of a field. Scalars are forgotten if they are zero, pointers to scalars if they are null, amounts
 # and times if they are null, else written canonically; lists and maps are forgotten if they are empty.
-_SCALAR, _POINTER, _LEAF, _STRUCT, _SCALARS_OF, _LEAVES_OF, _STRUCTS_OF = range(7)
+_SCALAR, _POINTER, _LEAF, _STRUCT, _LIST, _SCALARS_OF, _LEAVES_OF, _STRUCTS_OF = range(8)
+_TOLD_APART: Final = {"io.k8s.api.autoscaling.v2.HPAScalingRules": ("policies",)}
+"""Lists of structs that have a default where they are missing, and are refused where they are empty."""
 
 
 @dataclass(slots=True)
@@ -70,7 +72,7 @@ def _plan(message: str) -> _Plan | None:
             continue
         several = item.repeated or item.mapping
         plan.fields[item.name] = _sort(item, several), item.type
-        if item.type not in _LEAVES and item.type != _META and _says_something(item.type):
+        if item.type not in _LEAVES and (item.type == _META or _says_something(item.type)):
             plan.structs[item.name] = item.type
         if several or item.pointer:
             if item.always:
@@ -82,6 +84,8 @@ def _plan(message: str) -> _Plan | None:
             plan.always[item.name] = inner.always
     if message == _META:
         plan.always = {}
+    for name in _TOLD_APART.get(message, ()):
+        plan.fields[name] = _LIST, plan.fields[name][1]
     return plan
 
 
@@ -118,7 +122,11 @@ def _plan_of(served: Served) -> _Plan | None:
 def _plan_of_kind(kind: GroupVersionKind) -> _Plan | None:
     """Without the object's own metadata, which is cleaned elsewhere."""
     plan = _plan(definition_name(kind))
-    return plan and replace(plan, fields={name: what for name, what in plan.fields.items() if name != "metadata"})
+    if plan is None:
+        return None
+    fields = {name: what for name, what in plan.fields.items() if name != "metadata"}
+    structs = {name: kind for name, kind in plan.structs.items() if name != "metadata"}
+    return replace(plan, fields=fields, structs=structs)
 
 
 def shorten(served: Served, obj: JsonObject) -> bool:
@@ -144,6 +152,9 @@ def _shorten(plan: _Plan, obj: JsonObject) -> None:
                 doomed = [key] if doomed is None else [*doomed, key]
             elif kind == "bytes":
                 obj[key] = _one_line(value)
+        elif sort == _LIST:
+            for item in value:
+                _shorten(_plan(kind) or _Plan(), item)
         elif sort == _STRUCT:
             if (inner := _plan(kind)) is not None and type(value) is dict:
                 _shorten(inner, value)

@@ -130,7 +130,7 @@ def _finalizer_errors(finalizers: list[str], custom: bool) -> list[FieldError]:
     for index, finalizer in enumerate(pace(finalizers)):
         problems = _qualified(finalizer)
         errors += [invalid(path, finalizer, text) for text in problems]
-        if not problems and not custom and "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
+        if not custom and "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
             text = "name is neither a standard finalizer name nor is it fully qualified"
             errors.append(invalid(f"{path}[{index}]", finalizer, text))
     if {FINALIZER_FOREGROUND, FINALIZER_ORPHAN} <= set(finalizers):

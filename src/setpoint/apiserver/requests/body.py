@@ -10,7 +10,7 @@ import msgspec
 from setpoint.apiserver.errors import bad_request, request_entity_too_large, unsupported_media_type
 from setpoint.apiserver.nesting import TOO_DEEP, check_document
 from setpoint.apiserver.requests import protobuf
-from setpoint.schema import has_no_repeats, parse_json
+from setpoint.schema import go_syntax_error, has_no_repeats, parse_json
 from setpoint.slices import spend
 
 __all__ = [
@@ -86,7 +86,7 @@ def _json(body: bytes) -> tuple[Any, list[str]]:
         try:
             return parse_json(body)  # other limits than the fast parser has, and better words
         except json.JSONDecodeError as error:
-            raise _NotJsonError(_go_syntax_error(error)) from None
+            raise _NotJsonError(go_syntax_error(error)) from None
         except RecursionError:
             raise ValueError(TOO_DEEP) from None
         except ValueError as error:
@@ -114,23 +114,6 @@ def _yaml(body: bytes) -> tuple[Any, list[str]]:
     from setpoint.apiserver.requests.yaml_body import parse_yaml  # which takes a while to import, and few send it
 
     return parse_yaml(body)
-
-
-def _go_syntax_error(error: json.JSONDecodeError) -> str:
-    """As Go's decoder says it; where the text does not just end, with the place, which Go leaves out."""
-    text, at = error.doc, error.pos
-    while at < len(text) and text[at] in " \t\r\n":
-        at += 1
-    if at >= len(text) or error.msg.startswith("Unterminated"):
-        return "unexpected end of JSON input"
-    wanted = {
-        "Expecting value": "looking for beginning of value",
-        "Expecting property name enclosed in double quotes": "looking for beginning of object key string",
-        "Expecting ':' delimiter": "after object key",
-        "Expecting ',' delimiter": "after object key:value pair or array element",
-        "Extra data": "after top-level value",
-    }.get(error.msg, f"({error.msg})")
-    return f"invalid character {text[at]!r} {wanted} (line {error.lineno}, column {error.colno})"
 
 
 def decode_text(body: bytes) -> str:

@@ -144,12 +144,13 @@ class StatefulSets(_Workload):
             rolling.setdefault("maxUnavailable", 1)  # since 1.37
         if spec.get("revisionHistoryLimit") is None:
             spec["revisionHistoryLimit"] = 10
-        spec.setdefault("persistentVolumeClaimRetentionPolicy", {"whenDeleted": "Retain", "whenScaled": "Retain"})
+        retention = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
+        for when in ("whenDeleted", "whenScaled"):
+            retention[when] = retention.get(when) or "Retain"
         for claim in spec.get("volumeClaimTemplates") or ():
             claim["apiVersion"], claim["kind"] = "v1", "PersistentVolumeClaim"
             claim.setdefault("status", {"phase": "Pending"})
-            if isinstance(claim.get("spec"), dict):
-                claim["spec"].setdefault("volumeMode", "Filesystem")
+            claim.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
 
     def prepare_create(self, call: Any, obj: JsonObject) -> None:
         obj["status"] = {"replicas": 0, "availableReplicas": 0}

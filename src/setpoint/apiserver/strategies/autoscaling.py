@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from setpoint.apiserver.strategies.metrics import metrics_errors, target_errors
-from setpoint.apiserver.strategies.rules.row import Table, at_least, between, one_of, row
+from setpoint.apiserver.strategies.rules.row import Table, at_least, between, needed, one_of, row, unless_missing
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, required
@@ -92,6 +92,7 @@ _SPEC: Final = Table(
                     between(-(2**31), 3600, "must be less than or equal to 3600"),
                 ),
                 row(f"behavior.{direction}.selectPolicy", one_of("Disabled", "Max", "Min")),
+                row(f"behavior.{direction}.policies", unless_missing(needed("must specify at least one Policy"))),
                 row(f"behavior.{direction}.policies[].type", one_of("Percent", "Pods", empty=True)),
                 row(f"behavior.{direction}.policies[].value", at_least(1, "must be greater than zero", missing=True)),
                 row(
@@ -110,7 +111,7 @@ def _default_behavior(behavior: JsonObject) -> None:
         rules = behavior.setdefault(direction, {})
         if isinstance(rules, dict):
             rules.setdefault("selectPolicy", "Max")
-            if not rules.get("policies"):
+            if rules.get("policies") is None:
                 rules["policies"] = [dict(policy) for policy in policies]
             if direction == "scaleUp":
                 rules.setdefault("stabilizationWindowSeconds", 0)

@@ -41,7 +41,11 @@ def _default_job_spec(spec: JsonObject) -> None:
     failures = spec.get("podFailurePolicy")
     if spec.get("podReplacementPolicy") is None:
         spec["podReplacementPolicy"] = "TerminatingOrFailed" if failures is None else "Failed"
-    for rule in (failures or {}).get("rules") or ():
+    _default_failures(failures)
+
+
+def _default_failures(policy: JsonObject | None) -> None:
+    for rule in (policy or {}).get("rules") or ():
         for pattern in rule.get("onPodConditions") or ():
             pattern.setdefault("status", "True")
 
@@ -121,11 +125,12 @@ class CronJobs(_WithTemplate):
         ):
             if spec.get(name) is None:
                 spec[name] = value
-        job = spec.get("jobTemplate")
+        job = spec.setdefault("jobTemplate", {})
         if isinstance(job, dict):
             job.setdefault("metadata", {})
-            if isinstance(job.get("spec"), dict):
+            if isinstance(job.setdefault("spec", {}), dict):
                 self.template(job["spec"])
+                _default_failures(job["spec"].get("podFailurePolicy"))
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         obj["status"] = {}

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 from typing import TYPE_CHECKING, Final
 
 from setpoint.apiserver.strategies.events import convert_event, event_errors
 from setpoint.apiserver.strategies.pod_spec import template_errors
-from setpoint.apiserver.strategies.pod_template import default_template
+from setpoint.apiserver.strategies.pod_template import default_template, default_volume_source
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta import Resource
 from setpoint.meta.names import config_key
-from setpoint.schema import FieldError
+from setpoint.schema import FieldError, go_syntax_error
 from setpoint.schema.errors import forbidden, invalid, required, too_long
 from setpoint.slices import pace
 
@@ -97,6 +98,9 @@ class Secrets(Strategy):
         kind = obj.get("type", "Opaque")
         if old is not None and kind != old.get("type"):
             errors.append(invalid("type", kind, "field is immutable"))
+        name = _NEEDED.get(kind, "")
+        if name.startswith(".docker") and name in data and not errors:
+            errors += _registry_errors(base64.b64decode(data[name]), f"data[{name}]")
         needed = ["tls.crt", "tls.key"] if kind == "kubernetes.io/tls" else [_NEEDED[kind]] if kind in _NEEDED else []
         errors += [required(f"data[{key}]") for key in needed if key not in data]
         if kind == "kubernetes.io/service-account-token":
@@ -106,6 +110,19 @@ class Secrets(Strategy):
         if kind == "kubernetes.io/basic-auth" and not {"username", "password"} & set(data):
             errors += [required("data[username]"), required("data[password]")]
         return errors + _immutable_errors(obj, old, ("data",))
+
+
+def _registry_errors(held: bytes, path: str) -> list[FieldError]:
+    """Of the credentials of a registry of images, which must be a JSON object; their text is not shown."""
+    shown = "<secret contents redacted>"
+    try:
+        value = json.loads(held.decode("latin-1"))
+    except json.JSONDecodeError as problem:
+        return [invalid(path, shown, go_syntax_error(problem, place=False))]
+    if value is None or isinstance(value, dict):
+        return []
+    sort = {str: "string", list: "array", bool: "bool"}.get(type(value), "number")
+    return [invalid(path, shown, f"json: cannot unmarshal {sort} into Go value of type map[string]interface {{}}")]
 
 
 class Nodes(Strategy):
@@ -130,12 +147,11 @@ class Volumes(Strategy):
     returns_deleted = True
 
     def default(self, obj: JsonObject) -> None:
-        spec = obj.get("spec")
+        spec = obj.setdefault("spec", {})
         if isinstance(spec, dict):
             spec.setdefault("persistentVolumeReclaimPolicy", "Retain")
             spec.setdefault("volumeMode", "Filesystem")
-            if isinstance(spec.get("hostPath"), dict):
-                spec["hostPath"].setdefault("type", "")
+            default_volume_source(spec)
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         obj["status"] = {"phase": "Pending", "lastPhaseTransitionTime": call.timestamp()}
@@ -144,6 +160,12 @@ class Volumes(Strategy):
 def _copyable(source: JsonObject) -> bool:
     kind, group = source.get("kind"), source.get("apiGroup") or ""
     return (kind, group) in (("PersistentVolumeClaim", ""), ("VolumeSnapshot", "snapshot.storage.k8s.io"))
+
+
+def _drop_source(spec: JsonObject) -> None:
+    """Forgets what the older of the two fields can't hold, unless the newer one is there to disagree."""
+    if spec.get("dataSource") is not None and spec.get("dataSourceRef") is None and not _copyable(spec["dataSource"]):
+        del spec["dataSource"]
 
 
 def _normalize(spec: JsonObject) -> None:
@@ -161,21 +183,20 @@ class Claims(Strategy):
     returns_deleted = True
 
     def default(self, obj: JsonObject) -> None:
-        spec = obj.get("spec")
-        if isinstance(spec, dict):
-            spec.setdefault("volumeMode", "Filesystem")
+        obj.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
 
     def prepare_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> None:
         spec = new.get("spec") or {}
         before = ((old.get("spec") or {}).get("dataSourceRef") or {}).get("namespace")
         if (spec.get("dataSourceRef") or {}).get("namespace") and not before:
             del spec["dataSourceRef"]
+        if (old.get("spec") or {}).get("dataSource") is None:
+            _drop_source(spec)
         _normalize(spec)
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         spec = obj.get("spec") or {}
-        if spec.get("dataSource") is not None and not _copyable(spec["dataSource"]):
-            del spec["dataSource"]
+        _drop_source(spec)
         if (spec.get("dataSourceRef") or {}).get("namespace"):  # a feature that is off
             del spec["dataSourceRef"]
         _normalize(spec)
@@ -191,7 +212,9 @@ class PodTemplates(Strategy):
         return template_errors(obj.get("template"), "template", restart=("Always", "OnFailure", "Never"))
 
     def default(self, obj: JsonObject) -> None:
-        default_template(obj.get("template"))
+        template = obj.setdefault("template", {})
+        template.setdefault("spec", {})
+        default_template(template)
 
     def wants_something_else(self, new: JsonObject, old: JsonObject) -> bool:
         return new.get("template") != old.get("template")

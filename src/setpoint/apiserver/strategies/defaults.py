@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from setpoint.apiserver.errors import invalid as refused
 from setpoint.apiserver.strategies.devices import (
+    admin_errors,
     claim_spec_errors,
     claim_template_errors,
     class_errors,
@@ -12,6 +16,7 @@ from setpoint.apiserver.strategies.devices import (
     taint_rule_errors,
 )
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
+from setpoint.meta import GroupKind
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid
 
@@ -243,6 +248,9 @@ class ResourceClaims(Strategy):
     def default(self, obj: JsonObject) -> None:
         _default_devices(obj.get("spec"))
 
+    def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
+        _check_access(call, obj, obj.get("spec") or {})
+
 
 class ClaimTemplates(Strategy):
     """Templates that claims of devices are made from."""
@@ -255,6 +263,17 @@ class ClaimTemplates(Strategy):
 
     def default(self, obj: JsonObject) -> None:
         _default_devices((obj.get("spec") or {}).get("spec"))
+
+    def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
+        _check_access(call, obj, (obj.get("spec") or {}).get("spec") or {})
+
+
+def _check_access(call: WriteContext, obj: JsonObject, spec: JsonObject) -> None:
+    record = call.storage.get("namespaces", "", obj["metadata"].get("namespace", ""))
+    errors = admin_errors(spec, {} if record is None else msgspec.json.decode(record.value))
+    if errors:
+        kind = GroupKind("resource.k8s.io", obj["kind"])
+        raise refused(kind, obj["metadata"].get("name", ""), errors)
 
 
 class TaintRules(Strategy):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
+from setpoint.apiserver.strategies.device_capacities import request_policy_errors
 from setpoint.apiserver.strategies.go_dump import dump
 from setpoint.apiserver.strategies.label_selectors import labels_errors
 from setpoint.apiserver.strategies.pod_placing import node_selector_errors
@@ -18,10 +20,17 @@ from setpoint.cel.admission import compile_admission
 from setpoint.cel.library import SERVER
 from setpoint.cel.types import ANY, BOOL, DYN
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, label_value, qualified_name
-from setpoint.schema import FieldError
-from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required, too_long, too_many
+from setpoint.schema import ErrorType, FieldError
+from setpoint.schema.errors import Shown, duplicate, forbidden, invalid, not_supported, required, too_long, too_many
 
-__all__ = ["claim_spec_errors", "claim_template_errors", "class_errors", "slice_errors", "taint_rule_errors"]
+__all__ = [
+    "admin_errors",
+    "claim_spec_errors",
+    "claim_template_errors",
+    "class_errors",
+    "slice_errors",
+    "taint_rule_errors",
+]
 
 Errors = list[FieldError]
 _IMMUTABLE: Final = "field is immutable"
@@ -37,6 +46,14 @@ _IDENTIFIER_RULE: Final = (
     "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters "
     "or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is '[A-Za-z_][A-Za-z0-9_]*')"
 )
+_SEMVER: Final = re.compile(
+    r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
+    r"(-(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?"
+    r"(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?",
+    re.ASCII,
+)
+_ADMIN: Final = "resource.kubernetes.io/admin-access"
+_ADMIN_RULE: Final = f"admin access to devices requires the `{_ADMIN}: true` label on the containing namespace"
 _TEMPLATE_FIELDS: Final = (
     "name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp",
     "deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences", "finalizers", "managedFields",
@@ -75,12 +92,19 @@ def _selectors(selectors: Sequence[JsonObject] | None, path: str) -> Errors:
     return errors
 
 
+def _units(text: str, kind: ErrorType) -> str:
+    """Limits are in other units where upstream declares them."""
+    if kind is ErrorType.TOO_LONG:
+        return text.replace("bytes", "characters")
+    return text.replace("characters", "bytes") if "more than" in text else text
+
+
 def _configuration(config: JsonObject, path: str) -> Errors:
     opaque = config.get("opaque")
     if opaque is None:
         return [required(f"{path}.opaque")]
     named = driver_name_errors(opaque.get("driver", ""), f"{path}.opaque.driver")
-    errors = [replace(error, detail=caseless(error.detail)) for error in named]
+    errors = [replace(error, detail=_units(caseless(error.detail), error.type)) for error in named]
     parameters, where = opaque.get("parameters"), f"{path}.opaque.parameters"
     if parameters is None:
         errors.append(required(where))
@@ -103,7 +127,12 @@ def claim_spec_errors(spec: JsonObject, path: str) -> Errors:
     errors = _several(requests, "requests", path)
     for index, request in enumerate(requests if len(requests) <= _MOST else ()):
         errors += _request(request, f"{path}.requests[{index}]")
-    errors += _repeated([request.get("name", "") for request in requests], f"{path}.requests")
+    names = [request.get("name", "") for request in requests]
+    errors += [
+        duplicate(f"{path}.requests[{index}]", Shown(json.dumps(requests[index], separators=(",", ":"))))
+        for index, name in enumerate(names)
+        if name in names[:index]
+    ]
     constraints = devices.get("constraints") or []
     errors += _several(constraints, "constraints", path)
     for index, constraint in enumerate(constraints if len(constraints) <= _MOST else ()):
@@ -112,9 +141,9 @@ def claim_spec_errors(spec: JsonObject, path: str) -> Errors:
         match, distinct = constraint.get("matchAttribute"), constraint.get("distinctAttribute")
         if match is not None:
             errors += _fully_qualified(match, f"{where}.matchAttribute")
-        elif distinct is not None:
+        if distinct is not None:
             errors += _fully_qualified(distinct, f"{where}.distinctAttribute")
-        else:
+        if match is None and distinct is None:
             text = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
             errors.append(required(where, text))
     configs = devices.get("config") or []
@@ -154,7 +183,10 @@ def _request(request: JsonObject, path: str) -> Errors:
     if exactly is None and not first:
         return [*errors, required(path, _ONE_WAY)]
     if exactly is not None and first:
-        return [*errors, invalid(path, None, f"{_ONE_WAY}, but multiple fields are set")]
+        errors.append(invalid(path, None, f"{_ONE_WAY}, but multiple fields are set"))
+        for index, part in enumerate(first):
+            errors += _declared(part, f"{path}.firstAvailable[{index}]")
+        return errors
     if exactly is not None:
         return errors + _wanted(exactly, f"{path}.exactly")
     if len(first) > 8:
@@ -163,6 +195,15 @@ def _request(request: JsonObject, path: str) -> Errors:
         where = f"{path}.firstAvailable[{index}]"
         errors += _names(part.get("name", ""), dns1123_label, f"{where}.name") + _wanted(part, where)
     return errors + _repeated([part.get("name", "") for part in first], f"{path}.firstAvailable")
+
+
+def _declared(part: JsonObject, path: str) -> Errors:
+    """The rules that upstream declares of a part, and checks where its neighbours are wrong, too."""
+    name, mode, where = part.get("deviceClassName", ""), part.get("allocationMode", ""), f"{path}.deviceClassName"
+    errors = _names(name, dns1123_subdomain, where) if name else [required(where)]
+    if mode not in ("All", "ExactCount"):
+        errors.append(not_supported(f"{path}.allocationMode", mode, ("All", "ExactCount")))
+    return errors
 
 
 def _wanted(part: JsonObject, path: str) -> Errors:
@@ -215,6 +256,9 @@ def _qualified(name: str, path: str) -> Errors:
 
 def _fully_qualified(name: str, path: str) -> Errors:
     errors = _qualified(name, path)
+    if name.count("/") == 1 and not name.startswith("/"):
+        found = driver_name_errors(name.partition("/")[0], path)
+        errors = [replace(error, detail=f"prefix: {error.detail}") if error in found else error for error in errors]
     if "/" not in name:
         text = "a fully qualified name must be a domain and a name separated by a slash"
         errors.append(invalid(path, name, text))
@@ -231,10 +275,10 @@ def claim_template_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
     metadata, path = spec.get("metadata") or {}, "spec.metadata"
     errors: Errors = []
     for key in metadata.get("annotations") or ():
-        errors += _names(key.lower(), qualified_name, f"{path}.annotations")
+        errors += [invalid(f"{path}.annotations", key, text) for text in qualified_name(key.lower())]
     errors += labels_errors(metadata.get("labels"), f"{path}.labels")
     for name in _TEMPLATE_FIELDS:
-        if metadata.get(name):
+        if metadata.get(name) or (name == "deletionGracePeriodSeconds" and name in metadata):
             shown = {"uid": "uID"}.get(name, name)
             errors.append(forbidden(f"{path}.{shown}", "cannot be set"))
     errors += claim_spec_errors(spec.get("spec") or {}, "spec.spec")
@@ -379,7 +423,7 @@ def _device(device: JsonObject, path: str, *, each: bool) -> Errors:
     errors = _names(device.get("name", ""), dns1123_label, f"{path}.name")
     for name, attribute in (device.get("attributes") or {}).items():
         where = f"{path}.attributes[{name}]"
-        errors += _qualified(name, where)
+        errors += _qualified(name, f"{path}.attributes")
         given = [key for key in _VALUES if attribute.get(key) is not None]
         listed = ", ".join(f"`{key}`" for key in _VALUES)
         if len(given) != 1:
@@ -388,8 +432,19 @@ def _device(device: JsonObject, path: str, *, each: bool) -> Errors:
         text = attribute.get("string")
         if text is not None and len(text) > 64:
             errors.append(too_long(f"{where}.string", 64))
-    for name in device.get("capacity") or {}:
-        errors += _qualified(name, f"{path}.capacity[{name}]")
+        version = attribute.get("version")
+        if version is not None and not _SEMVER.fullmatch(version):
+            text = "must be a string compatible with semver.org spec 2.0.0"
+            errors.append(invalid(f"{where}.version", version, text))
+        if version is not None and len(version) > 64:
+            errors.append(too_long(f"{where}.version", 64))
+    for name, capacity in (device.get("capacity") or {}).items():
+        errors += _qualified(name, f"{path}.capacity")
+        policy, where = capacity.get("requestPolicy"), f"{path}.capacity[{name}].requestPolicy"
+        if policy is not None and not device.get("allowMultipleAllocations"):
+            errors.append(forbidden(where, "allowMultipleAllocations must be true"))
+        elif policy is not None:
+            errors += request_policy_errors(policy, capacity.get("value", "0"), where)
     for index, taint in enumerate(device.get("taints") or ()):
         errors += _taint(taint, f"{path}.taints[{index}]")
     for index, counters in enumerate(device.get("consumesCounters") or ()):
@@ -403,6 +458,17 @@ def _device(device: JsonObject, path: str, *, each: bool) -> Errors:
         )
         errors.append(invalid(path, None, text))
     return errors + _binding(device, path)
+
+
+def admin_errors(spec: JsonObject, namespace: JsonObject) -> Errors:
+    """Of requests for the access of administrators, which only labelled namespaces allow."""
+    if (namespace.get("metadata") or {}).get("labels", {}).get(_ADMIN) == "true":
+        return []
+    return [
+        forbidden(f"spec.devices.requests[{index}].adminAccess", _ADMIN_RULE)
+        for index, request in enumerate((spec.get("devices") or {}).get("requests") or ())
+        if (request.get("exactly") or {}).get("adminAccess")
+    ]
 
 
 def _counters(counters: JsonObject, key: str, path: str) -> Errors:

@@ -57,6 +57,8 @@ _OTHERS: Final[dict[str, tuple[str, ...]]] = {
     "resourceslices.resource.k8s.io": (
         *(f"spec.devices[].attributes[].{name}" for name in ("ints", "bools", "strings", "versions")),
         "spec.devices[].nodeAllocatableResources",
+        "spec.partitionTypeAttribute",
+        "spec.skipNodeOperations",
     ),
 }
 
@@ -105,6 +107,7 @@ def _drop(tree: Tree, holder: JsonObject) -> None:
             for item in value.values():
                 _drop(inner, item)
         elif type(value) is dict:
+            before = len(value)
             _drop(inner, value)
-            if not value and name == "lifecycle":
+            if not value and before and name == "lifecycle":
                 del holder[name]

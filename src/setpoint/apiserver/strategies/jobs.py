@@ -46,7 +46,7 @@ def job_errors(obj: JsonObject, *, new: bool) -> Errors:
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
     if not _matches(selector, labels):
         text = "`selector` does not match template `labels`"
-        errors.append(invalid("spec.template.metadata.labels", labels, text))
+        errors.append(invalid("spec.template.metadata.labels", labels or None, text))
     return errors + _name_errors(obj)
 
 

@@ -91,7 +91,7 @@ def _node_term_errors(term: JsonObject, path: str, *, values: bool = True) -> Er
     for index, requirement in enumerate(term.get("matchExpressions") or ()):
         errors += _node_requirement_errors(requirement, f"{path}.matchExpressions[{index}]", values=values)
     for index, requirement in enumerate(term.get("matchFields") or ()):
-        errors += _node_field_errors(requirement, f"{path}.matchFields[{index}]")
+        errors += node_field_errors(requirement, f"{path}.matchFields[{index}]")
     return errors
 
 
@@ -118,7 +118,8 @@ def _node_requirement_errors(requirement: JsonObject, path: str, *, values: bool
     return errors
 
 
-def _node_field_errors(requirement: JsonObject, path: str) -> Errors:
+def node_field_errors(requirement: JsonObject, path: str) -> Errors:
+    """Of a requirement of a node's own fields."""
     operator, given, key = requirement.get("operator", ""), requirement.get("values") or [], requirement.get("key", "")
     errors: Errors = []
     if operator not in ("In", "NotIn"):

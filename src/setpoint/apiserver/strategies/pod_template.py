@@ -56,7 +56,7 @@ def _containers(spec: JsonObject) -> Iterator[JsonObject]:
 
 def _default_container(container: JsonObject, *, pod: bool) -> None:
     if not container.get("imagePullPolicy"):
-        container["imagePullPolicy"] = "Always" if _tag(container.get("image", "")) == "latest" else "IfNotPresent"
+        container["imagePullPolicy"] = _pull_policy(container.get("image", ""))
     container.setdefault("terminationMessagePath", "/dev/termination-log")
     container.setdefault("terminationMessagePolicy", "File")
     resources = container.setdefault("resources", {})
@@ -96,21 +96,47 @@ def _default_action(action: JsonObject) -> None:
         http.setdefault("scheme", "HTTP")
 
 
+def _pull_policy(image: str) -> str:
+    return "Always" if _tag(image) == "latest" else "IfNotPresent"
+
+
+_SOURCES: Final[dict[str, dict[str, Any]]] = {
+    "hostPath": {"type": ""},
+    "iscsi": {"iscsiInterface": "default"},
+    "rbd": {"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"},
+    "azureDisk": {"cachingMode": "ReadWrite", "fsType": "ext4", "readOnly": False, "kind": "Shared"},
+    "scaleIO": {"storageMode": "ThinProvisioned", "fsType": "xfs"},
+}
+
+
+def default_volume_source(holder: JsonObject) -> None:
+    """Sets (in place) what sources of volumes of pods and of persistent volumes have in common."""
+    for kind, values in _SOURCES.items():
+        source = holder.get(kind)
+        if isinstance(source, dict):
+            for name, value in values.items():
+                source.setdefault(name, value)
+
+
 def _default_volume(volume: JsonObject) -> None:
     if not any(key != "name" and value is not None for key, value in volume.items()):
         volume["emptyDir"] = {}
     for key in ("secret", "configMap", "projected", "downwardAPI"):
         if isinstance(volume.get(key), dict):
             volume[key].setdefault("defaultMode", _MODE)
-    if isinstance(volume.get("hostPath"), dict):
-        volume["hostPath"].setdefault("type", "")
+    default_volume_source(volume)
+    claim = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
+    if claim is not None:
+        claim.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
+    if isinstance(volume.get("image"), dict):
+        volume["image"].setdefault("pullPolicy", _pull_policy(volume["image"].get("reference", "")))
     sources = (volume.get("projected") or {}).get("sources") or ()
     for part in (volume.get("downwardAPI"), *(source.get("downwardAPI") for source in sources)):
         for item in (part or {}).get("items") or ():
             if item.get("fieldRef") is not None:
                 item["fieldRef"].setdefault("apiVersion", "v1")
     for source in sources:
-        if source.get("serviceAccountToken"):
+        if source.get("serviceAccountToken") is not None:
             source["serviceAccountToken"].setdefault("expirationSeconds", 3600)
 
 

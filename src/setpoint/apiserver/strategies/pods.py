@@ -100,6 +100,8 @@ class Pods(Strategy):
         if grace < 0:
             text = "must be greater than or equal to 0"
             errors.append(invalid("spec.terminationGracePeriodSeconds", grace, text))
+        if old is None and spec.get("ephemeralContainers"):
+            errors.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
         return errors + (_change_errors(spec, old["spec"]) if old is not None else [])
 
     def grace_period(self, obj: JsonObject, wanted: int | None) -> int | None:

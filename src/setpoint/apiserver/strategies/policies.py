@@ -163,8 +163,12 @@ def _param_kind_errors(kind: JsonObject, path: str) -> list[FieldError]:
     return errors
 
 
+_MATCHES: Final = ("Equivalent", "Exact")
+
+
 def _resources_errors(resources: JsonObject, path: str) -> list[FieldError]:
-    errors = _one_of(resources, "matchPolicy", ("Equivalent", "Exact"), path)
+    policy = resources.get("matchPolicy")
+    errors = [] if policy in _MATCHES else [not_supported(f"{path}.matchPolicy", policy, _MATCHES)]
     for key in ("namespaceSelector", "objectSelector"):
         errors += _selector_errors(resources.get(key) or {}, f"{path}.{key}")
     for key in ("resourceRules", "excludeResourceRules"):

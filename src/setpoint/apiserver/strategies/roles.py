@@ -22,6 +22,7 @@ class Roles(Strategy):
 
     name_rule = staticmethod(path_segment)
     create_on_update = True
+    says_required = True
 
     def __init__(self, *, namespaced: bool) -> None:
         self._namespaced = namespaced

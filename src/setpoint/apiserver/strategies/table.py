@@ -33,6 +33,7 @@ VERSIONED: Final = frozenset(
         "clustertrustbundles.certificates.k8s.io",
         "podcertificaterequests.certificates.k8s.io",
         "leases.coordination.k8s.io",
+        "devicetaintrules.resource.k8s.io",
         "leasecandidates.coordination.k8s.io",
         "storageversions.internal.apiserver.k8s.io",
         "evictionrequests.lifecycle.k8s.io",

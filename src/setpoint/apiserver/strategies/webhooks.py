@@ -5,6 +5,7 @@ The checks of a ``clientConfig`` are shared with the conversion of CRDs.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -16,7 +17,7 @@ from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.apiserver.webhooks.responses import REVIEW_VERSIONS
 from setpoint.meta.names import dns1035_label, dns1123_subdomain
 from setpoint.schema import FieldError
-from setpoint.schema.errors import duplicate, invalid, not_supported, required
+from setpoint.schema.errors import duplicate, invalid, not_supported, quote, required
 
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
@@ -30,6 +31,9 @@ __all__ = [
 ]
 
 _FORM: Final = "; desired format: https://host[/path]"
+_SCHEME: Final = re.compile("[A-Za-z][A-Za-z0-9+.-]*:")
+_ESCAPE: Final = re.compile("%(?![0-9A-Fa-f]{2})")
+_NOT_OF_HOSTS: Final = frozenset(" \\^`{|}")
 _OPERATIONS: Final = ("CONNECT", "CREATE", "DELETE", "UPDATE")
 
 
@@ -204,9 +208,9 @@ def client_config_errors(config: Any, path: str) -> list[FieldError]:
     if url is not None:
         return _url_errors(url, f"{path}.url")
     errors: list[FieldError] = []
-    for key in ("name", "namespace"):
+    for key, other in (("namespace", "name"), ("name", "namespace")):  # (upstream confuses them)
         if not service.get(key):
-            errors.append(required(f"{path}.service.{key}"))
+            errors.append(required(f"{path}.service.{other}"))
     port = service.get("port", 443)
     if not 1 <= port <= 65535:
         text = "port is not valid: must be between 1 and 65535, inclusive"
@@ -228,12 +232,47 @@ def _path_errors(where: str, path: str) -> list[FieldError]:
     return errors
 
 
+def _url_problem(url: str) -> str:
+    """As Go's parser of URLs says it; empty if it can read this one."""
+    if any(ord(character) < 0x20 or ord(character) == 0x7F for character in url):
+        return "net/url: invalid control character in URL"
+    address, _, fragment = url.partition("#")
+    scheme = _SCHEME.match(address)
+    rest = address[scheme.end() :] if scheme else address
+    if not scheme and rest.startswith(":"):
+        return "missing protocol scheme"
+    if not rest.startswith("//"):
+        if not scheme and ":" in rest.partition("/")[0]:
+            return "first path segment in URL cannot contain colon"
+        host, where = "", rest.partition("?")[0]
+    else:
+        host, slash, where = rest[2:].partition("?")[0].partition("/")
+        where = slash + where
+    return _host_problem(host.rpartition("@")[2]) or _escape_problem(where) or _escape_problem(fragment)
+
+
+def _host_problem(host: str) -> str:
+    name, port = (host, "") if host.startswith("[") else (host.partition(":")[0], host[len(host.partition(":")[0]) :])
+    if host.startswith("["):
+        name, bracket, port = host.partition("]")
+        if not bracket:
+            return "missing ']' in host"
+    if port and not (port.startswith(":") and (port[1:].isdecimal() or port == ":")):
+        return f"invalid port {quote(port)} after host"
+    wrong = next((character for character in name if character in _NOT_OF_HOSTS), "")
+    return f"invalid character {quote(wrong)} in host name" if wrong else _escape_problem(name)
+
+
+def _escape_problem(text: str) -> str:
+    wrong = _ESCAPE.search(text)
+    return f"invalid URL escape {quote(text[wrong.start() : wrong.start() + 3])}" if wrong else ""
+
+
 def _url_errors(url: str, path: str) -> list[FieldError]:
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError as problem:
-        return [required(path, f"url must be a valid URL: {problem}{_FORM}")]
+    problem = _url_problem(url)
+    if problem:
+        return [required(path, f"url must be a valid URL: parse {quote(url)}: {problem}{_FORM}")]
+    parts = urlsplit(url)
     errors: list[FieldError] = []
     if parts.scheme != "https":
         errors.append(invalid(path, parts.scheme, f"'https' is the only allowed URL scheme{_FORM}"))

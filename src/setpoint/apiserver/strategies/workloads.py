@@ -53,7 +53,7 @@ def _template(spec: JsonObject, kind: str, problem: str | None, *, template: Jso
         )
     except SelectorError:
         if problem is not None:
-            return [invalid("spec.selector", selector, problem)]
+            return [invalid("spec.selector", dump("*v1.LabelSelector", selector), problem)]
         fits = True
     if not fits:
         errors.append(invalid("spec.template.metadata.labels", labels, _MISMATCH))
@@ -193,7 +193,7 @@ def stateful_set_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
         if retention.get(name, "") not in ("Retain", "Delete"):
             where = f"spec.persistentVolumeClaimRetentionPolicy.{name}"
             errors.append(not_supported(where, retention.get(name, ""), ("Retain", "Delete")))
-    for index, claim in enumerate(claims):
+    for index, claim in enumerate(claims if old is None else ()):  # what can't change is not checked again
         errors += claim_errors(claim.get("spec") or {}, f"spec.volumeClaimTemplates[{index}].spec")
     errors += _counts(spec, "replicas", "minReadySeconds")
     start = (spec.get("ordinals") or {}).get("start", 0)

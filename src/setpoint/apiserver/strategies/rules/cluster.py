@@ -15,7 +15,7 @@ from setpoint.apiserver.strategies.rules.row import (
     row,
     settled,
 )
-from setpoint.meta.names import dns1035_label, dns1123_subdomain, path_segment
+from setpoint.meta.names import dns1035_label, dns1123_subdomain, path_segment, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import OMITTED, duplicate, invalid, not_supported, required, too_long
 
@@ -91,7 +91,7 @@ def _pem(place: Place) -> list[FieldError]:
         found = b""
     if b"-----BEGIN CERTIFICATE REQUEST-----" in found or b"-----BEGIN NEW CERTIFICATE REQUEST-----" in found:
         return []
-    return [invalid(place.path, place.value, "PEM block type must be CERTIFICATE REQUEST")]
+    return [invalid(place.path, place.value or None, "PEM block type must be CERTIFICATE REQUEST")]
 
 
 def _uid(place: Place) -> list[FieldError]:
@@ -113,10 +113,21 @@ def _asked_for(place: Place) -> list[FieldError]:
     if not 3600 <= seconds <= most:
         text = f"must be in the range [3600, {most}]"
         errors.append(invalid(f"{path}.maxExpirationSeconds", seconds, text))
+    for key in spec.get("unverifiedUserAnnotations") or ():
+        errors += _annotation_errors(key.lower(), f"{path}.unverifiedUserAnnotations")
     ways = [bool(spec.get(name)) for name in ("stubPKCS10Request", "pkixPublicKey", "proofOfPossession")]
     if ways not in ([True, False, False], [False, True, True]):
         text = "exactly one of (stubPKCS10Request) or (pkixPublicKey, proofOfPossession) must be set"
         errors.append(invalid(path, OMITTED, text))
+    return errors
+
+
+def _annotation_errors(key: str, path: str) -> list[FieldError]:
+    if not key:
+        return [required(path)]
+    errors = [invalid(path, key, text) for text in qualified_name(key)]
+    if not errors and "/" not in key:
+        errors.append(invalid(path, key, 'must be a domain-prefixed key (such as "acme.io/foo")'))
     return errors
 
 

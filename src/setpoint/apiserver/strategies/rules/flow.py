@@ -158,6 +158,8 @@ def _entropy(queues: int, hand: int) -> int:
 
 def _response(place: Place) -> list[FieldError]:
     response = place.value or {}
+    if (place.obj.get("spec") or {}).get("type") != "Limited":
+        return []  # refused as a whole
     kind, queuing = response.get("type", ""), response.get("queuing")
     refused = [forbidden(f"{place.path}.queuing", "")] if queuing is not None else []
     if not kind:
@@ -182,7 +184,7 @@ def _response(place: Place) -> list[FieldError]:
     elif hand > queues:
         text = f"should not be greater than queues ({queues})"
         errors.append(invalid(f"{path}.handSize", hand, text))
-    elif 0 < queues <= 10_000_000 and _entropy(queues, hand) > _MOST_ENTROPY:
+    elif queues > 0 and _entropy(queues, hand) > _MOST_ENTROPY:
         text = f"required entropy bits of deckSize {queues} and handSize {hand} should not be greater than 60"
         errors.append(invalid(f"{path}.handSize", hand, text))
     return errors

@@ -16,7 +16,6 @@ from setpoint.apiserver.strategies.rules.row import (
     named,
     needed,
     one_of,
-    qualified,
     row,
     selector,
     settled,
@@ -162,6 +161,8 @@ def _backend(place: Place) -> list[FieldError]:
         if "paths" not in path:
             return []
         backend = {}
+    if "paths" in path and place.holder.get("pathType") is None:
+        return []  # nothing more is said of a path without a type
     service, resource = backend.get("service"), backend.get("resource")
     if service is not None and resource is not None:
         return [invalid(path, "", "cannot set both resource and service backends")]
@@ -380,7 +381,7 @@ _HOSTNAMES: Final = tuple(
     for field in ("addresses", "notReadyAddresses")
     for item in (
         row(f"subsets[].{field}[].hostname", named(dns1123_label)),
-        row(f"subsets[].{field}[].nodeName", named(dns1123_subdomain)),
+        row(f"subsets[].{field}[].nodeName", unless_missing(named(dns1123_subdomain, empty=True))),
     )
 )
 
@@ -425,6 +426,6 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
         *_HOSTNAMES,
         row("subsets[].ports[].name", named(dns1123_label)),
         row("subsets[].ports[].protocol", one_of(*_PROTOCOLS)),
-        row("subsets[].ports[].appProtocol", qualified),
+        row("subsets[].ports[].appProtocol", unless_missing(named(qualified_name, empty=True))),
     ),
 }

@@ -200,6 +200,11 @@ def _limit(limit: dict[str, dict[str, str]], kind: str, path: str) -> list[Field
         if ratio is not None and Quantity(ratio) < Quantity("1"):
             where = f"{path}.maxLimitRequestRatio[{name}]"
             errors.append(invalid(where, ratio, f"ratio {ratio} is less than 1"))
+        if ratio is not None and "min" in amounts and "max" in amounts:
+            least, most = (float(Quantity(amounts[side])) for side in ("min", "max"))
+            if least and float(Quantity(ratio)) > most / least:
+                why = f"ratio {ratio} is greater than max/min = {most / least:.6f}"
+                errors.append(invalid(f"{path}.maxLimitRequestRatio[{name}]", ratio, why))
     return errors
 
 
@@ -275,13 +280,15 @@ _CIDR: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 
 def _pod_networks(place: Place) -> list[FieldError]:
     """Two at most, one of each family; once there are any, they stay."""
+    errors: list[FieldError] = []
     networks, before = place.value or [], ((place.old or {}).get("spec") or {}).get("podCIDRs") or []
     if place.old is not None:
         same = len(before) == len(networks)
         changed = [1 for pair in zip(before, networks, strict=True) if pair[0] != pair[1]] if same else [1]
         text = 'node updates may not change podCIDR except from "" to valid'
-        return [forbidden(place.path, text) for _ in changed] if before else []
-    errors: list[FieldError] = []
+        errors = [forbidden(place.path, text) for _ in changed] if before else []
+        if not changed:
+            return []
     families: list[int] = []
     for index, text in enumerate(networks):
         try:

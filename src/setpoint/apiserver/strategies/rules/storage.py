@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any, Final
 
 from setpoint.apiserver.strategies.claims import access_mode_errors, claim_errors
 from setpoint.apiserver.strategies.go_dump import dump
 from setpoint.apiserver.strategies.pod_fields import no_backsteps
+from setpoint.apiserver.strategies.pod_placing import node_field_errors
 from setpoint.apiserver.strategies.pod_volumes import caseless, iscsi_errors, kind_errors
 from setpoint.apiserver.strategies.rules.row import (
     IMMUTABLE,
@@ -24,6 +26,7 @@ from setpoint.apiserver.strategies.rules.row import (
     row,
     selector,
     settled,
+    unless_missing,
 )
 from setpoint.meta import Quantity
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, label_value, qualified_name
@@ -79,7 +82,7 @@ def _capacity(place: Place) -> list[FieldError]:
     for name, value in capacity.items():
         where = f"{place.path}[{name}]"
         if Quantity(value) < Quantity("0"):
-            errors.append(invalid(where, value, "must be a valid resource quantity"))
+            errors.append(invalid(where, math.floor(Quantity(value)), "must be a valid resource quantity"))
         errors += _positive(value, where)
     return errors
 
@@ -91,6 +94,12 @@ def _source(place: Place) -> list[FieldError]:
         return [required(path, "must specify a volume type")]
     where = {"cephfs": "cephFS"}
     errors = [forbidden(f"{path}.{where.get(name, name)}", _ONE_TYPE) for name in given[1:] if name != "flexVolume"]
+    if "flexVolume" in given[1:]:
+        errors += kind_errors("flexVolume", spec["flexVolume"], f"{path}.flexVolume")
+    if given[0] == "local" and spec.get("nodeAffinity") is None:
+        errors.append(required(f"{path}.nodeAffinity", "Local volume requires node affinity"))
+    if spec.get("volumeAttributesClassName") == "":
+        errors.append(required(f"{path}.volumeAttributesClassName", "an empty string is disallowed"))
     if spec.get("volumeAttributesClassName") is not None and given[0] != "csi":
         text = "has to be specified when using volumeAttributesClassName"
         errors.append(required(f"{path}.csi", text))
@@ -135,6 +144,9 @@ _CSI_SECRETS: Final = (
 )  # fmt: skip
 
 
+_LATER: Final = "controllerExpandSecretRef"
+
+
 def _secret_errors(secret: dict[str, Any], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     for key, rule in (("name", dns1123_subdomain), ("namespace", dns1123_label)):
@@ -148,6 +160,10 @@ def _secret_errors(secret: dict[str, Any], path: str) -> list[FieldError]:
 
 def _source_kept(place: Place) -> list[FieldError]:
     before = (place.old or {}).get("spec")
+    driver, known = (place.value or {}).get("csi"), (before or {}).get("csi")
+    if driver and known and known.get(_LATER) is None:  # may be said later
+        place = replace(place, value={**place.value, "csi": {**driver, _LATER: None}})
+        before = {**(before or {}), "csi": {**known, _LATER: None}}
     if before is None or {name: (place.value or {}).get(name) for name in _SOURCES} == {
         name: before.get(name) for name in _SOURCES
     }:
@@ -180,6 +196,8 @@ def _affinity(place: Place) -> list[FieldError]:
     for index, term in enumerate(terms or ()):
         for number, item in enumerate(term.get("matchExpressions") or ()):
             errors += node_requirement_errors(item, f"{where}[{index}].matchExpressions[{number}]")
+        for number, item in enumerate(term.get("matchFields") or ()):
+            errors += node_field_errors(item, f"{where}[{index}].matchFields[{number}]")
     return errors
 
 
@@ -225,8 +243,17 @@ def _claim_kept(place: Place) -> list[FieldError]:
         sizes = {"storage": ((new.get("resources") or {}).get("requests") or {}).get("storage")}
         resources = old.get("resources") or {}
         old["resources"] = {**resources, "requests": {**(resources.get("requests") or {}), **sizes}}
-    same = all((new.get(key) or None) == (old.get(key) or None) for key in new.keys() | old.keys())
-    return [] if same else [forbidden(place.path, _CLAIM_FROZEN)]
+    same = all(new.get(key) == old.get(key) for key in new.keys() | old.keys())
+    errors = [] if same else [forbidden(place.path, _CLAIM_FROZEN)]
+    asked, before = (
+        Quantity(((spec.get("resources") or {}).get("requests") or {}).get("storage") or "0")
+        for spec in (place.value or {}, place.old.get("spec") or {})
+    )
+    given = Quantity(((place.old.get("status") or {}).get("capacity") or {}).get("storage") or "0")
+    if asked < before and asked <= given:
+        where = f"{place.path}.resources.requests.storage"
+        errors.append(forbidden(where, "field can not be less than status.capacity"))
+    return errors
 
 
 # -- classes ----------------------------------------------------------------------------------------------------------
@@ -295,6 +322,9 @@ def _inline(spec: dict[str, Any], path: str) -> list[FieldError]:
     if spec.get("csi") is None:
         errors.append(required(f"{path}.csi", "has to be specified in the context of inline volumes"))
     errors += access_mode_errors(spec.get("accessModes"), f"{path}.accessModes")
+    if spec.get("persistentVolumeReclaimPolicy", "Retain") != "Retain":
+        only = "may only be Retain in the context of inline volumes"
+        errors.append(forbidden(f"{path}.persistentVolumeReclaimPolicy", only))
     if spec.get("nodeAffinity") is not None:
         errors.append(forbidden(f"{path}.nodeAffinity", text))
     errors += _source(Place(spec, path, spec, {}, None))
@@ -394,7 +424,7 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
         row("provisioner", needed(), named(_lower_name), settled),
         row("parameters", _parameters(needs=False), settled),
         row("reclaimPolicy", one_of("Delete", "Retain"), settled),
-        row("volumeBindingMode", one_of("Immediate", "WaitForFirstConsumer"), settled),
+        row("volumeBindingMode", unless_missing(one_of("Immediate", "WaitForFirstConsumer", empty=True)), settled),
         row("allowedTopologies", _topologies),
     ),
     "volumeattributesclasses.storage.k8s.io": (

@@ -1,0 +1,173 @@
+"""Built-in kinds: what a real server of 1.37 refuses or sets by default, recorded by hand from its answers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from tests.apiserver.harness import Api, serving
+
+CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+SLICES = "/apis/resource.k8s.io/v1/resourceslices"
+HOOKS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+VOLUMES = "/api/v1/persistentvolumes"
+ROOMY = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]}
+POD = {"containers": [{"name": "c", "image": "i"}]}
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[Api]:
+    async with serving() as api:
+        yield api
+
+
+def hook(config: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "webhooks": [
+            {"name": "a.b.c", "sideEffects": "None", "admissionReviewVersions": ["v1"], "clientConfig": config}
+        ]
+    }
+
+
+def claim(request: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"spec": {"devices": {"requests": [{"name": "r", **request}], **more}}}
+
+
+def devices(*given: dict[str, Any]) -> dict[str, Any]:
+    pool = {"name": "p", "resourceSliceCount": 1}
+    return {"spec": {"driver": "a.b", "nodeName": "a", "pool": pool, "devices": list(given)}}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "words"),
+    [
+        pytest.param(
+            "/api/v1/namespaces/default/secrets",
+            {"type": "kubernetes.io/dockerconfigjson", "data": {".dockerconfigjson": "/abs"}},
+            'data[.dockerconfigjson]: Invalid value: "<secret contents redacted>": invalid character',
+            id="credentials of a registry are JSON",
+        ),
+        pytest.param(
+            VOLUMES,
+            {"spec": {**ROOMY, "local": {"path": "/x"}}},
+            "spec.nodeAffinity: Required value: Local volume requires node affinity",
+            id="a local volume is on a node",
+        ),
+        pytest.param(
+            VOLUMES,
+            {"spec": {**ROOMY, "nfs": {"path": "/x", "server": "a"}, "flexVolume": {}}},
+            "spec.flexVolume.driver: Required value",
+            id="each source is checked",
+        ),
+        pytest.param(
+            "/api/v1/namespaces/default/pods",
+            {"spec": {**POD, "ephemeralContainers": [{"name": "x", "image": "i"}]}},
+            "spec.ephemeralContainers: Forbidden: cannot be set on create",
+            id="ephemeral containers come later",
+        ),
+        pytest.param(
+            "/api/v1/namespaces/default/pods",
+            {"spec": {**POD, "initContainers": [{"name": "x", "image": "i", "lifecycle": {}}]}},
+            "spec.initContainers[0].lifecycle: Forbidden: may not be set for init containers",
+            id="an empty lifecycle is one",
+        ),
+        pytest.param(
+            "/api/v1/namespaces/default/limitranges",
+            {"spec": {"limits": [{"type": "Pod", "min": {"cpu": "1"}, "max": {"cpu": "2"},
+                                  "maxLimitRequestRatio": {"cpu": "3"}}]}},
+            "ratio 3 is greater than max/min = 2.000000",
+            id="a ratio that no pod can have",
+        ),
+        pytest.param(
+            "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers",
+            {"spec": {"maxReplicas": 2, "scaleTargetRef": {"kind": "Deployment", "name": "d", "apiVersion": "apps/v1"},
+                      "behavior": {"scaleDown": {"policies": []}}}},
+            "spec.behavior.scaleDown.policies: Required value: must specify at least one Policy",
+            id="a list of no policies is not a missing one",
+        ),
+        pytest.param(HOOKS, hook({"url": "10%"}), 'parse "10%": invalid URL escape "%"', id="an URL's escapes"),
+        pytest.param(HOOKS, hook({"url": "1:2"}), "first path segment in URL cannot contain colon", id="a colon"),
+        pytest.param(HOOKS, hook({"url": "https://a:b/"}), 'invalid port ":b" after host', id="an URL's port"),
+        pytest.param(HOOKS, hook({"url": "https://[::1"}), "missing ']' in host", id="an URL's bracket"),
+        pytest.param(HOOKS, hook({"url": "https://a b/"}), 'invalid character " " in host name', id="an URL's host"),
+        pytest.param(
+            CLAIMS,
+            claim(
+                {"exactly": {"deviceClassName": "c"}},
+                constraints=[{"matchAttribute": "a/b", "distinctAttribute": "../x"}],
+            ),
+            'spec.devices.constraints[0].distinctAttribute: Invalid value: "..": prefix: ',
+            id="both attributes are checked",
+        ),
+        pytest.param(
+            CLAIMS,
+            claim({"exactly": {"deviceClassName": "c", "adminAccess": True}}),
+            "spec.devices.requests[0].adminAccess: Forbidden: admin access to devices requires",
+            id="access of administrators in a namespace for it",
+        ),
+        pytest.param(
+            SLICES,
+            devices({"name": "a", "attributes": {"v": {"version": "1.2"}}}),
+            "spec.devices[0].attributes[v].version: Invalid value",
+            id="versions have three parts",
+        ),
+        pytest.param(
+            SLICES,
+            devices({"name": "a", "capacity": {"a": {"value": "1", "requestPolicy": {}}}}),
+            "requestPolicy: Forbidden: allowMultipleAllocations must be true",
+            id="policies are for shared devices",
+        ),
+        pytest.param(
+            SLICES,
+            devices({"name": "a", "allowMultipleAllocations": True,
+                     "capacity": {"e": {"value": "9", "requestPolicy": {"default": "1", "validRange": {"min": "2"}}}}}),
+            "validRange.default: Invalid value: \"1\": default is less than min: 2",
+            id="the default is in the range",
+        ),
+    ],
+)  # fmt: skip
+async def test_a_wrong_object_is_refused_as_upstream_refuses_it(api: Api, path: str, body: Any, words: str) -> None:
+    (await api.post(path, {"metadata": {"name": "a"}, **body})).failed(422, "Invalid", words)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "added"),
+    [
+        ("azureDisk", {"diskName": "a", "diskURI": "https://a"},
+         {"cachingMode": "ReadWrite", "fsType": "ext4", "kind": "Shared"}),
+        ("rbd", {"monitors": ["a"], "image": "i"}, {"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"}),
+        ("scaleIO", {"gateway": "g", "system": "s", "volumeName": "v", "secretRef": {"name": "s"}},
+         {"storageMode": "ThinProvisioned", "fsType": "xfs"}),
+        ("iscsi", {"targetPortal": "1.2.3.4", "iqn": "iqn.2001-04.com.example:x", "lun": 0},
+         {"iscsiInterface": "default"}),
+    ],
+)  # fmt: skip
+async def test_sources_of_volumes_have_the_defaults_of_upstream(api: Api, kind: str, given: Any, added: Any) -> None:
+    volume = (await api.post(VOLUMES, {"metadata": {"name": "a"}, "spec": {**ROOMY, kind: given}})).ok()
+    assert volume["spec"][kind].items() >= {**given, **added}.items()
+    spec = {**POD, "volumes": [{"name": "v", kind: given}]}
+    pod = (await api.post("/api/v1/namespaces/default/pods", {"metadata": {"name": "a"}, "spec": spec})).ok()
+    assert pod["spec"]["volumes"][0][kind].items() >= {**given, **added}.items()
+
+
+async def test_an_image_volume_is_pulled_as_its_tag_says(api: Api) -> None:
+    volumes = [{"name": "f", "image": {"reference": "x"}}, {"name": "g", "image": {"reference": "x:1"}}]
+    body = {"metadata": {"name": "a"}, "spec": {**POD, "volumes": volumes}}
+    pod = (await api.post("/api/v1/namespaces/default/pods", body)).ok()
+    assert [item["image"]["pullPolicy"] for item in pod["spec"]["volumes"]] == ["Always", "IfNotPresent"]
+
+
+async def test_templates_without_a_spec_have_its_defaults(api: Api) -> None:
+    made = await api.post("/api/v1/namespaces/default/podtemplates", {"metadata": {"name": "a"}})
+    status = made.failed(422, "Invalid")
+    assert [item["field"] for item in status["details"]["causes"]] == ["template.spec.containers"]
+
+
+async def test_a_claim_does_not_ask_for_less_than_it_has(api: Api) -> None:
+    claims = "/api/v1/namespaces/default/persistentvolumeclaims"
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    made = (await api.post(claims, {"metadata": {"name": "a"}, "spec": spec})).ok()
+    made["spec"]["resources"]["requests"] = {}
+    refused = await api.put(f"{claims}/a", made)
+    refused.failed(422, "Invalid", "storage: Forbidden: field can not be less than status.capacity")

@@ -1,0 +1,68 @@
+"""Differences that are meant: each kind of them has a line in the table of ``docs/server.md`` with its reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from .mutations import Mutation
+
+__all__ = ["explanation"]
+
+_LINE: Final = r"\s*[-+] "
+_EXPLAINED: Final[tuple[tuple[str, str, re.Pattern[str]], ...]] = (
+    (
+        "400 where upstream answers 500: a resourceVersion that is not a number",
+        "code",
+        re.compile(
+            r'500 strconv\.ParseUint: parsing ".*": (invalid syntax|value out of range) \| '
+            r'400 strconv\.ParseUint: parsing ".*": \1',
+            re.DOTALL,
+        ),
+    ),
+    (
+        "a service account that does not exist is not a reason to refuse a pod",
+        "accepted-where-refused",
+        re.compile(r'pods "[^"]*" is forbidden: error looking up service account [^\n]*'),
+    ),
+    (
+        "a service account that does not exist is not a reason to refuse a pod",
+        "code",
+        re.compile(r'403 pods "[^"]*" is forbidden: error looking up service account .* \| 422 .*', re.DOTALL),
+    ),
+    (
+        "a status that a controller within upstream's server writes later",
+        "object",
+        re.compile(r"\s*\.status\.conditions: \[\{\"type\": \"(Available|Dangling)\"[^\n]*"),
+    ),
+    (
+        "the words in which CEL's parser refuses an expression",
+        "causes",
+        re.compile(rf"(?:{_LINE}[^\n]*: compilation failed: ERROR: [^\n]*Syntax error[^\n]*(?:\n \|[^\n]*)*\s*)+"),
+    ),
+    (
+        "names that each server draws at random",
+        "causes",
+        re.compile(rf"(?:{_LINE}(?:metadata\.name: [^\n]*must not contain dots|[^\n]*\"kube-api-access-<5>\"))+"),
+    ),
+)
+"""Name, class of `compare`, and the whole text of the difference."""
+_EMPTY: Final = "an empty list or map, which is told apart from a missing one in what upstream shows of an object"
+
+
+def explanation(sort: str, text: str, changes: Sequence[Mutation]) -> str | None:
+    """The name of the kind of difference; None if nothing explains it. ``changes``: what the request changes."""
+    if sort == "causes" and _same_but_for_empty(text):
+        return _EMPTY
+    nothing = all(how == "set" and value in ([], {}) for how, _, value in changes)
+    if nothing and (sort == "accepted-where-refused" or (sort, text) == ("object", ".metadata.generation: 2 | 1")):
+        return _EMPTY
+    return next((name for name, of, form in _EXPLAINED if of == sort and form.fullmatch(text)), None)
+
+
+def _same_but_for_empty(text: str) -> bool:
+    sides: dict[str, set[str]] = {"-": set(), "+": set()}
+    for line in text.split("\n      "):
+        sides.setdefault(line[:1], set()).add(re.sub(r"\[\]|\{\}", "null", line[2:]))
+    return sides["-"] == sides["+"]
