@@ -22,8 +22,9 @@ def test_an_order_of_a_set_that_is_written_down_is_found_under_another_hash_seed
     async def reconcile(app: App, ctx: sp.Context) -> None:
         await ctx.apply(ConfigMap.named(app.name, data={"names": " ".join(set(NAMES))}))
 
-    with pytest.raises(Counterexample) as caught:
-        check(create, lambda: sp.Controller(App, reconcile).owns(ConfigMap))
+    for _ in range(2):  # the second check finds the interpreters of the first
+        with pytest.raises(Counterexample) as caught:
+            check(create, lambda: sp.Controller(App, reconcile).owns(ConfigMap))
     assert caught.value.plan.faults[0].kind == "hash-seed"
     assert caught.value.findings[0].subject == "configmaps default/one"
 

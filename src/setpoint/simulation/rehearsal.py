@@ -47,6 +47,8 @@ async def _scenario(cluster: Cluster) -> None:
 
 def _factory() -> list[Controller[ConfigMap]]:
     async def reconcile(config: ConfigMap, ctx: Context) -> Outcome:
+        if config.name != "one":  # every namespace has one from the control plane, whose data are certificates
+            return done()
         spec = PodSpec(containers=[Container(name="main", image="none")])
         pods = await ctx.keep(Pod, [Pod.named(f"{config.name}-{letter}", spec=spec) for letter in config.data.values()])
         for pod in pods:

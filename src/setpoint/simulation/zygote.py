@@ -25,6 +25,8 @@ PATIENCE: Final = 60
 """Seconds of processor time, and tens of seconds of real time, after which a run counts as one that never ends."""
 MOST_TRUNKS: Final = 12
 READY: Final = b"r"
+END: Final = b"Q"
+"""Instead of a job: there are no more of them."""
 Job = tuple[Plan, Options]
 _HEAD: Final = struct.Struct(">cI")
 _job = msgspec.msgpack.Decoder(tuple[Plan, Options]).decode
@@ -103,7 +105,7 @@ class Zygote:
         gc.disable()
         while True:
             kind, raw = read(self._jobs)
-            if not kind:
+            if not kind or kind == END:
                 for each in self._trunks.values():
                     each.close()
                 os._exit(0)

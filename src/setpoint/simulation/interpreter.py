@@ -1,0 +1,146 @@
+"""Interpreter: another Python process, with another hash seed, that worlds are warmed up in one after the other."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_file_location
+from io import BytesIO
+from types import ModuleType
+from typing import Any, Final
+
+from setpoint.simulation.rehearsal import rehearse
+from setpoint.simulation.tape import is_users_file
+from setpoint.simulation.zygote import END, Zygote, fork, read, write
+
+_PATHS: Final = b"P"
+_SETUP: Final = b"S"
+
+
+class Interpreter:
+    """A process that starts once, imports the library once, and forks a zygote for every setup that it is given."""
+
+    outgoing: int
+    incoming: int
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def begin(self, packed: bytes) -> None:
+        """Has it make a world of a pickled setup; jobs for that one may follow."""
+        if self._process is None:
+            self._start()
+        write(self.outgoing, _PATHS, pickle.dumps((sys.path, files())))
+        write(self.outgoing, _SETUP, packed)
+
+    def end(self) -> None:
+        """Has it let go of the world."""
+        write(self.outgoing, END, b"")
+
+    def close(self) -> None:
+        """Ends the process. The next `begin` starts another one."""
+        if self._process is not None:
+            os.close(self.outgoing)
+            os.close(self.incoming)
+            self._process.wait()
+            self._process = None
+
+    def _start(self) -> None:
+        jobs_out, self.outgoing = os.pipe()
+        self.incoming, results_in = os.pipe()
+        code = "import sys; from setpoint.simulation.interpreter import serve; serve(*map(int, sys.argv[1:]))"
+        self._process = subprocess.Popen(  # noqa: S603 - this very interpreter
+            [sys.executable, "-c", code, str(jobs_out), str(results_in)],
+            pass_fds=(jobs_out, results_in),
+            env={**os.environ, "PYTHONHASHSEED": str(self._seed)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(jobs_out)
+        os.close(results_in)
+
+
+def interpreter_with(seed: int) -> Interpreter:
+    """The one of this process that has this hash seed. It ends with this process."""
+    return _interpreter(seed, os.getpid())
+
+
+@cache
+def _interpreter(seed: int, pid: int) -> Interpreter:
+    made = Interpreter(seed)
+    atexit.register(made.close)
+    return made
+
+
+def files() -> dict[str, str]:
+    """The files of the user's modules, by the names of the modules."""
+    found: dict[str, str] = {}
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str) and name != "__main__" and is_users_file(file):
+            found[name] = file
+    return found
+
+
+class _Files(MetaPathFinder):
+    """Finds modules that the process which started this one has found in its own way, as test runners do."""
+
+    def __init__(self, files: dict[str, str]) -> None:
+        self._files = files
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        file = self._files.get(name)
+        if file is not None:
+            return spec_from_file_location(name, file)
+        if any(each.startswith(name + ".") for each in self._files):
+            return ModuleSpec(name, None, is_package=True)
+        return None
+
+
+class _Unpacker(pickle.Unpickler):
+    def persistent_load(self, place: tuple[str, str]) -> Any:
+        module, name = place
+        return getattr(import_module(module), name)
+
+
+def serve(jobs: int, results: int) -> None:
+    """The life of an `Interpreter`, in its own process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one ends it
+    rehearse()
+    while True:
+        kind, raw = read(jobs)
+        if not kind:
+            return
+        if kind != _PATHS:
+            continue  # it was for a world that could not be made
+        paths, packed = raw, read(jobs)[1]
+        pid = fork()
+        if pid == 0:
+            _live(paths, packed, jobs, results)
+            os._exit(0)
+        _, status = os.waitpid(pid, 0)
+        if os.WIFSIGNALED(status):
+            write(results, b"E", f"a worker was killed by signal {os.WTERMSIG(status)}".encode())
+
+
+def _live(paths: bytes, packed: bytes, jobs: int, results: int) -> None:
+    try:
+        path, known = pickle.loads(paths)  # noqa: S301 - from the process that started this one
+        sys.path[:] = path
+        sys.meta_path.append(_Files(known))
+        setup = _Unpacker(BytesIO(packed)).load()
+    except Exception as problem:  # noqa: BLE001 - the process that waits for the result has to know
+        write(results, b"E", f"it can't be brought to another process: {type(problem).__name__}: {problem}".encode())
+        return
+    Zygote(setup, jobs, results).live()
