@@ -84,6 +84,7 @@ models: $(VENV)/.dev ## generate the models again from the pinned schemas, and t
 	$(BIN)/python tools/generate_protobuf.py
 	$(BIN)/python tools/generate_clientset.py
 	$(BIN)/python tools/generate_blocking.py
+	$(BIN)/python tools/served_table.py
 	$(BIN)/python tools/public_api.py
 
 models-check: $(VENV)/.dev ## fail if the models differ from what the generator writes
@@ -91,6 +92,7 @@ models-check: $(VENV)/.dev ## fail if the models differ from what the generator 
 	$(BIN)/python tools/generate_protobuf.py --check
 	$(BIN)/python tools/generate_clientset.py --check
 	$(BIN)/python tools/generate_blocking.py --check
+	$(BIN)/python tools/served_table.py --check
 	$(BIN)/python tools/public_api.py --check
 
 # What they measure is written to benchmarks/.build/results; make bench-informer ARGS='--objects 1000 --systems setpoint'

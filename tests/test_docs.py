@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
+from tools import served_table
 
 import setpoint as sp
 from setpoint.apiserver import ApiServer, HttpFront
@@ -233,3 +234,7 @@ def test_the_files_that_the_architecture_names_are_there() -> None:
     drawn = set(re.findall(r'\["([a-z_]+(?:/|\.py))<', section))
     folders = {f"{each.parent.name}/" for each in (ROOT / "src/setpoint/apiserver").glob("*/__init__.py")}
     assert folders <= drawn
+
+
+async def test_the_page_about_what_is_served_says_what_the_code_says() -> None:
+    assert served_table.text(await served_table.documents()) == served_table.TARGET.read_text()

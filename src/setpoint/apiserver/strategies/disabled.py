@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from setpoint.apiserver.strategies.strategy import JsonObject
 
-__all__ = ["drop_disabled"]
+__all__ = ["disabled_fields", "drop_disabled"]
 
 _CONTAINERS: Final = ("containers[]", "initContainers[]", "ephemeralContainers[]")
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
@@ -82,6 +82,11 @@ def _paths(resource: str) -> Iterator[str]:
     if resource in _PODS:
         yield from (f"{_PODS[resource]}.{path}" for path in _POD)
     yield from _OTHERS.get(resource, ())
+
+
+def disabled_fields() -> list[tuple[str, list[str]]]:
+    """Resources with the paths of the fields that are dropped; those of pods stand for all templates of pods."""
+    return [("pods", sorted(_paths("pods"))), *((name, sorted(paths)) for name, paths in sorted(_OTHERS.items()))]
 
 
 def drop_disabled(resource: str, obj: JsonObject) -> None:
