@@ -1,4 +1,4 @@
-"""What holds for all tests."""
+"""Fixtures and settings of all tests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 from hypothesis import settings
 
-settings.register_profile("setpoint", deadline=None)  # a busy machine is no failure
+settings.register_profile("setpoint", deadline=None)  # a busy machine is not a failure
 # Mutants are judged thousands of times, and always alike (tools/mutation.py).
 settings.register_profile("mutation", deadline=None, max_examples=30, derandomize=True, database=None)
 settings.load_profile("setpoint")

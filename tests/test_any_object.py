@@ -1,4 +1,4 @@
-"""Whatever an API server may hold, in any depth, size and language, ends nothing but the one request for it."""
+"""Any object of an API server, of any depth, size and language, ends nothing but the one request for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a manifest may hold goes through client, embedded server, webhooks, cache and controller, or is refused.
+"""Any manifest goes through client, embedded server, webhooks, cache and controller, or is refused.
 
 Nothing ends but the one request: after each a plain object goes through as if nothing had happened.
 """
@@ -32,7 +32,7 @@ class Spec(Model):
 
 
 class Seen(ConditionedStatus):
-    """What the controller made of an object."""
+    """The controller's result for an object."""
 
     size: int = 0
 

@@ -1,4 +1,4 @@
-"""Whatever an API server may hold is answered by webhooks, in any depth, size and language, and ends nothing.
+"""Webhooks answer reviews of any object that an API server may hold, of any depth, size and language.
 
 A kube-apiserver takes JSON of 10,000 levels and asks its webhooks about it, so reviews are made of bytes here: the
 embedded server would refuse most of them before.
@@ -74,7 +74,7 @@ def contents(draw: st.DrawFn) -> tuple[bytes, bool]:
             letter = draw(st.sampled_from(["x", "é", "漢", "👩", "\\u0000", '\\"']))
             return f'{{"x":"{letter * draw(st.integers(0, 400_000))}"}}'.encode(), True
         case "bytes":
-            # UTF-8 that is none, halves of surrogates, numbers that no float holds.
+            # Invalid UTF-8, halves of surrogates, numbers that no float holds.
             odd = [b'"\xff"', b'"\xed\xa0\x80"', b'"\\ud800"', b"1e999", b"-0", b"1" * 400, b"NaN", b"1.0e-400"]
             return b'{"x":' + draw(st.sampled_from(odd)) + b"}", False
         case _:

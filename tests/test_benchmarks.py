@@ -1,4 +1,4 @@
-"""Measuring spoils nothing that the documentation shows, unless somebody asks for it and measured all of it."""
+"""A measurement replaces the documentation's figures only if it is complete and the user asks for that."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ except ssl.SSLCertVerificationError as error:
 
 
 def said(code: str, *, days: int) -> str:
-    """What ``code`` prints ``days`` ahead."""
+    """The output of ``code`` with the clock ``days`` ahead."""
     path = os.pathsep.join(filter(None, [str(AHEAD), os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "PYTHONPATH": path, "CLOCK_AHEAD": str(days)}
     ended = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)

@@ -31,7 +31,7 @@ def examples(page: str) -> list[str]:
 
 
 async def run(source: str, names: dict[str, Any]) -> None:
-    """What the example defines is in ``names`` afterwards; it may await, as at the prompt of ``python -m asyncio``."""
+    """Runs an example, whose definitions go to ``names``; it may await, as at the prompt of ``python -m asyncio``."""
     names.setdefault("__name__", "example")
     code = compile(source, "example", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     result = eval(code, names)

@@ -1,4 +1,4 @@
-"""What ``import setpoint`` may load. What it takes follows from that, and is not asserted on a clock."""
+"""The modules that ``import setpoint`` may load. Its time follows from them, and is not asserted on a clock."""
 
 from __future__ import annotations
 

@@ -24,7 +24,6 @@ ROOT = Path(__file__).parent.parent
 NOT_YET = (
     "src/setpoint/simulation/",
     "src/setpoint/torture/",
-    "tests/",
 )
 """Files and folders that have findings left."""
 

@@ -1,4 +1,4 @@
-"""Who may do what: roles and bindings, the words of refusals, escalation, reviews, impersonation, the record."""
+"""Authorization: roles and bindings, the words of refusals, escalation, reviews, impersonation, the record."""
 
 from __future__ import annotations
 
@@ -431,7 +431,7 @@ async def test_a_rules_review_lists_the_rules_of_the_asking_user() -> None:
 
 
 async def impersonating(api: Api, by: str, **headers: str) -> Answer:
-    """A request of the user ``by``, in this process, as somebody else."""
+    """A request of the user ``by``, in this process, that impersonates another user."""
     import json
 
     from setpoint.apiserver import Request

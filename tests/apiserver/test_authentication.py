@@ -1,4 +1,4 @@
-"""Who a request comes from: certificates, tokens of files, of service accounts, of bootstrapping and of providers."""
+"""Authentication of requests: certificates, tokens of files, of service accounts, of bootstrapping and of providers."""
 
 from __future__ import annotations
 

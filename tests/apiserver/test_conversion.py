@@ -177,7 +177,7 @@ async def test_a_watch_ends_with_an_error_when_conversion_fails() -> None:
 
 
 async def test_objects_stored_before_an_upgrade_are_read_and_rewritten() -> None:
-    """They stay as they were written until somebody writes them again: storage migration."""
+    """They stay as they were written until a client writes them again: storage migration."""
     async with converting("v1") as (api, converter):
         (await api.post(V1, mykind(spec={"numpods": 2}))).ok()
         (await api.post(V1, mykind("two", spec={"numpods": 2}))).ok()

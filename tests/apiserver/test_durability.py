@@ -44,7 +44,7 @@ def other_crd() -> dict[str, Any]:
 
 
 def fails(*_: Any, **__: Any) -> Any:
-    raise RuntimeError("something that nobody thought of")
+    raise RuntimeError("an unexpected error")
 
 
 @virtual_time
@@ -124,7 +124,7 @@ async def test_a_write_whose_storing_fails_has_changed_nothing(
 async def test_a_write_that_fails_after_it_was_stored_has_changed_nothing(
     furnished: Api, name: str, where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever fails: what follows from the write, or the bytes of the answer."""
+    """Either the work after the write fails, or that on the bytes of the answer."""
     before = everything(furnished)
     with monkeypatch.context() as patched:
         if where == "in the answer":
@@ -140,7 +140,7 @@ async def test_a_write_that_fails_after_it_was_stored_has_changed_nothing(
             patched.setattr(configurations, "Webhook", fails)
         answer = await WRITES[name](furnished)
         if (where, name) != ("after the write", "status of a definition"):  # from which nothing follows
-            answer.failed(500, "InternalError", "something that nobody thought of")
+            answer.failed(500, "InternalError", "an unexpected error")
             assert everything(furnished) == before
     assert (await WRITES[name](furnished)).status in (200, 201)
 

@@ -34,7 +34,7 @@ def raw_session(front: HttpFront) -> aiohttp.ClientSession:
 
 async def until(condition: Any) -> None:
     async with asyncio.timeout(DEADLINE):
-        while not condition():  # noqa: ASYNC110 - there is nobody who would set an event
+        while not condition():  # noqa: ASYNC110 - there is no event for it
             await asyncio.sleep(0)
 
 
@@ -299,7 +299,7 @@ async def test_a_user_whose_name_is_not_unicode_is_refused() -> None:
 async def test_a_client_that_goes_while_it_is_answered_is_no_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
         assert request.transport is not None
-        request.transport.close()  # as the loop does on the client's FIN, before anybody is told
+        request.transport.close()  # as the loop does on the client's FIN, before the protocol is told
         response = web.Response(text="too late")
         await response.prepare(request)
         await response.write_eof()

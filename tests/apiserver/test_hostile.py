@@ -1,4 +1,4 @@
-"""Whatever a stranger sends has a bound in size, depth and time, and gets a proper Status."""
+"""Untrusted input of any kind has a bound in size, depth and time, and gets a proper Status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Large requests are worked on in slices: others have their turn, and nobody sees a half."""
+"""Large requests are worked on in slices: other requests have their turn, and none sees half of a change."""
 
 from __future__ import annotations
 

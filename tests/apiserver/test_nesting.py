@@ -91,7 +91,7 @@ CHANGES: dict[str, Change] = {
     "a strategic patch of data that never change": lambda api, v: send(
         api, "PATCH", f"{REVISIONS}/there", revision(v).replace(b'"name":"one"', b'"name":"there"'), STRATEGIC
     ),
-    "a field that nobody knows": lambda api, v: send(
+    "an unknown field": lambda api, v: send(
         api, "POST", MAPS, b'{"metadata":{"name":"a"},"zz":%s}' % v.encode()
     ),
     "a field of another type": lambda api, v: send(

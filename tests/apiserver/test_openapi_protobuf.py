@@ -23,7 +23,7 @@ async def api() -> AsyncIterator[Api]:
 
 
 def at(message: Any, *numbers: int) -> list[Any]:
-    """What is found on the way through fields of fields."""
+    """The values that are found on the way through fields of fields."""
     found = [message]
     for wanted in numbers:
         found = [value for held in found for number, _, value in _fields(held) if number == wanted]

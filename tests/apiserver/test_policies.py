@@ -24,7 +24,7 @@ PATHS = {
     "ValidatingAdmissionPolicyBinding": BINDINGS,
 }
 OBSERVED = json.loads((Path(__file__).parent / "observed_policies.json").read_text())
-"""What an API server did with objects under policies: recorded once."""
+"""The answers of an API server to objects under policies: recorded once."""
 
 
 @pytest.fixture
@@ -205,7 +205,7 @@ async def test_validating_policies_come_before_validating_webhooks() -> None:
     [
         (["object.metadata.name == 'a'"], "Fail", 201, "a"),
         (["object.metadata.name == 'b'"], "Fail", 201, ""),
-        (["true", "request.userInfo.username == 'nobody'"], "Fail", 201, ""),
+        (["true", "request.userInfo.username == 'other'"], "Fail", 201, ""),
         (["object.nope == 1", "false"], "Fail", 201, ""),
         (["object.nope == 1"], "Fail", 403, ""),
         (["object.nope == 1"], "Ignore", 201, ""),

@@ -90,7 +90,7 @@ def drawn_value(kind: str, random: Random, depth: int) -> Any:
 
 
 def missing(wanted: Any, found: Any, path: str = "") -> list[str]:
-    """Where ``found`` is not at least ``wanted``."""
+    """The places in which ``found`` lacks a part of ``wanted``."""
     if isinstance(wanted, dict) and isinstance(found, dict):
         return [line for key, value in wanted.items() for line in missing(value, found.get(key), f"{path}.{key}")]
     if isinstance(wanted, list) and isinstance(found, list) and len(wanted) == len(found):
@@ -156,7 +156,7 @@ def read(answer: Answer) -> dict[str, Any]:
 
 
 def decoded(body: bytes) -> dict[str, Any]:
-    """As `requests.decode`, also of lists and metadata, which nobody sends."""
+    """As `requests.decode`, also of lists and metadata, which clients never send."""
     assert body.startswith(b"k8s\x00")
     parts = {number: value for number, _, value in requests._fields(memoryview(body)[4:])}
     names = {number: bytes(value).decode() for number, _, value in requests._fields(parts[1])}  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Whatever is sent, the answer is the client's fault or a success: nothing a client says makes the server fail."""
+"""The answer to any request is a success or the client's fault: no input makes the server fail."""
 
 from __future__ import annotations
 

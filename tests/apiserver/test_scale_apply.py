@@ -56,7 +56,7 @@ async def test_no_replicas_are_none(api: Api) -> None:
 @pytest.mark.parametrize(
     ("path", "sent", "code", "reason", "words"),
     [
-        (f"{DEPLOYMENTS}/nobody/scale", scale(), 404, "NotFound", 'deployments.apps "nobody" not found'),
+        (f"{DEPLOYMENTS}/absent/scale", scale(), 404, "NotFound", 'deployments.apps "absent" not found'),
         (f"{WEB}/scale", scale(-1), 422, "Invalid", 'Scale.autoscaling "web" is invalid: spec.replicas'),
         (f"{WEB}/scale", deployment(), 400, "BadRequest", "invalid object type: apps/v1, Kind=Deployment"),
         (f"{WEB}/scale", scale(name="e"), 400, "BadRequest", "does not match the name on the URL (web)"),

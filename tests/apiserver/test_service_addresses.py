@@ -1,4 +1,4 @@
-"""What the server gives to services, and what it refuses to give; words of a kube-apiserver 1.37."""
+"""The addresses that the server gives to services, and those that it refuses, as a kube-apiserver 1.37 does."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def pod(name: str, **labels: str) -> Pod:
 
 
 class World:
-    """A server, somebody who changes things, and Chronos at the other end of a link."""
+    """A server, a user who changes objects, and Chronos at the other end of a link."""
 
     def __init__(self, client: Client, link: Link, chronos: Chronos, said: list[str]) -> None:
         self.client = client
@@ -94,7 +94,7 @@ class World:
         self.said = said
 
     async def hears(self) -> list[str]:
-        """What Chronos said since the last time, when everything has calmed down."""
+        """The lines that Chronos has printed since the last call, once nothing happens any more."""
         await advance(1)
         heard, self.said[:] = list(self.said), []
         return heard

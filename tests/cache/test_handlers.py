@@ -1,4 +1,4 @@
-"""What handlers of a shared informer are promised."""
+"""The promises to handlers of a shared informer."""
 
 from __future__ import annotations
 

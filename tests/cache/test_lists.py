@@ -97,7 +97,7 @@ def test_a_list_that_breaks_off_is_an_error(cut: int) -> None:
 
 
 class Endless:
-    """Bytes that come in small pieces, until somebody has had enough."""
+    """Bytes that come in small pieces, until the reader stops."""
 
     def __init__(self, head: bytes, piece: bytes) -> None:
         self.said = 0

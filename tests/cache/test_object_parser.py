@@ -1,4 +1,4 @@
-"""What is kept of an object is exact, whichever way it was read."""
+"""The kept parts of an object are exact, whichever way it was read."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class FaultyServer(FakeServer):
                 for stream, _ in watchers:
                     stream.send(event("ERROR", status(429, "TooManyRequests")))
             case "deaf":
-                self.watchers.clear()  # half open: nobody tells the other side
+                self.watchers.clear()  # half open: the other side is not told
             case "cut":
                 for stream, _ in watchers:
                     stream.send(event("MODIFIED", pod("cut", version=1))[:60])

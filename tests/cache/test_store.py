@@ -616,7 +616,7 @@ def test_an_index_that_comes_while_a_list_does_knows_what_the_list_brought() -> 
     assert lister(store).keys(selector="app=y") == ["default/b", "default/a"]
     assert lister(store).keys(selector="app=x") == []
     assert lister(store).keys(index=("app", "y")) == ["default/b", "default/a"]
-    # and the records that were sealed under the fewer indexes are no trap for later changes
+    # and later changes of records that were sealed under fewer indexes are indexed, too
     put(store, pod("a", version=4, labels={"app": "z"}))
     assert lister(store).keys(index=("app", "y")) == ["default/b"]
     assert lister(store).keys(selector="app=z") == ["default/a"]

@@ -1,4 +1,4 @@
-"""What API servers of 1.36 said of rules, costs and objects: recorded once, compared for ever."""
+"""Answers of API servers of 1.36 about rules, costs and objects: recorded once, compared ever since."""
 
 from __future__ import annotations
 

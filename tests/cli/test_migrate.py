@@ -138,7 +138,7 @@ async def test_on_a_terminal_there_is_a_bar_and_a_failure_is_one_line(tmp_path: 
 
 
 async def on_a_terminal(*words: str, home: Path) -> str:
-    """What ``setpoint WORDS`` writes to a terminal. It must end well."""
+    """The output of ``setpoint WORDS`` on a terminal. It must exit with 0."""
     ours, theirs = pty.openpty()
     environment = {"HOME": str(home), "PATH": os.environ["PATH"], "TERM": "xterm", "COLUMNS": "120"}
     process = await asyncio.create_subprocess_exec(
@@ -156,5 +156,5 @@ async def on_a_terminal(*words: str, home: Path) -> str:
 def _read(terminal: int) -> bytes:
     try:
         return os.read(terminal, 65536)
-    except OSError:  # nobody writes to it any more
+    except OSError:  # it has no writer any more
         return b""

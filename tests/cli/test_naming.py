@@ -1,4 +1,4 @@
-"""What a program's objects are called: nothing that another program is called, too, without anybody saying so."""
+"""Names of a program's objects: two programs never share one unless the user says so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program adds to ``sp.main``: options, a lifespan, runnables, metrics."""
+"""Additions of a program to ``sp.main``: options, a lifespan, runnables, metrics."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ async def test_a_service_registers_itself_with_the_definition_that_is_there(tmp_
                 assert webhook.client_config.ca_bundle == bundle
             definition = await client.get(CustomResourceDefinition, NAME)
             assert [version.name for version in definition.spec.versions] == ["v1alpha1"]
-            # What kubectl apply sends then says nothing about whom to trust, and leaves that alone.
+            # A later kubectl apply has no CA bundle in it, and leaves the one in the cluster alone.
             target = ServiceTarget("hooks", "system").client_config("/convert")
             await client.patch(CustomResourceDefinition, NAME, crd_for(Mykind, conversion_client_config=target))
             definition = await client.get(CustomResourceDefinition, NAME)

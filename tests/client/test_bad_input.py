@@ -1,4 +1,4 @@
-"""What comes from outside may be anything: one clear error each, within its deadline, and nothing is left open."""
+"""Any input from outside ends in one clear error, within its deadline, and nothing is left open."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ ANSWERS: dict[str, tuple[Talk, type[Exception], str]] = {
         TransportError,
         "broke",
     ),
-    "a status that is none": (
+    "an invalid status": (
         saying(b"HTTP/1.1 000 OK\r\nContent-Length: 12\r\n\r\n" + b'{"items":[]}'),
         TransportError,
         "is not HTTP: the status 000",
@@ -201,7 +201,7 @@ ANSWERS: dict[str, tuple[Talk, type[Exception], str]] = {
         ApiError,
         r"\(500\): the answer is not a Status",
     ),
-    "chunks that are none": (saying(CHUNKED + b"zz\r\nabc"), TransportError, "broke off|is not HTTP"),
+    "invalid chunks": (saying(CHUNKED + b"zz\r\nabc"), TransportError, "broke off|is not HTTP"),
     "chunks without end": (endless(CHUNKED, b"1000\r\n" + b" " * 4096 + b"\r\n"), TransportError, "longer than|within"),
     "a body without end": (endless(HEAD + b"\r\n", b" " * 65536), TransportError, "longer than|within"),
     "compressed rubbish": (
@@ -345,7 +345,7 @@ async def test_an_expired_client_certificate_is_one_clear_error_and_leaves_nothi
         ("half closes", saying(half_close=True), "proxy|broke"),
         ("is silent", saying(hold=True), "within 0.3 s"),
         ("wants a login", saying(b"HTTP/1.1 407 Who\r\nContent-Length: 0\r\n\r\n"), "proxy http://…@.* refused: 407"),
-        ("is no proxy", saying(b"hello\r\n\r\n"), "not HTTP"),
+        ("is not a proxy", saying(b"hello\r\n\r\n"), "not HTTP"),
         (
             "answers for the server",
             saying(b"HTTP/1.1 200 OK\r\n\r\nhello, I am no TLS"),

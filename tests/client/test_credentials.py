@@ -1,4 +1,4 @@
-"""Who asks: tokens that rotate, plugins that misbehave, refreshes."""
+"""Credentials: tokens that rotate, plugins that misbehave, refreshes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a configuration comes from, and what is said when it can't be used."""
+"""The sources of a configuration, and the errors for one that can't be used."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ def test_unreadable_files_are_said(tmp_path: Path) -> None:
 
 @contextmanager
 def unprivileged() -> Iterator[None]:
-    """As somebody whom permissions concern."""
+    """As a user to whom permissions of files apply."""
     if os.geteuid() != 0:
         yield
         return

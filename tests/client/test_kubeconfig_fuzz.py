@@ -133,7 +133,7 @@ def test_anything_anywhere_is_a_configuration_or_a_clear_error(
 
 
 def said(make: Callable[[], ClientConfig]) -> str:
-    """What is shown of a configuration, or of why there is none."""
+    """The text of a configuration, or of the error instead of one."""
     try:
         return repr(make())
     except ConfigError as problem:

@@ -1,4 +1,4 @@
-"""How many requests are under way at once."""
+"""Limits on the number of requests under way at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users of other clients suffered from, where no other test says it; see docs/parity/client.md."""
+"""Bugs of other clients that no other test covers; see docs/parity/client.md."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ async def test_the_examples_of_the_documentation_work(place: int) -> None:
     ids=["no version", "no group"],
 )
 async def test_what_an_older_server_does_not_serve_is_named(said: Answer) -> None:
-    """Such as CronJobs of batch/v1 before 1.21, or custom resources that nobody installed: API servers name nothing."""
+    """Such as CronJobs of batch/v1 before 1.21, or custom resources without a CRD: API servers name nothing."""
     async with Client(InProcessTransport(Server(lambda request: said).handle)) as client:
         words = r"list things.*NotFound \(404\): .*requested resource: it does not serve things of v1$"
         with pytest.raises(NotFound, match=words):

@@ -1,4 +1,4 @@
-"""What is tried again, how long after, and what is not. In virtual time."""
+"""Requests that are tried again, their delays, and those that are not tried again. In virtual time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each verb sends, and what it makes of the answer; over both transports."""
+"""The requests of each verb and the results from their answers, over both transports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a transport waits for ends with the transport, in whatever turn that is closed."""
+"""A transport's waits end with it, whenever it is closed."""
 
 from __future__ import annotations
 

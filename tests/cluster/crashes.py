@@ -113,7 +113,7 @@ class Restartable:
             settling.result()
 
     async def picture(self, *kinds: type[Object]) -> list[str]:
-        """What there is, without times and what is drawn by chance."""
+        """A picture of all objects, without times and random names."""
         pictures, drawn = [], []
         for kind in kinds:
             for obj in await self.world.list(kind):

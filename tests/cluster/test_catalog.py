@@ -1,4 +1,4 @@
-"""Which controllers of the control plane run: by their names, and when there is something for them."""
+"""The controllers of the control plane that run: by their names, and when they have objects to work on."""
 
 from __future__ import annotations
 

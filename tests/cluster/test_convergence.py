@@ -1,4 +1,4 @@
-"""What holds for every controller of the control plane: crashes change nothing, rest is rest, chance is seeded."""
+"""Promises of every controller of the control plane: crashes change nothing, rest is rest, chance is seeded."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ SCENARIOS: dict[str, tuple[Scenario, tuple[str, ...], tuple[type[Object], ...]]]
         (PersistentVolume, PersistentVolumeClaim, StorageClass, VolumeAttributesClass),
     ),
 }
-"""What is done, by which controllers, and the kinds that are the same in the end."""
+"""Actions, the controllers that run, and the kinds that are equal in the end."""
 NAMES = sorted(SCENARIOS)
 
 

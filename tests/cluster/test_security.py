@@ -1,4 +1,4 @@
-"""How an embedded cluster is reached: over TLS, by whom, and what bad files end in."""
+"""TLS and authentication of an embedded cluster, and the errors for bad files."""
 
 from __future__ import annotations
 

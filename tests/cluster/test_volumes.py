@@ -161,7 +161,7 @@ async def test_a_claim_that_names_its_volume_gets_no_other() -> None:
         await world.create(volume("later"))
         await world.settle()
         assert await phases(world) == {"a": "Bound", "b": "Pending", "c": "Bound"}
-        # The user has chosen it: nobody has to take that back when it is unbound.
+        # The user has chosen it: no controller takes that back when it is unbound.
         assert (await world.get(PersistentVolumeClaim, "a")).annotations == {BIND_COMPLETED: "yes"}
 
 

@@ -297,7 +297,7 @@ async def test_a_pod_whose_labels_are_taken_off_is_let_go_and_replaced() -> None
         assert list(found.values()) == ["web", "web"]
         await world.delete(await world.get(ReplicaSet, "web"))
         await world.settle()
-        assert [each.name for each in await world.list(Pod)] == [suspect.name], "nobody collects what was let go"
+        assert [each.name for each in await world.list(Pod)] == [suspect.name], "a released pod is not collected"
 
 
 @virtual_time
@@ -386,7 +386,7 @@ async def test_a_rollout_without_progress_is_late_after_its_deadline_and_goes_on
         await advance(5)
         made = await world.get(Deployment, "web")
         assert progress(made) == ("True", "NewReplicaSetAvailable")
-        # What is rolled out is not late again because a pod fails later, but a new rollout may be.
+        # A complete rollout is not late again because a pod fails later, but a new one may be.
         await world.delete((await world.list(Pod))[0])
         await advance(600)
         assert progress(await world.get(Deployment, "web")) == ("True", "NewReplicaSetAvailable")

@@ -39,7 +39,7 @@ def recorded_at(folder: Path) -> dict[str, datetime]:
 
 
 async def hear(place: str, name: str, *, began: datetime | None = None) -> list[JsonObject]:
-    """What is said in the script ``name`` with the server at ``place``.
+    """The conversation of the script ``name`` with the server at ``place``.
 
     ``began``: the wall-clock time of an embedded server. It stands still, so that no answer depends on how busy the
     machine is: managed fields are sorted by the second in which they were written. The current time, if left out.

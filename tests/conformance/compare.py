@@ -1,4 +1,4 @@
-"""Where two recorded conversations differ."""
+"""Compares two recorded conversations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the embedded server is known to answer differently, request by request of each script, and why that is left so.
+"""The known differences of the embedded server's answers, request by request of each script, with the reason.
 
 A request in this list whose answer has become the same fails the test: it is to be taken off.
 """
@@ -16,7 +16,7 @@ SELECTOR: Final = "the whole selector is shown instead of the place where Go's p
 ANSWERS: Final = "answers of a cluster: its address, its administrators, its audience"
 DISCOVERY: Final = "the order of things that have none, or other methods than GET on discovery and health"
 BOOKKEEPING: Final = "managedFields of what upstream's controllers and admission plugins, or a zero value in Go, set"
-GO_ZEROS: Final = "null, empty texts or empty objects that a Go struct writes and nobody sent"
+GO_ZEROS: Final = "null, empty texts or empty objects that a Go struct writes and no client sent"
 GO_EMPTY: Final = "whether a map was empty or absent, which Go forgets only when it writes"
 LIFECYCLE: Final = "the taint of new nodes, which no controller here takes away again"
 STATUS: Final = "a status or a finalizer that is set when there is something to say, not from the start"

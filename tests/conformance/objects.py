@@ -1,4 +1,4 @@
-"""What the scripts speak of."""
+"""The objects of the scripts."""
 
 from __future__ import annotations
 

@@ -1274,7 +1274,7 @@ async def built_in_kinds(talk: Talk) -> None:
 
 @script
 async def documents(talk: Talk) -> None:
-    """What clients ask before they ask for anything."""
+    """The documents of discovery, which clients read first."""
     await talk.get("/api")
     await talk.get("/apis/apps")
     await talk.get("/apis/apps/v1")

@@ -25,7 +25,7 @@ _REVISIONS: Final = (
     re.compile(r"(resource version: |current: )\d+"),
     re.compile(r"(ResourceVersion in (?:record|the precondition) \()\d+"),
 )
-# What only a Go program can know (its files, dumps of its structs, the whole of what a patch led to), and
+# Texts that only a Go program can write (its files, dumps of its structs, the whole result of a patch), and
 # addresses.
 _GO_ONLY: Final = (
     (re.compile(r' in scheme "[^"]*"'), ""),
@@ -154,7 +154,7 @@ class Talk:
     async def until(self, path: str, *, status: int = 200) -> None:
         """Waits, without writing it down, until a GET is answered so: what was defined a moment ago takes its time."""
         async with asyncio.timeout(30):
-            while (await self._send("GET", path)).status != status:  # noqa: ASYNC110 - somebody else's process
+            while (await self._send("GET", path)).status != status:  # noqa: ASYNC110 - another process
                 await asyncio.sleep(0.05)
 
     async def watch(self, path: str, count: int, **query: Any) -> list[dict[str, Any]]:
@@ -180,7 +180,7 @@ class Talk:
         self._note("WATCH", path, query, status, [], events)
         return events
 
-    # -- What is written down
+    # -- The record
 
     def _note(
         self, method: str, path: str, query: Mapping[str, Any], status: int, warnings: list[str], document: Any

@@ -409,7 +409,7 @@ async def test_a_lost_answer_never_makes_one_too_many(late: float) -> None:
 
 
 class SlowAnswers:
-    """What is written is done at once, and answered five seconds later."""
+    """Writes are done at once, and answered five seconds later."""
 
     def __init__(self, inner: Transport) -> None:
         self.inner = inner

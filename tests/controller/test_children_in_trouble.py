@@ -70,7 +70,7 @@ async def test_a_live_read_that_fails_is_made_up_for_before_the_cache_is_believe
 
 
 class _Overtaken:
-    """The first write of a ConfigMap is done five seconds later, when nobody waits for it any more."""
+    """The first write of a ConfigMap is done five seconds later, when the client has given up."""
 
     def __init__(self, inner: Transport) -> None:
         self.inner = inner
@@ -121,7 +121,7 @@ async def test_a_write_that_is_done_long_after_it_was_given_up_makes_none_too_ma
 @pytest.mark.parametrize("by", ["create", "keep"])
 @virtual_time
 async def test_an_answer_that_can_not_be_read_is_as_good_as_none(by: str) -> None:
-    """What a webhook made of the object is not what its class says: it is there all the same."""
+    """A webhook gave the object a form that its class can't decode: it exists all the same."""
 
     async def reconcile(obj: Widget, ctx: sp.Context) -> None:
         if by == "keep":

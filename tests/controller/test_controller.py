@@ -1,4 +1,4 @@
-"""What a controller promises, against a whole cluster in virtual time."""
+"""The promises of a controller, against a whole cluster in virtual time."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ async def test_external_sources_give_keys() -> None:
 
 @virtual_time
 async def test_a_source_may_follow_kinds_that_are_only_known_at_run_time_and_let_them_go() -> None:
-    """Watches that come and go: an informer of its own, shared with whoever has one, gone with its last user."""
+    """Watches that come and go: one informer, shared with its other users, gone with the last of them."""
     seen: list[str] = []
     wanted: asyncio.Queue[type[sp.Object] | None] = asyncio.Queue()
 
@@ -328,7 +328,7 @@ async def test_a_context_that_blocks_has_all_that_a_context_has() -> None:
     def public(kind: type) -> set[str]:
         return {name for name in dir(kind) if not name.startswith("_")}
 
-    # What the framework itself keeps in the context is no business of a function's.
+    # Attributes of the framework itself in the context are not for functions.
     inside = {"age", "guarded", "kept", "live", "object", "reads", "run_name", "settled", "writes"}
     inside |= {"causes", "cluster", "key", "log"}  # set when it is made
     assert public(sp.Context) - public(SyncContext) <= inside

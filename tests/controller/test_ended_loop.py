@@ -1,4 +1,4 @@
-"""What is left of a loop that has ended goes without a word."""
+"""The remains of a loop that has ended are dropped without a message."""
 
 from __future__ import annotations
 

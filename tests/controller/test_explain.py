@@ -1,4 +1,4 @@
-"""Why an object does not move: every verdict, in the situation that it is about."""
+"""Explanations of objects that make no progress: every verdict, in its situation."""
 
 from __future__ import annotations
 

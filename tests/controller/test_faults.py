@@ -20,7 +20,7 @@ WIDGETS = 6
 
 
 class World:
-    """What the controller does outside of the cluster, and in it."""
+    """The effects of the controller outside of the cluster, and in it."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)

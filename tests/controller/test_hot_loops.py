@@ -1,4 +1,4 @@
-"""Keys that go in circles are slowed down, and told why."""
+"""Keys in hot loops are slowed down, and the log says why."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ NAME = "cloud.example.com/bucket"
 
 
 class Cloud:
-    """Things by id, each with its token. What is made shows after ``lag`` seconds; ``lose`` answers are lost."""
+    """Things by id, each with its token. New ones are visible after ``lag`` seconds; ``lose`` answers are lost."""
 
     def __init__(self) -> None:
         self.things: dict[str, tuple[str, float]] = {}
@@ -73,7 +73,7 @@ async def test_one_thing_is_created_kept_by_its_id_and_deleted_with_the_object()
         await world.settle()
         found = await world.get(Widget, "a")
         assert sp.Journal(NAME).id(found) == "b-1"
-        assert (found.status.ready, cloud.finds) == (1, 0), "what nobody has begun is not looked for"
+        assert (found.status.ready, cloud.finds) == (1, 0), "nothing that was not begun is looked for"
         found.spec.size = 5
         await world.update(found)
         await world.settle()

@@ -1,4 +1,4 @@
-"""What a reconcile writes hits the object that it means, never an earlier or later one of the same name."""
+"""A reconcile's writes hit the object that it means, never an earlier or later one of the same name."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def api_error(reason: str, code: int, *, retry_after: int = 0, cause: str = "") 
 
 
 class Row(NamedTuple):
-    """What the table says of one ending: the next attempt in seconds, failures counted, labels, log level."""
+    """A row of the table, for one ending: the next attempt in seconds, failures counted, labels, log level."""
 
     name: str
     ending: Callable[[], Any]
@@ -288,7 +288,7 @@ async def test_an_attempt_that_swallows_the_cancellation_is_its_workers_last(how
         with suppress(asyncio.CancelledError):
             await asyncio.Event().wait()
         if how == "fails":
-            raise ValueError("could not be sent")  # as a client of somebody else's may make of a cancellation
+            raise ValueError("could not be sent")  # as another library may do with a cancellation
         if how == "goes on":
             await asyncio.sleep(7)
 
@@ -351,7 +351,7 @@ async def test_a_loop_says_which_keys_are_under_way_and_where() -> None:
 
 @virtual_time
 async def test_awaiting_a_cancelled_task_does_not_end_a_worker() -> None:
-    """A worker that ended so would be missed by nobody."""
+    """The end of a worker would not be noticed."""
     handled: list[str] = []
 
     async def handle(key: str) -> Any:

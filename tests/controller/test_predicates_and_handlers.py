@@ -1,4 +1,4 @@
-"""Which events count, and for whom."""
+"""The events that count, and the objects that they are for."""
 
 from __future__ import annotations
 

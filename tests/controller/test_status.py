@@ -1,4 +1,4 @@
-"""What a controller writes into a status arrives, or is missed loudly, and takes nothing of others along."""
+"""A controller's changes of a status arrive, or fail with an error, and leave other fields alone."""
 
 from __future__ import annotations
 

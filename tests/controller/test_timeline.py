@@ -1,4 +1,4 @@
-"""What a key's timeline tells: how long it waited, how fresh its reads were, what its writes changed."""
+"""The timeline of a key: how long it waited, how fresh its reads were, what its writes changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tracing: one span for a reconcile, its requests below it, and nothing where nobody has set it up."""
+"""Tracing: one span for a reconcile, its requests below it, and nothing where it is not set up."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ export = pytest.importorskip("opentelemetry.sdk.trace.export.in_memory_span_expo
 
 @pytest.fixture
 def spans(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """What was traced, by a provider that is set for this test alone."""
+    """The finished spans of a provider that is set for this test alone."""
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
     exporter = export.InMemorySpanExporter()

@@ -36,8 +36,8 @@ def config(name: str, **data: str) -> ConfigMap:
 class Wire:
     """A transport that notes requests and does to them what a test wants.
 
-    ``before(request)`` may raise instead of sending; ``after(request)`` may raise after it was done. What a watch of a
-    plural says comes ``delays[plural]`` seconds late.
+    ``before(request)`` may raise instead of sending; ``after(request)`` may raise after it was done. The events of a
+    plural's watches come ``delays[plural]`` seconds late.
     """
 
     def __init__(self, inner: Transport) -> None:
@@ -94,5 +94,5 @@ class Wires:
 
 
 def lost_answer(request: Request) -> None:
-    """The request was done, and nobody knows."""
+    """The request was done, but the client does not know."""
     raise TransportError(f"no answer to {request.method} {request.path}", sent=True)

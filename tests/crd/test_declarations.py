@@ -47,7 +47,7 @@ class Described(Model):
     """All of it."""
 
     size: int = 1
-    """How big.
+    """The size.
 
     In litres."""
     color: Annotated[str, Field(description="which color")] = "red"
@@ -151,7 +151,7 @@ def test_every_word_has_its_keyword(annotation: Any, schema: dict[str, Any]) -> 
 def test_descriptions_come_from_docstrings_of_classes_and_fields() -> None:
     schema = schema_of_type(Described)
     assert schema["description"] == "All of it."
-    assert schema["properties"]["size"]["description"] == "How big.\n\nIn litres."
+    assert schema["properties"]["size"]["description"] == "The size.\n\nIn litres."
     assert schema["properties"]["color"]["description"] == "which color"
     assert "description" not in schema["properties"]["nothing"]
 

@@ -1,4 +1,4 @@
-"""What a change breaks is said; what is not called a break is none."""
+"""Each breaking change is reported, and nothing else breaks."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class InnerModel(Model):
 
 
 class SpecModel(Model, rules=(Rule(rule="self.minPods <= self.maxPods", message="min above max"),)):
-    """What is wanted."""
+    """The desired state."""
 
     min_pods: Annotated[int, Field(ge=0, description="at least")] = 1
     max_pods: Annotated[int, Field(ge=0, le=100)] = 10
@@ -47,7 +47,7 @@ class InnerDataclass:
 
 @dataclass
 class SpecDataclass:
-    """What is wanted."""
+    """The desired state."""
 
     __rules__: ClassVar = (Rule(rule="self.minPods <= self.maxPods", message="min above max"),)
 
@@ -70,7 +70,7 @@ class InnerPydantic(pydantic.BaseModel):
 
 
 class SpecPydantic(pydantic.BaseModel):
-    """What is wanted."""
+    """The desired state."""
 
     model_config = pydantic.ConfigDict(arbitrary_types_allowed=True)
     __rules__: ClassVar = (Rule(rule="self.minPods <= self.maxPods", message="min above max"),)

@@ -1,4 +1,4 @@
-"""Whatever is lost comes back, and what somebody changed in between stays changed."""
+"""Values lost in a conversion come back, and changes in between stay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a class says is what the CRD says; what a CRD can't say is an error at definition."""
+"""A CRD says the same as its class; a class that a CRD can't express is an error at definition."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ async def test_the_embedded_server_takes_the_definition(kind: Any) -> None:
         assert [condition.type for condition in crd.status.conditions if condition.type == "NonStructuralSchema"] == []
         (known,) = await from_cluster(client, [crd.name, "others.example.com"])
         assert known["status"]["storedVersions"]
-        assert compare(known, crd_for(kind)) == []  # what a server fills in is no change
+        assert compare(known, crd_for(kind)) == []  # a server's defaults are not a change
 
 
 @virtual_time

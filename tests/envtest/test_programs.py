@@ -1,4 +1,4 @@
-"""What stands in the place of kube-apiserver and etcd, in this process."""
+"""The stand-ins of kube-apiserver and etcd, in this process."""
 
 from __future__ import annotations
 

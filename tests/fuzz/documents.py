@@ -1,4 +1,4 @@
-"""Documents as strangers send them: nearly right, or right but for one place, or large, or deep, or nothing at all."""
+"""Untrusted documents: nearly right, or right but for one place, or large, or deep, or nothing at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for any request: it is answered, no failure is the server's, and what is refused changes nothing."""
+"""Promises for any request: it is answered, no failure is the server's, and a refused one changes nothing."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ EXPECTED_500 = (
     "conversion webhook for ",
     "This pod has more than one PodDisruptionBudget",
 )
-"""What Kubernetes' documentation says is a 500: a webhook that must answer and does not, and a pod that two budgets
+"""Answers of 500 by Kubernetes' documentation: a webhook that must answer and does not, and a pod that two budgets
 guard. All else that is answered so is a fault of the server."""
 SLOW = 0.1
 """Seconds of CPU that one request may hold the loop."""
@@ -53,7 +53,7 @@ class FoundError(AssertionError):
 
 
 class _Complaints(logging.Handler):
-    """What the server logs as its own failures."""
+    """The failures that the server logs as its own."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -81,7 +81,7 @@ def complaints(*names: str) -> Iterator[list[logging.LogRecord]]:
 
 @dataclass
 class Report:
-    """How long requests held the loop, and what was found."""
+    """The times for which requests held the loop, and the findings."""
 
     requests: int = 0
     codes: dict[int, int] = field(default_factory=dict)
@@ -204,7 +204,7 @@ def _where(problem: BaseException | None) -> str:
 
 
 def _words(body: bytes) -> str:
-    """What an answer says, without what it quotes."""
+    """The words of an answer, without quotations."""
     return re.sub(r"\\?\".*?\\?\"|\d+", "_", body.decode("utf-8", "replace").partition('"message":')[2][1:60])
 
 

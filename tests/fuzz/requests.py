@@ -110,7 +110,7 @@ KNOWN = (
         "apiextensions.k8s.io/v1, Kind=CustomResourceDefinition",
     ),
 )
-"""What every session begins with."""
+"""The first requests of every session."""
 
 
 @st.composite

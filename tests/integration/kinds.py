@@ -27,7 +27,7 @@ class GizmoStatus(ConditionedStatus):
 
 
 class Gizmos(CustomResource, group="example.com", version="v1", kind="Gizmo", plural="gizmos"):
-    """What the classes of `gizmos_in` have in common, for type checkers."""
+    """The base of the classes of `gizmos_in`, for type checkers."""
 
     spec: GizmoSpec = GizmoSpec()
     status: GizmoStatus = GizmoStatus()
@@ -109,7 +109,7 @@ async def _served(client: Client, kind: type[CustomResource]) -> bool:
 
 
 async def until(holds: Callable[[], Any], timeout: float = 30.0) -> Any:
-    """Asks until the answer is true, and gives it. Somebody else's process can't be waited for in another way."""
+    """Asks until the answer is true, and returns it. There is no other way to wait for another process."""
     async with asyncio.timeout(timeout):
         while not (found := await holds()):  # noqa: ASYNC110
             await asyncio.sleep(0.1)

@@ -28,8 +28,8 @@ from .kinds import GizmoSpec, gizmos_in, installed, until
 
 
 def pod(name: str, namespace: str) -> Pod:
-    """Nobody schedules it."""
-    spec = PodSpec(containers=[Container(name="main", image="registry.k8s.io/pause:3.9")], scheduler_name="nobody")
+    """A pod that no scheduler takes."""
+    spec = PodSpec(containers=[Container(name="main", image="registry.k8s.io/pause:3.9")], scheduler_name="absent")
     return Pod(metadata=ObjectMeta(name=name, namespace=namespace, labels={"app": "x"}), spec=spec)
 
 
@@ -67,7 +67,7 @@ async def test_a_budget_stops_an_eviction(
     await client.patch(Pod, "p", ready, namespace=namespace, subresource="status")
     spec = PodDisruptionBudgetSpec(min_available=1, selector=LabelSelector(match_labels={"app": "x"}))
     await client.create(PodDisruptionBudget(metadata=ObjectMeta(name="b", namespace=namespace), spec=spec))
-    if embedded:  # nobody is there to count
+    if embedded:  # there is no controller that counts
         counted = {"status": {"observedGeneration": 1, "desiredHealthy": 1, "currentHealthy": 1, "expectedPods": 1}}
         await client.patch(PodDisruptionBudget, "b", counted, namespace=namespace, subresource="status")
     with pytest.raises(TooManyRequests, match="disruption budget"):

@@ -3,8 +3,8 @@
     python replica_program.py (leader|shards) KUBECONFIG IDENTITY LEASE_DURATION RENEW_DEADLINE RETRY_PERIOD
 
 It works on the ConfigMaps of the namespace ``work``, again and again. For each reconcile it creates two ConfigMaps in
-the namespace ``record``, one at the start and one at the end, which say who wrote them and in which reconcile: in the
-order of their versions they are the server's own record of who was at which key.
+the namespace ``record``, one at the start and one at the end, with the process and the reconcile that wrote them: in
+the order of their versions they are the server's own record of which process was at which key.
 
 It prints ``standby`` when all that needs no election runs, ``begin TIME KEY NUMBER`` and ``end TIME KEY NUMBER`` with
 each reconcile (also one that fails), ``worked N`` after each write that the server took, and ``cut`` and ``mended``

@@ -54,7 +54,7 @@ class Replica:
 
     @property
     def worked(self) -> int:
-        """How many writes of it the server took."""
+        """The number of its writes that the server took."""
         return sum(line.startswith("worked") for line in self.out)
 
     async def at_work(self, writes: int = 3) -> None:

@@ -30,7 +30,7 @@ def now() -> datetime:
 
 
 class Cable:
-    """What a process sends goes through here. Cut, it waits for ever, as in a network that drops packets."""
+    """The connection of a process. Cut, its requests wait for ever, as in a network that drops packets."""
 
     def __init__(self, process: Process, inner: Transport, outside: Context) -> None:
         self.process, self.inner, self.outside = process, inner, outside
@@ -55,7 +55,7 @@ class Cable:
         context = current.get()
         if context is not None and request.method != "GET":
             self.process.world.wrote(self.process, context.key)
-        # The server is no part of the process: it does not stop half-way through a request because a client does.
+        # The server is not part of the process: it does not stop half-way through a request because a client does.
         entering = self.inner.send(request)
         task = asyncio.get_running_loop().create_task(entering.__aenter__(), context=self.outside)
         try:
@@ -190,7 +190,7 @@ class World:
         return process
 
     def others(self, process: Process, key: str) -> list[str]:
-        """Who else is at the key; a stopped process is not: nothing of it runs."""
+        """The other processes at the key; a stopped one is not: nothing of it runs."""
         return [each.name for each in self.at[key] if each is not process and not each.paused]
 
     def enter(self, process: Process, key: str, version: int) -> None:

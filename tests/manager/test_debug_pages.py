@@ -1,4 +1,4 @@
-"""What a process says about itself beyond health and metrics: profiles, and to whom."""
+"""Pages of a process beyond health and metrics: profiles, and the users that may read them."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ async def test_where_the_time_goes_in_three_forms() -> None:
 
 
 class _Loaded:
-    """What `pstats.Stats` takes for a profile."""
+    """An object that `pstats.Stats` accepts as a profile."""
 
     def __init__(self, stats: Any) -> None:
         self.stats = stats

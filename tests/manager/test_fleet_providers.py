@@ -1,4 +1,4 @@
-"""Which clusters there are: as many as there are kubeconfigs, in a folder or in Secrets."""
+"""The clusters of a fleet: one for each kubeconfig, in a folder or in Secrets."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def test_every_file_of_a_folder_is_a_cluster(tmp_path: Path, caplog: pytes
             (tmp_path / "two.yaml").write_bytes(kubeconfig("west"))
             await advance(11)
             assert (await made.marked("west"), [cluster.name for cluster in fleet]) == ("1", ["one", "two"])
-            # A damaged file changes nothing, and is told; so is a name that is none.
+            # A damaged file changes nothing, and is told; so is an invalid name.
             (tmp_path / "one.kubeconfig").write_bytes(b"{")
             (tmp_path / "Three_3").write_bytes(kubeconfig("west"))
             await advance(11)

@@ -242,7 +242,7 @@ async def test_a_process_that_was_paused_may_not_act_before_it_knows() -> None:
         await settle()
         b.start()
         await advance(60)
-        # What a paused process looks like from outside: nothing of it runs. Its renewal is stopped here without
+        # As a paused process looks from outside: nothing of it runs. Its renewal is stopped here without
         # telling its work.
         fenced = Client(FencedTransport(a.cable, LeaderShard(a.elector)))
         await fenced.create(ConfigMap.named("before", "default"))

@@ -19,7 +19,7 @@ def why(process: Process, key: str) -> tuple[str, str]:
 
 @virtual_time
 async def test_the_next_leader_sees_what_the_last_one_wrote_however_late_its_cache_is() -> None:
-    async with world("a", elects=True, keys=2) as made:  # its oracle: nobody begins with less than was written
+    async with world("a", elects=True, keys=2) as made:  # its oracle: no process begins with less than was written
         await advance(3)
         (first,) = made.processes
         second = made.start("b", elects=True)

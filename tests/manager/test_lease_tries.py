@@ -1,4 +1,4 @@
-"""What a candidate does with one lease when something comes in between, and what it says of it."""
+"""A candidate's tries for one lease when something comes in between, and their messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def loop_time() -> float:
 
 
 class Meddled:
-    """A transport that lets somebody else act once, just before a request of some method is sent."""
+    """A transport that lets another client act once, just before a request of some method is sent."""
 
     def __init__(self, inner: Transport, method: str, act: Callable[[], Any]) -> None:
         self.inner, self.method, self.act = inner, method, act

@@ -1,4 +1,4 @@
-"""What a program opens before anything is started, hands to its reconciles, and closes when everything has ended."""
+"""A lifespan is opened before anything is started, handed to reconciles, and closed when everything has ended."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ KEY = "configmap default/slow"
 
 
 class Told(logging.Handler):
-    """What was said about the key: while it blocked, and after."""
+    """The messages about the key: while it blocked, and after."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ def told() -> Iterator[Told]:
 
 async def test_the_key_that_blocks_the_loop_is_named_while_it_does_with_its_stack(told: Told) -> None:
     async def blocking(obj: ConfigMap, ctx: sp.Context) -> None:
-        assert told.heard.wait(30), "nobody said so"  # as time.sleep does, for as long as it takes
+        assert told.heard.wait(30), "there was no message"  # as time.sleep does, for as long as it takes
 
     async with ApiServer(random=Random(0)) as server, Client(InProcessTransport(server.handle)) as client:
         await client.create(ConfigMap.named("slow"))

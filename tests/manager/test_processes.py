@@ -49,7 +49,7 @@ async def test_leaders_follow_each_other_and_never_overlap(tmp_path: Path) -> No
         assert "Traceback" not in stopped.running.printed()
         await cut.at_work()
         killed = await stack.enter_async_context(replica("leader", tmp_path, kubeconfig, "killed"))
-        # A leader without a network ends before anybody else may lead.
+        # A leader without a network ends before another process may lead.
         cut.signal(signal.SIGUSR1)
         await killed.leading()
         assert await cut.running.ended() != 0, cut.running.printed()

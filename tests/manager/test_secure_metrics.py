@@ -1,4 +1,4 @@
-"""Secure metrics: TLS, and nobody gets in whom the API server would not let."""
+"""Secure metrics: TLS, and only users whom the API server allows."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ TEXTS = st.sampled_from(TRAPS) | st.text(max_size=30) | st.text(alphabet=" \n\t-
 
 
 def read_by_kubectl(text: str) -> list[Any]:
-    """What kubectl's own reader makes of a stream of documents, without a server."""
+    """The documents that kubectl's own reader finds in a stream, without a server."""
     command = [str(KUBECTL), "patch", "--local", "--type", "json", "--patch", "[]", "-f", "-", "-o", "json"]
     ran = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
     assert ran.returncode == 0, ran.stderr.decode()
@@ -108,8 +108,8 @@ def test_a_field_named_n_stays_one() -> None:
 
 
 def test_a_description_of_several_lines_stays_readable() -> None:
-    assert to_yaml([{"description": "What is wanted.\n\nAs of today."}]) == (
-        "description: |-\n  What is wanted.\n\n  As of today.\n"
+    assert to_yaml([{"description": "The desired state.\n\nAs of today."}]) == (
+        "description: |-\n  The desired state.\n\n  As of today.\n"
     )
 
 

@@ -1,4 +1,4 @@
-"""What the tests of this room need to know about the generated modules."""
+"""Facts about the generated modules, for the tests of this room."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a server may send comes back as it was: random documents, valid by the schema, for the big kinds."""
+"""Any document of a server comes back as it was: random ones, valid by the schema, for the big kinds."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ AS_THE_SERVER = {
     "Out of bounds (lower)": "an index below zero counts from the end",
     "missing 'value' parameter to test": "a test without a value tests for null, and finds it",
 }
-"""What the suite calls an error, by its comment, and API servers do not."""
+"""Cases, by their comments, that are errors for the suite and not for API servers."""
 
 
 def cases() -> list[Any]:

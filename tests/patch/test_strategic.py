@@ -104,7 +104,7 @@ def test_retain_keys_drops_the_other_member_of_a_union() -> None:
     assert patch["spec"]["volumes"] == [
         {"name": "v", "secret": None, "configMap": "c", "$retainKeys": ["configMap", "name"]}
     ]
-    other = {"spec": {"volumes": [{"name": "v", "disk": "d"}]}}  # somebody was quicker
+    other = {"spec": {"volumes": [{"name": "v", "disk": "d"}]}}  # another client was quicker
     assert strategic.apply(THING, other, patch) == want
 
 

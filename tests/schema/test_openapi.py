@@ -13,7 +13,7 @@ DEFINITIONS: dict[str, Any] = {
         "description": "A pod.",
         "type": ["object", "null"],
         "properties": {
-            "spec": {"$ref": "#/$defs/io.k8s.api.core.v1.PodSpec", "description": "What is wanted."},
+            "spec": {"$ref": "#/$defs/io.k8s.api.core.v1.PodSpec", "description": "The desired state."},
             "metadata": {"allOf": [{"$ref": "#/components/schemas/Meta"}], "default": {}},
         },
         "x-kubernetes-group-version-kind": [{"group": "", "version": "v1", "kind": "Pod"}],
@@ -95,7 +95,7 @@ def test_hints_beside_a_reference_count_for_that_field_only(schemas: Schemas) ->
     assert strategy.patch_strategy == ("retainKeys",)
     assert strategy.properties is schemas["Strategy"].properties
     assert schemas["Strategy"].patch_strategy == ()
-    assert schemas["io.k8s.api.core.v1.Pod"].properties["spec"].description == "What is wanted."
+    assert schemas["io.k8s.api.core.v1.Pod"].properties["spec"].description == "The desired state."
     assert schemas["io.k8s.api.core.v1.Pod"].properties["metadata"].default == {}
 
 

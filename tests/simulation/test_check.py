@@ -1,4 +1,4 @@
-"""What a simulation promises: bugs that need a fault are found, and controllers that do it right are not accused."""
+"""The promises of a simulation: bugs that need a fault are found, and correct controllers are not accused."""
 
 from __future__ import annotations
 

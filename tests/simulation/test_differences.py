@@ -1,4 +1,4 @@
-"""What counts as a difference: between two ends, and between two ways to the same wish."""
+"""The differences that count: between two ends, and between two ways to the same desired state."""
 
 from __future__ import annotations
 

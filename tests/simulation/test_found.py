@@ -1,4 +1,4 @@
-"""What a finding looks like: files, a page, a replay, and the command line."""
+"""The parts of a finding: files, a page, a replay, and the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the server makes up - uids, names, addresses, ports, versions - is no difference between two runs."""
+"""Values that the server makes up - uids, names, addresses, ports, versions - don't count as differences of runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Orders that nobody promises, and tasks that nobody waits for."""
+"""Orders that are not promised, and tasks that are not waited for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What hangs on the way that wishes were come to, and rightly so, is no trace of earlier wishes; all else is."""
+"""Values that rightly depend on the order of changes are not traces of earlier specs; all others are."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ async def repeated(app: App, ctx: sp.Context) -> None:
 
 
 class ReadsOnly:
-    """A transport for somebody who may list and watch, and nothing else."""
+    """A transport for a user who may list and watch, and nothing else."""
 
     def __init__(self, inner: InProcessTransport) -> None:
         self._inner = inner

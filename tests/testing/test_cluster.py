@@ -24,7 +24,7 @@ class CountingLoop(VirtualTimeLoop):
 
 
 def moves_of(main: Any) -> int:
-    """How often anything was due while the coroutine slept; it returns the count."""
+    """The number of times that anything was due while the coroutine slept, which it returns."""
     moves: int = run(main, loop_factory=CountingLoop)
     return moves
 

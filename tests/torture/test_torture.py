@@ -106,7 +106,7 @@ async def test_when_it_ends_the_programs_end_with_all_that_they_started(tmp_path
 
 
 def alive(pid: int) -> bool:
-    """Whether a process runs; one that nobody has waited for yet does not."""
+    """Whether a process runs; a zombie does not."""
     try:
         os.kill(pid, 0)
         state = (

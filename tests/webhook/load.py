@@ -98,7 +98,7 @@ class Load:
             async with self._changed:
                 self.rounds[name] = number
                 self._changed.notify_all()
-                # Whoever is quick must not keep the others from working.
+                # A quick writer must not keep the others from working.
                 await self._changed.wait_for(
                     lambda: name in self._ended or self.rounds[name] <= min(self.rounds.values()) + _AHEAD
                 )
@@ -126,7 +126,7 @@ class Owner:
     """An object with nothing but that field."""
     how: Literal["patch", "update", "apply"] = "patch"
     possible: list[Any] = field(default_factory=list)
-    """What the field may be: more than one only if a write failed whose end nobody knows."""
+    """The possible values of the field: more than one only if a write failed whose result is unknown."""
 
     async def __call__(self, number: int) -> None:
         read = await self.client.get(self.kind, self.name, namespace=NAMESPACE)

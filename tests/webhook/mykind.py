@@ -1,4 +1,4 @@
-"""The classes that the tests of this room speak of."""
+"""The classes in the tests of this room."""
 
 from __future__ import annotations
 

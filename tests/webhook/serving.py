@@ -1,4 +1,4 @@
-"""A webhook server on loopback, and somebody who calls it."""
+"""A webhook server on loopback, and a client that calls it."""
 
 from __future__ import annotations
 

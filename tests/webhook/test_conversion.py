@@ -93,7 +93,7 @@ async def test_one_that_fails_fails_all_by_name(bad: Any, version: str, says: st
 
 
 class Secretive(Renames):
-    """Fails with what nobody else is to read, or makes what can't be sent."""
+    """Fails with a secret in its message, or makes an object that can't be sent."""
 
     def convert(self, document: dict[str, Any], to_version: str) -> dict[str, Any]:
         match document["spec"]:

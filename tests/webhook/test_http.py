@@ -280,7 +280,7 @@ async def test_one_who_goes_away_does_not_disturb() -> None:
     peer.held.clear()
     await peer.send(b"GET /1 HTTP/1.1\r\n\r\n")
     peer.lose()
-    assert peer.connections  # its function still runs, and somebody must know
+    assert peer.connections  # its function still runs, and must be waited for
     peer.held.set()
     await advance(0)
     assert not peer.connections

@@ -34,11 +34,11 @@ DEFINITION = "mykinds.grp.example.com"
 
 
 def may_go(mykind: Mykind) -> None:
-    """Nobody is kept; but somebody is asked."""
+    """Keeps no object, but is asked."""
 
 
-goodbye = Admission(Mykind, name="goodbye").validates(may_go, on=("delete",))
-SERVED = (admission, goodbye, Versions.of(Mykind))
+parting = Admission(Mykind, name="parting").validates(may_go, on=("delete",))
+SERVED = (admission, parting, Versions.of(Mykind))
 
 
 @asynccontextmanager
@@ -89,7 +89,7 @@ async def test_install_returns_when_the_webhooks_are_in_force_and_not_before() -
             install(client, SERVED, "mykind", target, bundle=certificates.bundle, samples=[SAMPLE], definitions=True)
         )
         refused: list[str] = []
-        while len(refused) < 3:  # it is registered, and nobody is there
+        while len(refused) < 3:  # it is registered, and its service does not exist
             try:
                 await client.create(SAMPLE, dry_run=True)
             except NotFound:

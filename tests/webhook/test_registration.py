@@ -1,4 +1,4 @@
-"""What is registered, and how it comes into force and goes."""
+"""Registrations: their contents, how they come into force, and how they go."""
 
 from __future__ import annotations
 

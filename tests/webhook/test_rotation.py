@@ -257,7 +257,7 @@ async def test_files_are_read_again_when_they_fit_together(tmp_path: Path) -> No
         assert seen == [one]
         (tmp_path / "tls.key").write_bytes(two.key)
         await advance(10)
-        assert source.current == one  # half of it is new, which nobody could serve
+        assert source.current == one  # half of it is new: certificate and key don't fit
         (tmp_path / "tls.crt").write_bytes(two.certificate)
         await advance(10)
         assert seen == [one, two]

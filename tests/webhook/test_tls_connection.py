@@ -60,7 +60,7 @@ class Wire(asyncio.Transport):
 
 
 class Told(asyncio.BufferedProtocol):
-    """What it is told, and with ``echo`` tells back."""
+    """Records its data, and with ``echo`` sends it back."""
 
     def __init__(self, *, echo: bool = False, pause: bool = False) -> None:
         self.echo = echo
@@ -139,7 +139,7 @@ class Pair:
         self.carry()
 
     def read(self) -> bytes:
-        """All that has come; the last part is empty after a good-bye."""
+        """All that has come; the last part is empty after a close_notify."""
         found = []
         try:
             while part := self.client.read(1 << 16):
@@ -149,7 +149,7 @@ class Pair:
         return b"".join(found)
 
     def farewell(self) -> bool:
-        """Whether the server said good-bye."""
+        """Whether the server has sent close_notify."""
         try:
             return self.client.read(1) == b""
         except ssl.SSLWantReadError:
@@ -315,7 +315,7 @@ async def test_a_connection_is_closed_even_while_it_is_paused() -> None:
 @virtual_time
 async def test_the_protocol_learns_that_answers_pile_up() -> None:
     pair = Pair(Told())
-    pair.connection.pause_writing()  # in the handshake there is nobody to be told
+    pair.connection.pause_writing()  # in the handshake there is no protocol to tell
     pair.connection.resume_writing()
     pair.shake()
     pair.connection.pause_writing()

@@ -189,7 +189,7 @@ async def store_in(client: Client, version: str) -> None:
 
 
 async def trusted(client: Client) -> int:
-    """How many authorities the API server is told to trust."""
+    """The number of authorities that the API server is told to trust."""
     (webhook,) = (await client.get(MutatingWebhookConfiguration, "mykind")).webhooks
     assert webhook.client_config.ca_bundle is not None
     return len(split(webhook.client_config.ca_bundle))
@@ -234,7 +234,7 @@ async def test_no_object_and_no_request_is_lost_on_the_way_there_and_back() -> N
         async with sp.Manager(client, controllers=[controller]):
             await load.goes_on()
 
-            # The webhooks are replaced, as a Deployment does it: nobody notices.
+            # The webhooks are replaced, as a Deployment does it: no request fails.
             before = deployment.behind
             assert before is not None
             certificates = await deployment.start()
@@ -294,7 +294,7 @@ async def test_no_object_and_no_request_is_lost_on_the_way_there_and_back() -> N
             await load.end()
         assert load.excuses == excuses
 
-        # Who was there is there, with what its owners wrote; what only the second version can hold has been kept.
+        # All objects are there, with the fields their owners wrote; those of the second version only have been kept.
         found = {each.name: each for each in await client.list(first.Mykind, namespace="default")}
         assert {name: each.uid for name, each in found.items() if not name.startswith(("there-", "back-"))} == uids
         for owner in owners.values():

@@ -1,4 +1,4 @@
-"""What the queue reports."""
+"""The metrics of the queue."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ STRICT = 10**9
 
 
 class Queue(RuleBasedStateMachine):
-    """What is ready is a list in the order of becoming ready; what waits or is in work are dicts."""
+    """Ready keys are a list in the order of becoming ready; waiting ones and those in work are dicts."""
 
     @initialize()
     def start(self) -> None:
@@ -79,7 +79,7 @@ class Queue(RuleBasedStateMachine):
         return key
 
     def hand_out(self) -> None:
-        """What waiting workers have got, in the order they came."""
+        """Checks the keys that waiting workers have got, in the order they came."""
         self.runner.run(settle())
         while self.workers and self.ready:
             assert self.workers.pop(0).result() == self.model_get()
@@ -196,7 +196,7 @@ class Queue(RuleBasedStateMachine):
         with pytest.raises(ShutDown):
             self.runner.run(self.queue.get())
 
-    # What must always hold
+    # Invariants
 
     @invariant()
     def states_agree(self) -> None:

@@ -2,7 +2,7 @@
 
 ```python
 class MykindSpec(Model):
-    \"""What is wanted.\"""
+    \"""The desired state.\"""
 
     replicas: int = 1
     \"""How many pods to run.\"""

@@ -20,12 +20,12 @@ from setpoint.client import Client, InProcessTransport
 from setpoint.cluster import ControlPlane
 
 SECONDS = 30
-"""How long any kubectl may take before it counts as hanging."""
+"""Seconds after which a kubectl counts as hanging."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What one kubectl printed, without the newline at the end."""
+    """The output of one kubectl, without the newline at the end."""
 
     code: int
     out: str
@@ -86,7 +86,7 @@ class Kubectl:
     async def until_watching(self) -> None:
         """Until a client watches something: what happens from then on, it will see."""
         async with asyncio.timeout(SECONDS):
-            while not self.server.watches:  # noqa: ASYNC110 - nobody says when one begins
+            while not self.server.watches:  # noqa: ASYNC110 - there is no event for a new watch
                 await asyncio.sleep(0.01)
 
     async def get(self, *args: str) -> Any:
@@ -144,7 +144,7 @@ def deployment(name: str, *, replicas: int | None = 2, image: str = "nginx:1") -
 def mykind_crd() -> dict[str, Any]:
     spec = {
         "type": "object",
-        "description": "What is wanted.",
+        "description": "The desired state.",
         "required": ["numpods"],
         "properties": {
             "numpods": {"type": "integer", "minimum": 0, "description": "How many pods to run."},

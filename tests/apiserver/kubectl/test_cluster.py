@@ -1,4 +1,4 @@
-"""What needs a control plane beside the server: workloads that run, dependents that go."""
+"""kubectl with a control plane beside the server: workloads that run, dependents that are collected."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def event(kind: str, name: str, uid: str, api_version: str = "v1", namespace: st
 
 
 def fields_of(description: str) -> dict[str, str]:
-    """What stands behind the labels at the left margin."""
+    """The texts after the labels at the left margin."""
     lines = (line.partition(":") for line in description.splitlines() if line[:1].strip())
     return {label: rest.strip() for label, _, rest in lines}
 

@@ -1,4 +1,4 @@
-"""What kubectl says about the server: resources, documentation, versions, permissions."""
+"""kubectl's descriptions of the server: resources, documentation, versions, permissions."""
 
 from __future__ import annotations
 

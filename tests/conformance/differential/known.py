@@ -1,4 +1,4 @@
-"""Which recorded requests the embedded server answers differently, by kind, and why: lines of ``recorded``, from 0.
+"""The recorded requests that the embedded server answers differently, by kind, with the reason; lines count from 0.
 
 A line in this list whose answer has become the same fails the test: it is to be taken off.
 """

@@ -13,7 +13,7 @@ __all__ = ["Mutation", "applied", "mutations"]
 JsonObject = dict[str, Any]
 Path = tuple[str | int, ...]
 Mutation = tuple[str, Path, Any]
-"""What (``set`` or ``drop``), where, the new value."""
+"""The operation (``set`` or ``drop``), the path, the new value."""
 
 _NUMBERS: Final = (-1, 0, 1, 2, 7, 100, 101, 65535, 65536, 2**31 - 1, 86401)
 _WORDS: Final = (

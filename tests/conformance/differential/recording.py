@@ -45,7 +45,7 @@ async def record(kubeconfig: str, seed: int, count: int, file: Path) -> None:
 
 
 async def replay(file: Path) -> dict[int, tuple[str, str, str]]:
-    """Where the embedded server answers differently: by line the kind, the class of the difference and its text."""
+    """The differences of the embedded server's answers: by line the kind, the class of the difference and its text."""
     found: dict[int, tuple[str, str, str]] = {}
     moment = datetime.now(UTC)  # the clock stands still: no answer depends on how busy the machine is
     async with ApiServer(now=lambda: moment, plugins_off=()) as server:

@@ -107,7 +107,7 @@ class Differential:
         self.asked: Counter[str] = Counter()
 
     def requests(self) -> Iterator[JsonObject]:
-        """What a recording asks: the namespaces and kept objects, then ``count`` changes, each kind in its turn."""
+        """The requests of a recording: the namespaces and kept objects, then ``count`` changes, kinds in turn."""
         for name in (self._namespace, f"{self._namespace}-limits"):
             body = {"metadata": {"name": name}}
             yield {"verb": "POST", "kind": "Namespace", "path": "/api/v1/namespaces", "body": body, "kept": True}

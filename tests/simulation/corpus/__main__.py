@@ -23,7 +23,7 @@ def spent() -> float:
 
 
 def searched(pair: Pair, budget: Budget, *, verbose: bool) -> tuple[list[str], bool]:
-    """What the search for the bug comes to, as columns, and whether it is found."""
+    """The result of the search for the bug, as columns, and whether it is found."""
     began = spent()
     try:
         report = pair.check_buggy(budget)
@@ -37,7 +37,7 @@ def searched(pair: Pair, budget: Budget, *, verbose: bool) -> tuple[list[str], b
 
 
 def acquitted(pair: Pair, budget: Budget, *, verbose: bool) -> tuple[list[str], bool]:
-    """What the search for a bug in the twin comes to, as columns, and whether there is none."""
+    """The result of the search for a bug in the twin, as columns, and whether there is none."""
     try:
         report = pair.check_correct(budget)
     except Counterexample as problem:

@@ -1,4 +1,4 @@
-"""F11: what a stranger would bring: clouds, rollouts, adoption, copies in other namespaces, hashes of settings."""
+"""F11: controllers of other kinds: clouds, rollouts, adoption, copies in other namespaces, hashes of settings."""
 
 from __future__ import annotations
 

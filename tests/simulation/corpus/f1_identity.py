@@ -225,7 +225,7 @@ async def create(cluster: sp.testing.Cluster) -> None:
 
 
 class Zone(External):
-    """A DNS zone: names, each with who has registered it."""
+    """A DNS zone: names, each with its owner."""
 
     def __init__(self) -> None:
         self.records: dict[str, str] = {}
@@ -305,7 +305,7 @@ PAIRS = [
     Pair(
         name="the-record-of-the-name",
         root="R02",
-        source="derived: R01 in a system that is no cluster",
+        source="derived: R01 in a system that is not a cluster",
         scenario=create_delete_create,
         buggy=lambda: [sp.Controller(Ensemble, register).finalize(remove_by_name)],
         correct=lambda: [sp.Controller(Ensemble, register).finalize(remove_by_owner)],

@@ -47,7 +47,7 @@ class Mongo(sp.CustomResource, group="corpus.example.com", version="v1"):
 
 
 async def now(mongo: Mongo, ctx: sp.Context) -> MongoSpec | None:
-    """What is wanted by the server's own account; None if that one is gone."""
+    """The live spec of the object; None if the object is gone."""
     live = await ctx.client.get(Mongo, mongo.name, namespace=mongo.namespace)
     return live.spec if live.uid == mongo.uid and not live.is_deleting else None
 
@@ -223,7 +223,7 @@ async def secrets_after_a_look(mongo: Mongo, ctx: sp.Context) -> Any:
 
 
 class Ring(External):
-    """What the database's nodes say of each other. Every ring that answers has a seed."""
+    """The membership that the database's nodes know. Every ring that answers has a seed."""
 
     def __init__(self) -> None:
         self.holders: list[str] = ["seed"]

@@ -177,7 +177,7 @@ async def guarded_by_what_is_there(ring: Ring, ctx: sp.Context) -> None:
 
 
 class Database(External):
-    """What the nodes themselves know: which are being emptied, which are empty."""
+    """The nodes' own state: those being emptied, those that are empty."""
 
     def __init__(self) -> None:
         self.leaving: list[str] = []
@@ -253,7 +253,7 @@ async def count_members(name: str, member: ConfigMap, ctx: sp.Context) -> None:
 
 
 def members_by_member() -> list[sp.Controller[Any]]:
-    """Whoever a member belonged to before is in memory."""
+    """The former owner of a member is kept in memory."""
     rings: dict[str, str] = {}
 
     async def reconcile(member: ConfigMap, ctx: sp.Context) -> None:

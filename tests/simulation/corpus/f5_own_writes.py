@@ -1,4 +1,4 @@
-"""F5: what was read is not what is there any more, and nobody asks."""
+"""F5: a controller acts on a read that is out of date, without asking the server."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ async def two_batches(cluster: sp.testing.Cluster) -> None:
 
 
 async def takes_a_slot_after_a_look(batch: Batch, ctx: sp.Context) -> Any:
-    """There is one slot, and whoever has it is named in a ConfigMap."""
+    """There is one slot, and a ConfigMap names the object that has it."""
     taken = await ctx.list(ConfigMap, selector="slot")
     if any(each.data["by"] == batch.name for each in taken):
         return None
@@ -121,7 +121,7 @@ async def takes_the_slot_by_name(batch: Batch, ctx: sp.Context) -> Any:
         try:
             await ctx.create(ConfigMap.named("slot-1", labels={"slot": "1"}, data={"by": batch.name}))
         except AlreadyExists:
-            return sp.retry("somebody was faster, or it was me")
+            return sp.retry("another worker was faster, or an earlier try of this one")
     elif taken.data["by"] != batch.name:
         return sp.after(60, "all slots are taken")
     return None

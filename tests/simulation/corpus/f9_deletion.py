@@ -120,7 +120,7 @@ async def pending_for_ever(machine: Machine, ctx: sp.Context) -> None:
     if machine.status.id:
         return
     if "corpus.example.com/pending" in machine.annotations:
-        ctx.log.error("a machine may have been made and forgotten: somebody has to look")
+        ctx.log.error("a machine may have been made and forgotten: an operator has to look")
         return
     await mark(machine, ctx, "yes")
     machine.status.id = await cloud.create(machine.uid)
