@@ -57,7 +57,7 @@ test-generated: $(VENV)/.dev ## projects of setpoint init in environments of the
 
 corpus: $(VENV)/.dev ## the simulation on the corpus of controllers with known bugs, with the full budget: its table
 	$(BIN)/python -m tests.simulation.corpus $(ARGS)
-	$(BIN)/python -m pytest -q -m long tests/simulation tests/torture
+	$(BIN)/python -m pytest -q -m long tests/simulation tests/torture examples
 
 SECONDS ?= 3600
 

@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import setpoint as sp
+from setpoint.models.core_v1 import (
+    ConfigMap,
+    LoadBalancerIngress,
+    LoadBalancerStatus,
+    Service,
+    ServicePort,
+    ServiceSpec,
+)
+from setpoint.simulation import Budget
 from setpoint.simulation.names import given_outside
 from setpoint.simulation.paths import direct_findings, path_findings
 from setpoint.simulation.plan import Plan, fault
@@ -114,3 +124,31 @@ def test_a_lost_answer_may_cost_one_more_object_of_a_generated_name() -> None:
     assert reference.judge(lost, Result(created={"pods default/load-*": 3}))
     crashed = Plan((fault("crash-after", "create pods default/load-* #1"),))
     assert reference.judge(crashed, Result(created={"pods default/load-*": 2}))
+
+
+def test_a_status_that_users_write_for_another_controller_belongs_to_their_wishes() -> None:
+    """As a cloud does, which gives load balancers their addresses."""
+
+    async def reconcile(service: Service, ctx: sp.Context) -> None:
+        balancer = service.status.load_balancer
+        addresses = [each.ip or "" for each in balancer.ingress] if balancer is not None else []
+        await ctx.apply(ConfigMap.named(service.name, data={"addresses": ",".join(addresses)}))
+
+    async def scenario(cluster: sp.testing.Cluster) -> None:
+        for port, address in ((80, "192.0.2.1"), (81, "192.0.2.2")):
+            spec = ServiceSpec(type="LoadBalancer", ports=[ServicePort(port=port)])
+            web = await cluster.apply(Service.named("web", "default", spec=spec))
+            web.status.load_balancer = LoadBalancerStatus(ingress=[LoadBalancerIngress(ip=address)])
+            await cluster.client.update_status(web)
+            await cluster.settle()
+
+    controller = sp.Controller(Service, reconcile).owns(ConfigMap)
+    report = sp.simulation.check(
+        scenario,
+        lambda: [controller],
+        control_plane=False,
+        budget=Budget(runs=5),
+        workers=1,
+        off={"hash-seed": "costs processes"},
+    )
+    assert report.points["writes"] >= 2

@@ -7,12 +7,14 @@ import functools
 import inspect
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 from setpoint.simulation.actor import ACTOR, Actor
 
 if TYPE_CHECKING:
     from setpoint.simulation.plan import Fault
+
+M = TypeVar("M", bound=Callable[..., Any])
 
 
 class ExternalError(ConnectionError):
@@ -64,6 +66,12 @@ class External:
     @property
     def name(self) -> str:
         return type(self).__name__.lower()
+
+
+@overload
+def call(method: M, /) -> M: ...
+@overload
+def call(*, nothing: Any) -> Callable[[M], M]: ...
 
 
 def call(method: Callable[..., Any] | None = None, /, *, nothing: Any = ...) -> Any:

@@ -11,6 +11,7 @@ import msgspec
 from setpoint.apiserver.http_types import Response as Answered
 from setpoint.client.in_process import InProcessTransport
 from setpoint.client.transport import Request, Response
+from setpoint.patch import merge_patch
 from setpoint.simulation.actor import ACTOR
 from setpoint.simulation.asked import Asked
 
@@ -50,21 +51,36 @@ class Port:
             asked = Asked.of(request)
             told = asked.stem() if asked is not None else f"{request.method} {request.path}"
             world.tape.tell("user", "user", "asks", told)
-        answer = await world.handle(request)
-        if by_user and request.method != "GET" and answer.status < 300 and isinstance(answer.body, bytes):
-            self._note(request, answer.body)
-        return answer
+            before = self._stored(asked) if asked is not None and asked.subresource == "status" else None
+            answer = await world.handle(request)
+            if asked is not None and answer.status < 300 and isinstance(answer.body, bytes):
+                self._note(request, asked, answer.body, before)
+            return answer
+        return await world.handle(request)
 
-    def _note(self, request: Request, body: bytes) -> None:
+    def _note(self, request: Request, asked: Asked, body: bytes, before: Any) -> None:
         """Remembers what the user wants."""
-        if request.method == "DELETE":
+        if asked.subresource:
+            path = request.path.removesuffix(f"/{asked.subresource}")
+            after = self._stored(asked)
+            if asked.subresource == "status" and before is not None and after is not None:
+                # The user stands for the controller that reports it, such as a cloud's for load balancers.
+                said = merge_patch.diff(before.get("status", {}), after.get("status", {}))
+                self._world.reported(path, said)
+            elif asked.subresource == "scale" and after is not None:
+                self._wished(path, after)
+        elif asked.verb == "delete":
             self._world.wished(request.path, None)
-            return
-        document = msgspec.json.decode(body)
-        meta = document.get("metadata", {})
-        name = meta.get("name", "")
-        path = request.path if request.path.endswith(f"/{name}") else f"{request.path}/{name}"
-        if "/" in path.removesuffix(f"/{name}") and path.count("/") <= 7:
-            kept = {key: value for key, value in meta.items() if key in _WISHED}
-            wish = {key: value for key, value in document.items() if key not in ("status", "metadata")}
-            self._world.wished(path, {**wish, "metadata": kept})
+        elif asked.verb != "deletecollection":
+            document = msgspec.json.decode(body)
+            name = document.get("metadata", {}).get("name", "")
+            self._wished(request.path if asked.name and asked.verb != "create" else f"{request.path}/{name}", document)
+
+    def _wished(self, path: str, document: dict[str, Any]) -> None:
+        kept = {key: value for key, value in document.get("metadata", {}).items() if key in _WISHED}
+        wish = {key: value for key, value in document.items() if key not in ("status", "metadata")}
+        self._world.wished(path, {**wish, "metadata": kept})
+
+    def _stored(self, asked: Asked) -> dict[str, Any] | None:
+        record = self._world.history.get(asked.collection, asked.namespace, asked.name)
+        return None if record is None else msgspec.json.decode(record.value)

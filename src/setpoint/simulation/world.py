@@ -16,12 +16,13 @@ from typing import Any, Final
 import msgspec
 
 from setpoint.apiserver.http_types import Response
-from setpoint.client import Client
+from setpoint.client import Client, PatchType
 from setpoint.client.transport import Request
 from setpoint.cluster import with_conversions
 from setpoint.controller import watched_kinds
 from setpoint.controller.cause import Cause
 from setpoint.meta import Object, resource_of
+from setpoint.patch import merge_patch
 from setpoint.simulation.actor import Actor
 from setpoint.simulation.asked import Asked
 from setpoint.simulation.cluster import SimulatedCluster
@@ -212,7 +213,15 @@ class World:
         for document in self.options.direct:
             group = document["apiVersion"]
             path = self.traffic.resource_path(group, document["kind"], document["metadata"].get("namespace", ""))
-            await self.cluster.client.request("POST", path, body=msgspec.json.encode(document))
+            asked = {key: value for key, value in document.items() if key != "status"}
+            await self.cluster.client.request("POST", path, body=msgspec.json.encode(asked))
+            if status := document.get("status"):
+                await self.cluster.client.request(
+                    "PATCH",
+                    f"{path}/{document['metadata']['name']}/status",
+                    body=msgspec.json.encode({"status": status}),
+                    content_type=PatchType.MERGE.value,
+                )
 
     async def _conclude(self) -> None:
         """The faults are over: everything has to become, and to stay, as it should be."""
@@ -399,7 +408,14 @@ class World:
         if document is None:
             self._wishes.pop(key, None)
         else:
-            self._wishes[key] = document
+            reported = self._wishes.get(key, {}).get("status")
+            self._wishes[key] = document if reported is None else {**document, "status": reported}
+
+    def reported(self, key: str, change: dict[str, Any]) -> None:
+        """A user has written the status of an object, in place of the controller that does it elsewhere."""
+        if change and key in self._wishes:
+            wish = self._wishes[key]
+            self._wishes[key] = {**wish, "status": merge_patch.apply(wish.get("status", {}), change)}
 
     def snapshot(self) -> Snapshot:
         outside = {each.name: each.state() for each in self.setup.externals}

@@ -1,0 +1,144 @@
+"""The tests of dns.py: its zone is a system outside of the cluster, which fails as such systems do."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import pytest
+from dns import HOSTNAME, Record, Zone, controller
+
+import setpoint as sp
+from setpoint.models.core_v1 import LoadBalancerIngress, LoadBalancerStatus, Service, ServicePort, ServiceSpec
+
+
+class Provider(sp.simulation.External, Zone):
+    """The zone, behind a network."""
+
+    @sp.simulation.call(nothing=[])
+    async def records(self) -> list[Record]:
+        return await Zone.records(self)
+
+    @sp.simulation.call
+    async def change(self, create: list[Record], replace: list[Record], delete: list[Record]) -> None:
+        await Zone.change(self, create, replace, delete)
+
+
+def using(zone: Zone) -> Any:
+    @asynccontextmanager
+    async def lifespan(manager: sp.Manager) -> AsyncIterator[Zone]:
+        yield zone
+
+    return lifespan
+
+
+def running(zone: Zone) -> AbstractAsyncContextManager[sp.testing.Cluster]:
+    return sp.testing.cluster(controller, lifespan=using(zone))
+
+
+async def service(cluster: sp.testing.Cluster, name: str, hostnames: str, *addresses: str, alias: str = "") -> Service:
+    """Applies a Service, and says what addresses its load balancer has."""
+    spec = ServiceSpec(type="LoadBalancer", ports=[ServicePort(port=80)], selector={"app": name})
+    annotations = {HOSTNAME: hostnames} if hostnames else {}
+    applied = await cluster.apply(Service.named(name, "default", annotations=annotations, spec=spec))
+    ingress = [LoadBalancerIngress(ip=each) for each in addresses] or [LoadBalancerIngress(hostname=alias)]
+    applied.status.load_balancer = LoadBalancerStatus(ingress=ingress)
+    return await cluster.client.update_status(applied)
+
+
+def found(zone: Zone) -> dict[str, tuple[str, ...]]:
+    """The records without those of ownership."""
+    return {place: record.values for place, record in zone.content.items() if record.type != "TXT"}
+
+
+@sp.testing.virtual_time
+async def test_names_follow_the_service_and_go_with_it() -> None:
+    zone = Zone()
+    async with running(zone) as cluster:
+        made = await service(cluster, "shop", "shop.example.org, www.example.org.", "192.0.2.7")
+        await cluster.settle()
+        assert found(zone) == {"A shop.example.org": ("192.0.2.7",), "A www.example.org": ("192.0.2.7",)}
+        owner = zone.content["TXT shop.example.org"].values
+        assert owner == (f"heritage=dns.example.com,service=default/shop,uid={made.uid}",)
+        await service(cluster, "shop", "shop.example.org", "192.0.2.8")
+        await cluster.settle()
+        assert found(zone) == {"A shop.example.org": ("192.0.2.8",)}
+        await service(cluster, "shop", "shop.example.org", alias="balancer.example.net")
+        await cluster.settle()
+        assert found(zone) == {"CNAME shop.example.org": ("balancer.example.net",)}
+        await cluster.delete(made)
+        await cluster.settle()
+        assert zone.content == {}
+        assert await cluster.find(Service, "shop") is None
+
+
+@sp.testing.virtual_time
+async def test_a_service_that_asks_no_more_has_no_records() -> None:
+    zone = Zone()
+    async with running(zone) as cluster:
+        await service(cluster, "shop", "shop.example.org", "192.0.2.7")
+        await cluster.settle()
+        await service(cluster, "shop", "", "192.0.2.7")
+        await cluster.settle()
+        assert zone.content == {}
+
+
+@sp.testing.virtual_time
+async def test_records_of_others_are_never_touched() -> None:
+    by_hand = Record("www.example.org", "A", ("198.51.100.1",))
+    zone = Zone(by_hand)
+    async with running(zone) as cluster:
+        made = await service(cluster, "shop", "www.example.org,shop.example.org", "192.0.2.7")
+        await cluster.settle()
+        assert found(zone) == {"A www.example.org": by_hand.values, "A shop.example.org": ("192.0.2.7",)}
+        await cluster.delete(made)
+        await cluster.settle()
+        assert zone.content == {"A www.example.org": by_hand}
+
+
+@sp.testing.virtual_time
+async def test_a_name_is_the_firsts_until_it_lets_go() -> None:
+    zone = Zone()
+    async with running(zone) as cluster:
+        first = await service(cluster, "first", "shop.example.org", "192.0.2.1")
+        await cluster.settle()
+        await service(cluster, "second", "shop.example.org", "192.0.2.2")
+        await cluster.settle()
+        assert found(zone) == {"A shop.example.org": ("192.0.2.1",)}
+        await cluster.delete(first)
+        await cluster.settle()
+        assert found(zone) == {"A shop.example.org": ("192.0.2.2",)}
+
+
+async def scenario(cluster: sp.testing.Cluster) -> None:
+    await service(cluster, "shop", "shop.example.org,by-hand.example.org", "192.0.2.7")
+    await cluster.settle()
+    await service(cluster, "shop", "www.example.org", "192.0.2.8")
+    await cluster.settle()
+    await cluster.delete(await cluster.get(Service, "shop"))
+    await cluster.settle()
+    await service(cluster, "shop", "shop.example.org", "192.0.2.9")
+    await cluster.settle()
+
+
+def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Report:
+    zone = Provider(Record("by-hand.example.org", "A", ("198.51.100.1",)))
+    return sp.simulation.check(
+        scenario,
+        lambda: [controller],
+        control_plane=False,
+        lifespan=using(zone),
+        externals=[zone],
+        budget=budget,
+        **options,
+    )
+
+
+def test_it_survives_some_bad_days() -> None:
+    simulated(sp.simulation.Budget(runs=30), workers=1, off={"hash-seed": "costs a process; see below"})
+
+
+@pytest.mark.long
+def test_it_survives_every_single_fault() -> None:
+    simulated(sp.simulation.Budget(seconds=60))
