@@ -64,6 +64,28 @@ def test_a_finding_is_replayed_from_its_file_and_its_token(tmp_path: Path) -> No
     check(create_one, mended, replay=problem.token)
 
 
+def test_a_replay_of_faults_tells_what_is_wrong_without_them_too() -> None:
+    async def writes_the_time_of_day(app: App, ctx: sp.Context) -> None:
+        await guarded(app, ctx)
+        await ctx.patch(app, {"status": {"note": ctx.now().isoformat()}}, subresource="status")
+
+    def broken() -> list[sp.Controller[App]]:
+        return [sp.Controller(App, writes_the_time_of_day).owns(Secret)]
+
+    crash = Plan((fault("crash-after", "create secrets default/one-a #1"),))
+    with pytest.raises(Counterexample) as caught:
+        check(create_one, broken, replay=crash.token(), workers=0)
+    assert {each.oracle for each in caught.value.findings} == {"end state"}
+    assert "hot loop" in {each.oracle for each in caught.value.anyway}
+    assert "and without any fault:\n  [hot loop]" in str(caught.value)
+    assert "without the fault, too: [hot loop]" in page_of(caught.value)
+    harmless = Plan((fault("restart", "step 1"),))
+    with pytest.raises(Counterexample) as caught:
+        check(create_one, broken, replay=harmless.token(), workers=0)
+    assert caught.value.findings[0].oracle == "hot loop"
+    assert not caught.value.plan.faults
+
+
 def test_what_is_switched_off_says_why_in_the_report() -> None:
     def mended() -> list[sp.Controller[App]]:
         return [sp.Controller(App, repeated).owns(Secret)]

@@ -22,6 +22,9 @@ class Counterexample(AssertionError):
         runs: int, seconds: float, showed: tuple[int, int] | None = None, again: str = "",
     ) -> None:  # fmt: skip
         self.findings = findings
+        known = {each.identity for each in findings}
+        self.anyway = [each for each in baseline.findings if plan.faults and each.identity not in known]
+        """Promises that are broken without the faults, too."""
         self.plan = plan
         self.code = code
         self.scenario = scenario
@@ -51,6 +54,8 @@ class Counterexample(AssertionError):
             lines += [f"  {fault}" for fault in self.plan.faults]
         else:
             lines.append("without any fault")
+        if self.anyway:
+            lines += ["", "and without any fault:", *(f"  {finding}" for finding in self.anyway)]
         lines += ["", *story_of(self.trace), ""]
         if self.explained:
             lines += ["in the end:", *(f"  {line}" for line in self.explained.splitlines()), ""]

@@ -77,6 +77,7 @@ def page_of(problem: Counterexample) -> str:
         "<p>Nothing: this happens without any fault.</p>" if alone else "",
         "</section><section class='card bad'><h2>What came of it</h2>",
         *(f"<p><b>{escape(each.oracle)}</b>: {escape(each.message)}</p>" for each in problem.findings[:5]),
+        *(f"<p>without the fault, too: {escape(str(each))}</p>" for each in problem.anyway[:5]),
         f"<p class='note'>{_often(problem)}</p></section></div>",
         _ends(problem.findings),
         "<h2>What happened</h2>" if alone else "<h2>What happened, beside the same without the fault</h2>",

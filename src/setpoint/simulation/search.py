@@ -109,13 +109,14 @@ class Search:
                 yield from self._try(explorer.combinations(singles), "combinations", seen, most)
 
     def replay(self, plan: Plan, *, debug: bool = False) -> Counterexample | None:
-        """One plan again; None if nothing is wrong with it any more. With ``debug`` it runs in this process and calls
-        ``breakpoint()`` where a fault strikes, and where a promise is broken."""
+        """One plan again, and the run without faults; None if nothing is wrong with either any more. With ``debug`` it
+        runs in this process and calls ``breakpoint()`` where a fault strikes, and where a promise is broken."""
         with Pool(self._setup, self._workers) as pool:
             self._pool = pool
             reference = self._references[0] = self._undisturbed()
+            baseline = reference.baseline
             if not plan.faults:
-                found, result = reference.baseline.findings, reference.baseline
+                found, result = baseline.findings, baseline
             else:
                 reference = self._reference(plan.stop)
                 if debug:
@@ -124,6 +125,8 @@ class Search:
                 else:
                     result = self._run(plan, trace=True)
                 found = reference.judge(plan, result)
+                if not found and baseline.findings:  # nothing comes of the faults, and all is not well without them
+                    plan, found, result = Plan(seed=self._seed), baseline.findings, baseline
             return self._counterexample(found, plan, result) if found else None
 
     # -- undisturbed ---------------------------------------------------------------------------------------------------

@@ -93,7 +93,8 @@ class Reference:
                     "destroyed",
                     subject,
                     f"{subject} was deleted {_times(count)}, though it should have stayed, on a view of the past: "
-                    "lists of a server that can't stream them may be old",
+                    "lists of a server that can't stream them may be old. Before it deletes, a controller has to read "
+                    "what the decision is about from the server (ctx.client), or leave the deletion to ctx.keep",
                     0,
                     count,
                 )
