@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 import setpoint as sp
+from setpoint.apiserver.access.record import VARIABLE, Access, read
 from setpoint.cli.main import app
 from setpoint.deploy.comparison import Granted, compare, granted_in, shown
 from setpoint.meta.yaml_text import to_yaml
 from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.permissions import Grant, declared, rules
 from setpoint.testing import cluster, virtual_time
-from setpoint.testing.access_log import VARIABLE, Asked, read
 
 MAPS = Grant("", "configmaps", "create")
 
@@ -147,7 +147,7 @@ def test_the_command_prints_the_declaration_to_add_and_its_status_is_for_ci(
     write = f"import os; open(os.environ['{VARIABLE}'], 'ab').write(b'''{(line % b'create').decode()}''')"
     assert run("app.py", "--asked", "asked", "--", sys.executable, "-c", write) == 1
     assert '.needs(ConfigMap, "create")' in capfd.readouterr().out
-    assert read(Path("asked")) == [Asked("", "configmaps", "create")]
+    assert read(Path("asked")) == [Access("", "configmaps", "create")]
     granted = [*declared([controller()]), MAPS]
     Path("role.yaml").write_text(to_yaml([role(*granted)]))
     Path("app.py").write_text(PROGRAM.replace("reconcile)\n", "reconcile).needs(ConfigMap, 'create')\n").replace(

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from setpoint.apiserver.access.record import VARIABLE, read
 from setpoint.apiserver.requests.yaml_body import parse_yaml_documents
 from setpoint.cli.declared import declared_by
 from setpoint.cli.loading import SourceError, loaded
@@ -26,7 +27,6 @@ from setpoint.permissions import (
     leases,
     of_the_framework,
 )
-from setpoint.testing.access_log import VARIABLE, read
 from setpoint.webhook.registration import trusting
 
 __all__ = ["rbac"]

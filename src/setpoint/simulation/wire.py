@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
+from setpoint.apiserver import AccessRecord
 from setpoint.client.transport import Request, Response, TransportError
 from setpoint.simulation.asked import Asked
 from setpoint.simulation.plan import Fault, fault
 from setpoint.simulation.stream import Gate, Stream, uids_in
-from setpoint.testing.access_log import AccessLog
 from setpoint.testing.answers import Answer, refusal
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Wire:
         self.reverses = False
         self.rolls: Random | None = None
         """What draws how long each request takes, and in which order lists are; None if all is in order."""
-        self.access_log = None if world.setup.is_rehearsal else AccessLog.from_environment()
+        self.record = None if world.setup.is_rehearsal else AccessRecord.from_environment()
 
     def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
         return _Exchange(self, request)
@@ -102,8 +102,8 @@ class Wire:
 
     async def exchange(self, request: Request) -> Response:
         world, process = self.world, self.process
-        if self.access_log is not None:
-            self.access_log.note(request)
+        if self.record is not None:
+            self.record.note_request(request)
         asked = Asked.of(request)
         if asked is None or asked.collection in ASIDE:
             await asyncio.sleep(self.latency())

@@ -37,7 +37,6 @@ from setpoint.meta import LabelSelector, Object, Selector, resource_of
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.models.core_v1 import Pod
 from setpoint.permissions import access_reviews, declared, leases
-from setpoint.testing.access_log import AccessLog
 from setpoint.testing.clock import EPOCH, VirtualTimeLoop, settle
 from setpoint.testing.faults import Faults
 from setpoint.testing.permissions import USER, MissingPermission, RoleOfControllers, told
@@ -96,8 +95,8 @@ class Cluster:
         storage = MemoryStorage()
         self.access = AccessRecord(ignore={SYSTEM_ADMIN.name})
         authorizer = None
-        self._log = AccessLog.from_environment()
-        rbac = rbac and self._log is None  # what is logged is what is asked for where nothing is refused
+        self._record = AccessRecord.from_environment()
+        rbac = rbac and self._record is None  # a record holds the requests that are made where nothing is refused
         if rbac:
             grants = declared(controllers, self._served) | leases() | access_reviews()
             authorizer = RoleOfControllers(storage, grants)
@@ -123,7 +122,7 @@ class Cluster:
                 Client(InProcessTransport(self.server.handle), namespace=self._namespace, random=self.random)
             )
             # The controllers' own connection: faults that a test injects do not affect the rest.
-            handler = self.server.handle if self._log is None else self._log.noting(self.server.handle)
+            handler = self.server.handle if self._record is None else self._record.noting(self.server.handle)
             self.faults = Faults(self._wrap(InProcessTransport(handler, user=self._user)))
             client = await stack.enter_async_context(Client(self.faults, namespace=self._namespace, random=self.random))
             self.manager = Manager(

@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import os
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, TypeVar
 
-from setpoint.apiserver.access.attributes import Attributes
+import msgspec
+
+from setpoint.apiserver.access.attributes import Attributes, requested
 from setpoint.apiserver.access.authorizer import Decision
+from setpoint.apiserver.http_types import IncomingRequest, UserInfo
 
-__all__ = ["AccessRecord"]
+__all__ = ["VARIABLE", "Access", "AccessRecord", "read"]
+
+R = TypeVar("R", bound=IncomingRequest)
+Answer = TypeVar("Answer")
+VARIABLE: Final = "SETPOINT_ACCESS_RECORD"
+"""The environment variable with the file of `AccessRecord.from_environment`."""
+_ALLOWED: Final = Decision(True)
+_CLIENT: Final = UserInfo("")
+_APPLY: Final = "application/apply-patch"
+
+
+class Access(msgspec.Struct, frozen=True, order=True):
+    """A line of the file of a record. ``resource`` has the subresource, as in ``pods/log``."""
+
+    group: str
+    resource: str
+    verb: str
+    namespace: str = ""
+    name: str = ""
 
 
 class AccessRecord:
@@ -21,12 +46,22 @@ class AccessRecord:
 
     Requests of the users named in ``ignore`` are not remembered. Requests to a server without an authorizer are
     remembered as well: record a program where everything is allowed, and write the role that it needs.
+
+    With a ``file``, each new request for a resource is also appended to it, as a line for `read`. Any number of
+    processes may append to one file at the same time: a line is one write.
     """
 
-    def __init__(self, *, ignore: Collection[str] = ()) -> None:
+    def __init__(self, *, ignore: Collection[str] = (), file: Path | None = None) -> None:
         self._ignore = frozenset(ignore)
+        self._file = file
         self._asked: dict[tuple[str, ...], Attributes] = {}
         self._refused: dict[tuple[str, ...], tuple[Attributes, str]] = {}
+
+    @classmethod
+    def from_environment(cls) -> AccessRecord | None:
+        """A record with the file that `VARIABLE` names; None if it is not set."""
+        path = os.environ.get(VARIABLE)
+        return cls(file=Path(path)) if path else None
 
     @property
     def asked(self) -> list[Attributes]:
@@ -39,7 +74,7 @@ class AccessRecord:
         return list(self._refused.values())
 
     def clear(self) -> None:
-        """Forgets everything."""
+        """Forgets everything, but for the lines in the file."""
         self._asked.clear()
         self._refused.clear()
 
@@ -52,6 +87,45 @@ class AccessRecord:
             *(user, attributes.verb, attributes.group, attributes.combined),
             *(attributes.namespace, attributes.name, attributes.path),
         )
-        self._asked.setdefault(key, attributes)
+        if key not in self._asked:
+            self._asked[key] = attributes
+            if self._file is not None and attributes.is_resource:
+                _append(self._file, attributes)
         if not decision.allowed:
             self._refused.setdefault(key, (attributes, decision.reason))
+
+    def note_request(self, request: IncomingRequest) -> None:
+        """Called by a transport for each request. An apply may create, so servers ask for that permission, too."""
+        found = requested(request.method, request.path, request.query, _CLIENT)
+        self.note(found, _ALLOWED)
+        applies = request.headers.get("content-type", "").startswith(_APPLY)
+        if found.verb == "patch" and applies and not found.subresource:
+            self.note(replace(found, verb="create"), _ALLOWED)
+
+    def noting(self, handler: Callable[[R], Awaitable[Answer]]) -> Callable[[R], Awaitable[Answer]]:
+        """The handler of a transport, with every request noted before it is handled."""
+
+        async def noted(request: R) -> Answer:
+            self.note_request(request)
+            return await handler(request)
+
+        return noted
+
+
+def _append(file: Path, asked: Attributes) -> None:
+    line = Access(asked.group, asked.combined, asked.verb, asked.namespace, asked.name)
+    with file.open("ab", buffering=0) as opened:
+        opened.write(msgspec.json.encode(line) + b"\n")
+
+
+def read(file: Path) -> list[Access]:
+    """The content of a record's file, each thing once, in order; nothing if there is no file.
+
+    Raises:
+        OSError: it can't be read.
+        msgspec.DecodeError: it is not a record.
+    """
+    if not file.exists():
+        return []
+    lines = file.read_bytes().splitlines()
+    return sorted({msgspec.json.decode(line, type=Access) for line in lines})
