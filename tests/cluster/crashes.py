@@ -21,7 +21,7 @@ _IDENTITY = "uid resourceVersion creationTimestamp managedFields generation obse
 _TIMES = (
     "lastHeartbeatTime timeAdded "
     "lastTransitionTime lastPhaseTransitionTime lastUpdateTime startTime completionTime startedAt finishedAt "
-    "lastScheduleTime lastProbeTime"
+    "lastScheduleTime lastScaleTime lastProbeTime"
 )
 _PLACES = "podIP podIPs hostIP hostIPs nodeName containerID imageID addresses"
 _DRAWN = "batch.kubernetes.io/controller-uid controller-uid collisionCount"
@@ -82,6 +82,7 @@ class Restartable:
             client, controllers=self.controllers, now=self.world.now, random=self.world.random
         )  # fmt: skip
         self.world.control_plane = plane
+        self.world.server.kubelets = plane.kubelets
         self._running = asyncio.ensure_future(plane.run())
         await asyncio.sleep(0)
 

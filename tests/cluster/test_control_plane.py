@@ -316,7 +316,7 @@ async def test_a_namespace_waits_for_finalizers_and_says_so() -> None:
         assert found.status.phase == "Terminating"
         (condition,) = [each for each in found.status.conditions if each.type == "NamespaceContentRemaining"]
         assert condition.status == "True"
-        assert "configmaps has 1" in (condition.message or "")
+        assert condition.message == "Some resources are remaining: configmaps. has 1 resource instances"
         held = await world.get(ConfigMap, "held", "held")
         held.metadata.finalizers = []
         await world.update(held)

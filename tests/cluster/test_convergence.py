@@ -7,14 +7,18 @@ from collections.abc import Awaitable, Callable
 import pytest
 from tests.cluster.crashes import Restartable, played
 from tests.cluster.scheduling.pods import pod as requesting
+from tests.cluster.test_autoscalers import autoscaler, use, utilization
+from tests.cluster.test_autoscalers import deployment as measured
+from tests.cluster.test_cleaning import pod as finalized
+from tests.cluster.test_cleaning import role
 from tests.cluster.test_deployments import deployment
 from tests.cluster.test_resource_quotas import pod as quota_pod
 from tests.cluster.test_resource_quotas import quota
 from tests.cluster.test_volumes import claim as volume_claim
-from tests.cluster.test_volumes import volume
+from tests.cluster.test_volumes import volume, with_scratch
 from tests.cluster.workloads import budget, claim, daemon_set, job, service, stateful_set, template
 
-from setpoint.meta import Object
+from setpoint.meta import LabelSelector, Object
 from setpoint.models.apps_v1 import (
     ControllerRevision,
     DaemonSet,
@@ -23,18 +27,24 @@ from setpoint.models.apps_v1 import (
     StatefulSet,
     StatefulSetPersistentVolumeClaimRetentionPolicy,
 )
+from setpoint.models.autoscaling_v2 import HorizontalPodAutoscaler
 from setpoint.models.batch_v1 import CronJob, CronJobSpec, Job, JobTemplateSpec
 from setpoint.models.core_v1 import (
     ConfigMap,
     Endpoints,
+    Namespace,
     Node,
     PersistentVolume,
     PersistentVolumeClaim,
     Pod,
+    ReplicationController,
+    ReplicationControllerSpec,
     ResourceQuota,
+    ServiceAccount,
 )
 from setpoint.models.discovery_v1 import EndpointSlice
 from setpoint.models.policy_v1 import PodDisruptionBudget
+from setpoint.models.rbac_v1 import AggregationRule, ClusterRole
 from setpoint.models.scheduling_v1 import PriorityClass
 from setpoint.models.storage_v1 import StorageClass, VolumeAttributesClass
 from setpoint.testing import advance, run
@@ -176,14 +186,116 @@ async def nodes(plane: Restartable) -> None:
         await plane.settle()
 
 
+async def autoscalers(plane: Restartable) -> None:
+    """More replicas, and fewer, for two pods that a Deployment without its controller has."""
+    world = plane.world
+    made = await world.create(measured(2, cpu="900m"))
+    assert made.spec.template.spec is not None
+    for name in ("a", "b"):
+        metadata = made.spec.template.metadata
+        await world.create(
+            Pod.named(name, "default", metadata.labels, metadata.annotations, spec=made.spec.template.spec)
+        )
+    at_once = {"scaleDown": {"stabilizationWindowSeconds": 0}}
+    await world.create(autoscaler(utilization(50), most=4, behavior=at_once))
+    await advance(20)
+    await plane.settle()
+    await use(world, "cpu", "100m")
+    for _ in range(3):
+        await advance(20)
+        await plane.settle()
+
+
+async def garbage(plane: Restartable) -> None:
+    """Pods of a node that goes."""
+    world = plane.world
+    node = await world.create(Node.named("gone"))
+    for name in ("a", "b"):
+        await world.create(finalized(name, nodeName="gone"))
+    await plane.settle()
+    await world.delete(node)
+    for _ in range(2):
+        await advance(60)
+        await plane.settle()
+
+
+async def roles(plane: Restartable) -> None:
+    """Two that are made of others, one of them of the other; parts that come and go."""
+    world = plane.world
+    for name, part in (("inner", "leaf"), ("outer", "inner")):
+        made = ClusterRole.named(name, labels={"part": name})
+        made.aggregation_rule = AggregationRule(cluster_role_selectors=[LabelSelector(match_labels={"part": part})])
+        await world.create(made)
+    gone = await world.create(role("a", {"part": "leaf"}, "get"))
+    await world.create(role("b", {"part": "leaf"}, "list"))
+    await plane.settle()
+    await world.delete(gone)
+
+
+async def ephemeral(plane: Restartable) -> None:
+    """The claims of two pods, one of which goes."""
+    for name in ("a", "b"):
+        await plane.world.create(with_scratch(name))
+    await plane.settle()
+    await plane.world.delete(await plane.world.get(Pod, "a"))
+
+
+async def namespaces(plane: Restartable) -> None:
+    """One that is emptied, and one that is held."""
+    world = plane.world
+    for name in ("free", "held"):
+        made = await world.create(Namespace.named(name))
+        pod = requesting("web", requests={})
+        pod.metadata.namespace = name
+        await world.create(pod)
+        config = ConfigMap.named("settings", name)
+        config.metadata.finalizers = ["example.com/hold"] if name == "held" else []
+        await world.create(config)
+        await plane.settle()
+        await world.delete(made)
+        await advance(5)
+        await plane.settle()
+
+
+async def replication_controllers(plane: Restartable) -> None:
+    """Two replicas, then one."""
+    world = plane.world
+    spec = ReplicationControllerSpec(replicas=2, selector={"app": "web"}, template=template())
+    await world.create(ReplicationController.named("web", "default", spec=spec))
+    await plane.settle()
+    await world.client.patch(ReplicationController, "web", {"spec": {"replicas": 1}})
+
+
 SCENARIOS: dict[str, tuple[Scenario, tuple[str, ...], tuple[type[Object], ...]]] = {
+    "autoscalers": (
+        autoscalers,
+        ("horizontal-pod-autoscaler",),
+        (HorizontalPodAutoscaler, Deployment),
+    ),
     "budgets": (budgets, ("disruption", "statefulset"), (PodDisruptionBudget, StatefulSet)),
     "cron jobs": (cron_jobs, ("cronjob", "job", "garbage-collector"), (CronJob, Job, Pod)),
     "daemon sets": (daemon_sets, ("daemonset",), (DaemonSet, ControllerRevision, Pod)),
     "deployments": (deployments, ("deployment", "replicaset"), (Deployment, ReplicaSet, Pod)),
+    "ephemeral volumes": (
+        ephemeral,
+        ("ephemeral-volume", "persistentvolume-binder", "pvc-protection", "pv-protection", "garbage-collector"),
+        (PersistentVolume, PersistentVolumeClaim, Pod),
+    ),
+    "garbage": (garbage, ("podgc",), (Pod,)),
     "jobs": (jobs, ("job", "garbage-collector"), (Job, Pod)),
     "quotas": (quotas, ("resourcequota",), (ResourceQuota,)),
+    "namespaces": (
+        namespaces,
+        ("namespace", "serviceaccount", "root-ca-certificate-publisher"),
+        (Namespace, ConfigMap, Pod, ServiceAccount),
+    ),
     "nodes": (nodes, ("node-lifecycle", "taint-eviction"), (Node, Pod)),
+    "replication controllers": (
+        replication_controllers,
+        ("replicationcontroller",),
+        (ReplicationController, Pod),
+    ),
+    "roles": (roles, ("clusterrole-aggregation",), (ClusterRole,)),
     "services": (services, ("endpointslice", "statefulset", "garbage-collector"), (Endpoints, EndpointSlice)),
     "stateful sets": (
         stateful_sets,

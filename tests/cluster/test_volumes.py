@@ -348,18 +348,20 @@ async def test_objects_that_a_server_has_not_protected_are_protected() -> None:
         assert (await world.get(PersistentVolume, "disk")).metadata.finalizers == ["kubernetes.io/pv-protection"]
 
 
+def with_scratch(name: str) -> Pod:
+    """A pod with an ephemeral volume."""
+    template = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
+    spec = {
+        "containers": [{"name": "main", "image": "web:1"}],
+        "volumes": [{"name": "scratch", "ephemeral": {"volumeClaimTemplate": template}}],
+    }
+    return from_wire(Pod, {"metadata": {"name": name, "namespace": "default"}, "spec": spec})
+
+
 @virtual_time
 async def test_the_volume_of_an_ephemeral_claim_is_protected_as_long_as_its_pod() -> None:
-    template = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
-    pod = {
-        "metadata": {"name": "web", "namespace": "default"},
-        "spec": {
-            "containers": [{"name": "main", "image": "web:1"}],
-            "volumes": [{"name": "scratch", "ephemeral": {"volumeClaimTemplate": template}}],
-        },
-    }
     async with cluster() as world:
-        made = await world.create(from_wire(Pod, pod))
+        made = await world.create(with_scratch("web"))
         await world.settle()
         scratch = await world.get(PersistentVolumeClaim, "web-scratch")
         assert scratch.status.phase == "Bound"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
 
+from setpoint.cache import Head
 from setpoint.client import ApiError, Client, Conflict, MethodNotAllowed, NotFound
 from setpoint.cluster.resources import ServedResources
 from setpoint.controller import Context, Controller, Outcome, after, done
@@ -17,8 +19,27 @@ FINALIZER: Final = "kubernetes"
 ROOT_CA: Final = "kube-root-ca.crt"
 
 
+_NO_TROUBLE: Final = {
+    "NamespaceDeletionDiscoveryFailure": ("ResourcesDiscovered", "All resources successfully discovered"),
+    "NamespaceDeletionGroupVersionParsingFailure": ("ParsedGroupVersions", "All legacy kube types successfully parsed"),
+    "NamespaceDeletionContentFailure": (
+        "ContentDeleted",
+        "All content successfully deleted, may be waiting on finalization",
+    ),
+    "NamespaceContentRemaining": ("ContentRemoved", "All content successfully removed"),
+    "NamespaceFinalizersRemaining": ("ContentHasNoFinalizers", "All content-preserving finalizers finished"),
+}
+"""Reasons and messages of conditions that are False."""
+
+
+class _Metadata(msgspec.Struct, rename="camel"):
+    name: str
+    deletion_timestamp: str | None = None
+    finalizers: list[str] = []
+
+
 class _Item(msgspec.Struct):
-    metadata: dict[str, object]
+    metadata: _Metadata
 
 
 class _List(msgspec.Struct):
@@ -31,13 +52,17 @@ _lists = msgspec.json.Decoder(_List)
 class NamespaceLifecycle:
     """Empties a namespace that is being deleted, kind by kind, and lets it go when nothing is left.
 
-    Every namespaced resource that the server serves counts, custom ones too. As long as something is left (a
-    finalizer, a pod that is ending), the namespace says in its conditions what, and is looked at again.
+    Pods go first: everything else, such as the Secrets and NetworkPolicies that they rely on, stays until the last of
+    them has ended (KEP-5080). Then every namespaced resource that the server serves is deleted, custom ones too. As
+    long as something is left (a finalizer, a pod that is ending), the conditions of the namespace say so, in upstream's
+    words, and the namespace is looked at again.
     """
 
     def __init__(self, resources: ServedResources, *, poll_seconds: float = 1.0) -> None:
         self._resources = resources
         self._poll_seconds = poll_seconds
+        self._left: dict[str, tuple[Resource, ...]] = {}
+        """The resources of which something was left, by the uid of the namespace."""
         self.controller = Controller(
             Namespace,
             self._reconcile,
@@ -45,30 +70,42 @@ class NamespaceLifecycle:
             reconcile_deleting=True,
             owns_status=False,
             leader_only=False,
+            predicates=[self._forget_deleted],
         )
 
     async def _reconcile(self, namespace: Namespace, ctx: Context) -> Outcome:
         if not namespace.is_deleting or FINALIZER not in namespace.spec.finalizers:
             return done()
-        left: dict[str, int] = {}
-        failed: dict[str, str] = {}
-        for resource in await self._resources():
-            if not resource.namespaced or "list" not in resource.verbs or "delete" not in resource.verbs:
-                continue
-            try:
-                count = await _empty(ctx.client, resource, namespace.name)
-            except ApiError as problem:
-                failed[str(resource)] = problem.message
-            else:
-                if count:
-                    left[str(resource)] = count
-        # A group that can't be asked may still have objects in the namespace.
-        failed |= {f"{group}": why for group, why in self._resources.missing.items()}
-        if failed or left:
-            _explain(namespace, left, failed)
-            return after(self._poll_seconds, "something is left in the namespace")
+        resources = [
+            resource
+            for resource in await self._resources()
+            if resource.namespaced and {"list", "delete"} <= set(resource.verbs)
+        ]
+        pods = [resource for resource in resources if str(resource.group_resource) == "pods"]
+        others = [resource for resource in resources if resource not in pods]
+        # Nothing is created in such a namespace, so that what was left last time is all there is.
+        for part in (self._left.get(namespace.uid), pods, others):
+            rest = Remains()
+            # A group that can't be asked may still have objects in the namespace.
+            rest.undiscovered = {str(group): why for group, why in self._resources.missing.items()}
+            await rest.delete(part or (), namespace.name, ctx.client)
+            if rest.left or rest.failed or (rest and part is others):
+                rest.explain(namespace)
+                self._left[namespace.uid] = () if rest.failed else tuple(rest.resources)
+                return after(self._pause(namespace, ctx), "something is left in the namespace")
         await self._finish(namespace, ctx.client)
         return done()
+
+    def _pause(self, namespace: Namespace, ctx: Context) -> float:
+        """Seconds until the next look: few at first, more when the namespace has waited for long."""
+        since = namespace.metadata.deletion_timestamp
+        waited = (ctx.now() - since).total_seconds() if since is not None else 0.0
+        return min(max(waited / 8, self._poll_seconds), 8 * self._poll_seconds)
+
+    def _forget_deleted(self, old: Head | None, new: Head | None) -> bool:
+        if new is None and old is not None:
+            self._left.pop(old.uid, None)
+        return True
 
     async def _finish(self, namespace: Namespace, client: Client) -> None:
         rest = [finalizer for finalizer in namespace.spec.finalizers if finalizer != FINALIZER]
@@ -91,13 +128,79 @@ class NamespaceLifecycle:
             return
 
 
-async def _empty(client: Client, resource: Resource, namespace: str) -> int:
-    """Asks for the deletion of all objects of one resource; how many there still are."""
+class Remains:
+    """The remains of a namespace, as far as it was looked at: objects by resource, their finalizers, failures."""
+
+    def __init__(self) -> None:
+        self.left: dict[str, int] = {}
+        self.resources: list[Resource] = []
+        """Those of which something is left."""
+        self.finalizers: dict[str, int] = {}
+        self.failed: list[str] = []
+        self.undiscovered: dict[str, str] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.left or self.failed or self.undiscovered)
+
+    async def delete(self, resources: Iterable[Resource], namespace: str, client: Client) -> None:
+        """Asks for the deletion of all objects of these resources, and notes those that stay for now."""
+        for resource in resources:
+            try:
+                items = await _empty(client, resource, namespace)
+            except ApiError as problem:
+                self.failed.append(problem.message)
+                continue
+            if items:
+                self.resources.append(resource)
+                self.left[f"{resource.plural}.{resource.group}"] = len(items)
+            for finalizer in (each for item in items for each in item.metadata.finalizers):
+                self.finalizers[finalizer] = self.finalizers.get(finalizer, 0) + 1
+
+    def explain(self, namespace: Namespace) -> None:
+        """Writes the conditions in which a namespace says what keeps it."""
+        groups = "; ".join(f"{group}: {why}" for group, why in sorted(self.undiscovered.items()))
+        failures = ", ".join(sorted(self.failed))
+        left = ", ".join(f"{name} has {count} resource instances" for name, count in sorted(self.left.items()))
+        held = ", ".join(f"{name} in {count} resource instances" for name, count in sorted(self.finalizers.items()))
+        conditions = namespace.status.conditions
+        for type, reason, message in (
+            (
+                "NamespaceDeletionDiscoveryFailure",
+                "DiscoveryFailed",
+                groups and f"Discovery failed for some groups, {len(self.undiscovered)} failing: {groups}",
+            ),
+            ("NamespaceDeletionGroupVersionParsingFailure", "GroupVersionParsingFailed", ""),
+            (
+                "NamespaceDeletionContentFailure",
+                "ContentDeletionFailed",
+                failures and f"Failed to delete all resource types, {len(self.failed)} remaining: {failures}",
+            ),
+            ("NamespaceContentRemaining", "SomeResourcesRemain", left and f"Some resources are remaining: {left}"),
+            (
+                "NamespaceFinalizersRemaining",
+                "SomeFinalizersRemain",
+                held and f"Some content in the namespace has finalizers remaining: {held}",
+            ),
+        ):
+            if message:
+                new = NamespaceCondition(type=type, status="True", reason=reason, message=message)
+            else:
+                reason, message = _NO_TROUBLE[type]
+                new = NamespaceCondition(type=type, status="False", reason=reason, message=message)
+            old = next((found for found in conditions if found.type == type), None)
+            if old is None:
+                conditions.append(new)
+            elif (old.status, old.reason, old.message) != (new.status, new.reason, new.message):
+                if old.status == new.status:
+                    new.last_transition_time = old.last_transition_time
+                conditions[conditions.index(old)] = new
+
+
+async def _empty(client: Client, resource: Resource, namespace: str) -> list[_Item]:
+    """Asks for the deletion of all objects of one resource; returns those that are still there."""
     found = await _list(client, resource, namespace)
-    if not found:
-        return 0
-    if all(item.metadata.get("deletionTimestamp") for item in found):
-        return len(found)
+    if not found or all(item.metadata.deletion_timestamp for item in found):
+        return found
     try:
         await client.request(
             "DELETE",
@@ -108,13 +211,13 @@ async def _empty(client: Client, resource: Resource, namespace: str) -> int:
         )
     except MethodNotAllowed:
         for item in found:
-            name = str(item.metadata["name"])
+            name = item.metadata.name
             try:
                 path = resource.path(namespace=namespace, name=name)
                 await client.request("DELETE", path, resource=resource, key=ObjectKey.of(namespace, name))
             except (NotFound, Conflict):
                 continue
-    return len(await _list(client, resource, namespace))
+    return await _list(client, resource, namespace)
 
 
 async def _list(client: Client, resource: Resource, namespace: str) -> list[_Item]:
@@ -130,27 +233,6 @@ async def _list(client: Client, resource: Resource, namespace: str) -> list[_Ite
     except (NotFound, MethodNotAllowed):
         return []  # the resource went, and its objects with it
     return _lists.decode(body).items or []
-
-
-def _explain(namespace: Namespace, left: dict[str, int], failed: dict[str, str]) -> None:
-    """The conditions in which namespaces say what keeps them."""
-    remaining = ", ".join(f"{name} has {count} resource instances" for name, count in sorted(left.items()))
-    failures = "; ".join(f"{name}: {message}" for name, message in sorted(failed.items()))
-    for type, holds, reason, message in (
-        ("NamespaceContentRemaining", bool(left), "SomeResourcesRemain", f"Some resources are remaining: {remaining}"),
-        ("NamespaceDeletionContentFailure", bool(failed), "ContentDeletionFailed", failures),
-    ):
-        old = next((found for found in namespace.status.conditions if found.type == type), None)
-        new = NamespaceCondition(
-            type=type,
-            status="True" if holds else "False",
-            reason=reason if holds else "ContentRemoved" if left or not failed else "ContentDeleted",
-            message=message if holds else "",
-        )
-        if old is None:
-            namespace.status.conditions.append(new)
-        elif (old.status, old.reason, old.message) != (new.status, new.reason, new.message or None):
-            namespace.status.conditions[namespace.status.conditions.index(old)] = new
 
 
 class DefaultServiceAccounts:
