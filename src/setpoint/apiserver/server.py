@@ -249,6 +249,9 @@ class ApiServer:
         if (self._flows is None and self._audit is None) or getattr(request, "peer", None) is None:
             return await self._handled(request)
         came = self.state.now()
+        notes: dict[str, str] = {}
+        if self._audit is not None:
+            self.state.notes[id(request)] = notes
         try:
             response = await self._handled(request)
             known = self._asked.get(id(request))
@@ -258,10 +261,11 @@ class ApiServer:
                 if known is None:
                     known = requested(request.method, request.path, request.query, _UNKNOWN), _UNKNOWN
                 uid = response.headers["audit-id"] = new_uid(self.state.random)
-                self._audit.note(request, *known, response, uid=uid, came=came, now=self.state.now)
+                self._audit.note(request, *known, response, uid=uid, came=came, now=self.state.now, notes=notes)
             return response
         finally:
             self._asked.pop(id(request), None)
+            self.state.notes.pop(id(request), None)
 
     async def _handled(self, request: IncomingRequest) -> Response:
         try:

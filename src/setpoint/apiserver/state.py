@@ -118,6 +118,8 @@ class State:
         self.running = False
         self.stopping = False
         self.slicer = Slicer()
+        self.notes: dict[int, dict[str, str]] = {}
+        """Annotations for the events of the audit log, by the ids of the requests that have such events."""
         self.at_once = False
         """Whether a request is tried in one go right now."""
 

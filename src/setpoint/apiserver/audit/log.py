@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime
 from typing import Any, Final
 from urllib.parse import quote, urlencode
@@ -40,9 +40,10 @@ class AuditLog:
         uid: str,
         came: datetime,
         now: Callable[[], datetime],
+        notes: Mapping[str, str],
     ) -> None:
         """Logs a request, which ``came`` then and is answered by ``response`` now; ``asked.user`` is whom it was made
-        as. The body of a watch is followed to its end."""
+        as. The body of a watch is followed to its end. ``notes``: annotations of admission."""
         decided = self._policy.decide(Attributes(requester, *_fields(asked)))
         if decided.level == "None":
             return
@@ -81,7 +82,11 @@ class AuditLog:
             more["responseObject"] = answer if decided.managed_fields else _without_managed(answer)
         if response.status != 401:
             decision = "forbid" if failed and shown.get("reason") == "Forbidden" else "allow"
-            more["annotations"] = {"authorization.k8s.io/decision": decision, "authorization.k8s.io/reason": ""}
+            more["annotations"] = {
+                "authorization.k8s.io/decision": decision,
+                "authorization.k8s.io/reason": "",
+                **notes,
+            }
         log("ResponseComplete", now(), **more)
 
 

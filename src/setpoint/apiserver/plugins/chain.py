@@ -9,6 +9,7 @@ from setpoint.apiserver.plugins.accounts import mount_token
 from setpoint.apiserver.plugins.attributes import Attributes
 from setpoint.apiserver.plugins.classes import default_ingress_class, default_storage_class, resize_claim
 from setpoint.apiserver.plugins.limit_ranger import check_limits, default_limits
+from setpoint.apiserver.plugins.pod_security import TEMPLATES, check_namespace, check_pod, check_template
 from setpoint.apiserver.plugins.priority import prioritize, validate_priority_class
 from setpoint.apiserver.plugins.protection import PROTECTED, protect
 from setpoint.apiserver.plugins.quotas import check_quotas
@@ -29,7 +30,9 @@ MUTATING: Final[Mapping[str, tuple[Plugin, ...]]] = {
     "ingresses.networking.k8s.io": (default_ingress_class,),
 }
 VALIDATING: Final[Mapping[str, tuple[Plugin, ...]]] = {
-    "pods": (check_limits, validate_overhead),
+    "pods": (check_limits, check_pod, validate_overhead),
+    "namespaces": (check_namespace,),
+    **dict.fromkeys(TEMPLATES, (check_template,)),
     "persistentvolumeclaims": (check_limits, resize_claim),
     "priorityclasses.scheduling.k8s.io": (validate_priority_class,),
 }
@@ -50,6 +53,9 @@ _NAMES: Final[Mapping[Plugin, str]] = {
     resize_claim: "PersistentVolumeClaimResize",
     protect: "StorageObjectInUseProtection",
     default_ingress_class: "DefaultIngressClass",
+    check_pod: "PodSecurity",
+    check_namespace: "PodSecurity",
+    check_template: "PodSecurity",
 }
 """Upstream's names, by which they are switched off."""
 PLUGINS: Final = frozenset({*_NAMES.values(), QUOTAS})

@@ -115,6 +115,12 @@ class Call:
     def timestamp(self) -> str:
         return format_time(self.now())
 
+    def annotate(self, key: str, value: str) -> None:
+        """For the event of this request in the audit log, if there is one."""
+        notes = self.state.notes.get(id(self.request))
+        if notes is not None:
+            notes[key] = value
+
     def warn(self, text: str) -> None:
         """Each text once; where they are more than headers should hold, each is cut, and what is over is left out."""
         if text in self._warned:

@@ -1,0 +1,405 @@
+"""The Pod Security Standards: what the levels ``baseline`` and ``restricted`` forbid, by the minor version of a policy.
+
+Each check says of a pod what is forbidden in it, in a reason and details, as ``k8s.io/pod-security-admission`` does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+__all__ = ["LEVELS", "NEWEST", "violations"]
+
+JsonObject = dict[str, Any]
+LEVELS: Final = ("privileged", "baseline", "restricted")
+NEWEST: Final = 37
+"""The minor version whose checks later ones, and ``latest``, have."""
+_APP_ARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
+_SECCOMP_OF_POD: Final = "seccomp.security.alpha.kubernetes.io/pod"
+_SECCOMP_OF_CONTAINER: Final = "container.seccomp.security.alpha.kubernetes.io/"
+_CAPABILITIES: Final = frozenset(
+    {
+        *("AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "SETFCAP"),
+        *("SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"),
+    }
+)
+_SYSCTLS: Final = {
+    "kernel.shm_rmid_forced": 0,
+    "net.ipv4.ip_local_port_range": 0,
+    "net.ipv4.tcp_syncookies": 0,
+    "net.ipv4.ping_group_range": 0,
+    "net.ipv4.ip_unprivileged_port_start": 0,
+    "net.ipv4.ip_local_reserved_ports": 27,
+    "net.ipv4.tcp_keepalive_time": 29,
+    "net.ipv4.tcp_fin_timeout": 29,
+    "net.ipv4.tcp_keepalive_intvl": 29,
+    "net.ipv4.tcp_keepalive_probes": 29,
+    "net.ipv4.tcp_rmem": 32,
+    "net.ipv4.tcp_wmem": 32,
+    "net.ipv4.tcp_slow_start_after_idle": 37,
+    "net.ipv4.tcp_notsent_lowat": 37,
+}
+"""Those that are safe, and since which version."""
+_SELINUX: Final = {"": 0, "container_t": 0, "container_init_t": 0, "container_kvm_t": 0, "container_engine_t": 31}
+_FREE_VOLUMES: Final = frozenset(
+    {
+        *("configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim", "projected"),
+        "secret",
+    }
+)
+_PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
+_CONTAINERS: Final = ("initContainers", "containers", "ephemeralContainers")
+
+
+class _Pod:
+    """A pod with the questions that checks ask of it."""
+
+    __slots__ = ("annotations", "containers", "security", "spec", "version")
+
+    def __init__(self, metadata: JsonObject, spec: JsonObject, version: int) -> None:
+        self.annotations: dict[str, str] = metadata.get("annotations") or {}
+        self.spec = spec
+        self.security: JsonObject = spec.get("securityContext") or {}
+        self.version = version
+        self.containers: list[tuple[str, JsonObject, JsonObject]] = [
+            (container.get("name", ""), container, container.get("securityContext") or {})
+            for kind in _CONTAINERS
+            for container in spec.get(kind) or ()
+        ]
+        """The name, the container, and its security context."""
+
+    @property
+    def own_users(self) -> bool:
+        """Whether root in it is not root on its node, which since 1.35 relaxes some checks."""
+        return self.spec.get("hostUsers") is False and self.version >= 35
+
+    @property
+    def is_windows(self) -> bool:
+        return (self.spec.get("os") or {}).get("name") == "windows" and self.version >= 25
+
+
+_Finding = tuple[str, str] | None
+"""A reason with details; None if all is well."""
+
+
+def _quoted(items: Sequence[str]) -> str:
+    return ", ".join(f'"{item}"' for item in items)
+
+
+def _named(noun: str, names: Sequence[str]) -> str:
+    return f"{noun if len(names) == 1 else f'{noun}s'} {_quoted(names)}"
+
+
+def _setters(pod: bool, containers: Sequence[str]) -> str:
+    parts = ["pod"] if pod else []
+    return " and ".join([*parts, _named("container", containers)] if containers else parts)
+
+
+# -- baseline ---------------------------------------------------------------------------------------------------------
+
+
+def _app_armor(pod: _Pod) -> _Finding:
+    def wrong(security: JsonObject) -> bool:
+        profile = security.get("appArmorProfile")
+        return profile is not None and profile.get("type") not in ("RuntimeDefault", "Localhost")
+
+    found = [(name, security) for name, _, security in pod.containers if wrong(security)]
+    kinds = {security["appArmorProfile"].get("type", "") for _, security in found}
+    whole = wrong(pod.security)
+    if whole:
+        kinds.add(pod.security["appArmorProfile"].get("type", ""))
+    annotations = sorted(
+        f"{key}={json.dumps(value, ensure_ascii=False)}"
+        for key, value in pod.annotations.items()
+        if key.startswith(_APP_ARMOR) and value not in ("", "runtime/default") and not value.startswith("localhost/")
+    )
+    setters = [part for part in (_setters(whole, [name for name, _ in found]),) if part]
+    if annotations:
+        setters.append("annotation" if len(annotations) == 1 else "annotations")
+    values = sorted(kinds) + annotations
+    if not setters:
+        return None
+    reason = "forbidden AppArmor profile" if len(values) == 1 else "forbidden AppArmor profiles"
+    return reason, f"{' and '.join(setters)} must not set AppArmor profile type to {_quoted(values)}"
+
+
+def _added(pod: _Pod, allowed: frozenset[str]) -> str:
+    found = {
+        name: [item for item in (security.get("capabilities") or {}).get("add") or () if item not in allowed]
+        for name, _, security in pod.containers
+    }
+    bad = [name for name, items in found.items() if items]
+    names = sorted({item for items in found.values() for item in items})
+    if not bad:
+        return ""
+    return f"{_named('container', bad)} must not include {_quoted(names)} in securityContext.capabilities.add"
+
+
+def _capabilities_baseline(pod: _Pod) -> _Finding:
+    text = _added(pod, _CAPABILITIES)
+    return ("non-default capabilities", text) if text else None
+
+
+def _host_namespaces(pod: _Pod) -> _Finding:
+    found = [f"{name}=true" for name in ("hostNetwork", "hostPID", "hostIPC") if pod.spec.get(name)]
+    return ("host namespaces", ", ".join(found)) if found else None
+
+
+def _host_paths(pod: _Pod) -> _Finding:
+    found = [item.get("name", "") for item in pod.spec.get("volumes") or () if item.get("hostPath") is not None]
+    return ("hostPath volumes", _named("volume", found)) if found else None
+
+
+def _host_ports(pod: _Pod) -> _Finding:
+    found = {
+        name: [str(port["hostPort"]) for port in container.get("ports") or () if port.get("hostPort")]
+        for name, container, _ in pod.containers
+    }
+    bad = [name for name, ports in found.items() if ports]
+    ports = sorted({port for each in found.values() for port in each})
+    if not bad:
+        return None
+    noun = "hostPort" if len(ports) == 1 else "hostPorts"
+    return "hostPort", f"{_named('container', bad)} {'uses' if len(bad) == 1 else 'use'} {noun} {', '.join(ports)}"
+
+
+def _hosts_of(container: JsonObject) -> Iterator[str]:
+    hooks = container.get("lifecycle") or {}
+    for action in (*(container.get(probe) for probe in _PROBES), hooks.get("postStart"), hooks.get("preStop")):
+        for kind in ("httpGet", "tcpSocket"):
+            host = ((action or {}).get(kind) or {}).get("host")
+            if host:
+                yield host
+
+
+def _probed_hosts(pod: _Pod) -> _Finding:
+    found = {name: [*_hosts_of(container)] for name, container, _ in pod.containers}
+    bad = sorted(name for name, hosts in found.items() if hosts)
+    hosts = sorted({host for each in found.values() for host in each})
+    if not bad:
+        return None
+    use = "uses" if len(bad) == 1 else "use"
+    return "probe or lifecycle host", f"{_named('container', bad)} {use} {_named('probe or lifecycle host', hosts)}"
+
+
+def _privileged(pod: _Pod) -> _Finding:
+    bad = [name for name, _, security in pod.containers if security.get("privileged")]
+    return ("privileged", f"{_named('container', bad)} must not set securityContext.privileged=true") if bad else None
+
+
+def _proc_mount(pod: _Pod) -> _Finding:
+    found = [(name, security.get("procMount") or "Default") for name, _, security in pod.containers]
+    bad = [name for name, value in found if value != "Default"]
+    kinds = sorted({value for _, value in found if value != "Default"})
+    if not bad:
+        return None
+    return "procMount", f"{_named('container', bad)} must not set securityContext.procMount to {_quoted(kinds)}"
+
+
+def _proc_mount_baseline(pod: _Pod) -> _Finding:
+    return None if pod.own_users else _proc_mount(pod)
+
+
+def _selinux(pod: _Pod) -> _Finding:
+    def wrong(security: JsonObject) -> bool:
+        options = security.get("seLinuxOptions") or {}
+        return bool(
+            _SELINUX.get(options.get("type", ""), 99) > pod.version or options.get("user") or options.get("role")
+        )
+
+    whole = wrong(pod.security)
+    bad = [name for name, _, security in pod.containers if wrong(security)]
+    if not whole and not bad:
+        return None
+    options = [
+        security.get("seLinuxOptions") or {} for security in (pod.security, *(item[2] for item in pod.containers))
+    ]
+    kinds = sorted({item["type"] for item in options if _SELINUX.get(item.get("type", ""), 99) > pod.version})
+    data = [_named("type", kinds)] if kinds else []
+    data += [f"{name} may not be set" for name in ("user", "role") if any(item.get(name) for item in options)]
+    text = f"{_setters(whole, bad)} set forbidden securityContext.seLinuxOptions: {'; '.join(data)}"
+    return "seLinuxOptions", text
+
+
+def _bad_seccomp(security: JsonObject) -> str | None:
+    """The type, where it is one that is not allowed."""
+    profile = security.get("seccompProfile")
+    if profile is None or profile.get("type") in ("Localhost", "RuntimeDefault"):
+        return None
+    return str(profile.get("type", ""))
+
+
+def _set_seccomp(pod: _Pod) -> _Finding:
+    whole = _bad_seccomp(pod.security)
+    found = {name: kind for name, _, security in pod.containers if (kind := _bad_seccomp(security)) is not None}
+    kinds = sorted({*found.values(), *([] if whole is None else [whole])})
+    if not kinds:
+        return None
+    setters = _setters(whole is not None, [*found])
+    return "seccompProfile", f"{setters} must not set securityContext.seccompProfile.type to {_quoted(kinds)}"
+
+
+def _seccomp_annotations(pod: _Pod) -> _Finding:
+    keys = [_SECCOMP_OF_POD, *(f"{_SECCOMP_OF_CONTAINER}{name}" for name, _, _ in pod.containers)]
+    allowed = ("runtime/default", "docker/default")
+    found = sorted(
+        {
+            f"{key}={json.dumps(pod.annotations[key], ensure_ascii=False)}"
+            for key in keys
+            if key in pod.annotations
+            and pod.annotations[key] not in allowed
+            and not pod.annotations[key].startswith("localhost/")
+        }
+    )
+    if not found:
+        return None
+    return "seccompProfile", f"forbidden {'annotation' if len(found) == 1 else 'annotations'} {', '.join(found)}"
+
+
+def _sysctls(pod: _Pod) -> _Finding:
+    names = [item.get("name", "") for item in pod.security.get("sysctls") or ()]
+    bad = [name for name in names if _SYSCTLS.get(name, 99) > pod.version]
+    return ("forbidden sysctls", ", ".join(bad)) if bad else None
+
+
+def _host_process(pod: _Pod) -> _Finding:
+    def wrong(security: JsonObject) -> bool:
+        return bool((security.get("windowsOptions") or {}).get("hostProcess"))
+
+    setters = _setters(wrong(pod.security), [name for name, _, security in pod.containers if wrong(security)])
+    return (
+        ("hostProcess", f"{setters} must not set securityContext.windowsOptions.hostProcess=true") if setters else None
+    )
+
+
+# -- restricted -------------------------------------------------------------------------------------------------------
+
+
+def _escalation(pod: _Pod) -> _Finding:
+    bad = [name for name, _, security in pod.containers if security.get("allowPrivilegeEscalation") is not False]
+    if not bad or pod.is_windows:
+        return None
+    text = f"{_named('container', bad)} must set securityContext.allowPrivilegeEscalation=false"
+    return "allowPrivilegeEscalation != false", text
+
+
+def _capabilities_restricted(pod: _Pod) -> _Finding:
+    if pod.is_windows:
+        return None
+    bad = [
+        name
+        for name, _, security in pod.containers
+        if "ALL" not in ((security.get("capabilities") or {}).get("drop") or ())
+    ]
+    dropped = f'{_named("container", bad)} must set securityContext.capabilities.drop=["ALL"]' if bad else ""
+    texts = [text for text in (dropped, _added(pod, frozenset({"NET_BIND_SERVICE"}))) if text]
+    return ("unrestricted capabilities", "; ".join(texts)) if texts else None
+
+
+def _volumes(pod: _Pod) -> _Finding:
+    bad: list[str] = []
+    kinds: set[str] = set()
+    for volume in pod.spec.get("volumes") or ():
+        given = [name for name, value in volume.items() if name != "name" and value is not None]
+        if not _FREE_VOLUMES & {*given}:
+            bad.append(volume.get("name", ""))
+            kinds.add(given[0] if given else "unknown")
+    if not bad:
+        return None
+    use = "uses" if len(bad) == 1 else "use"
+    return "restricted volume types", f"{_named('volume', bad)} {use} {_named('restricted volume type', sorted(kinds))}"
+
+
+def _not_root(pod: _Pod) -> _Finding:
+    if pod.own_users:
+        return None
+    said = pod.security.get("runAsNonRoot")
+    bad = [name for name, _, security in pod.containers if security.get("runAsNonRoot") is False]
+    reason = "runAsNonRoot != true"
+    if said is False or bad:
+        return reason, f"{_setters(said is False, bad)} must not set securityContext.runAsNonRoot=false"
+    silent = [name for name, _, security in pod.containers if security.get("runAsNonRoot") is None and not said]
+    if not silent:
+        return None
+    return reason, f"pod or {_named('container', silent)} must set securityContext.runAsNonRoot=true"
+
+
+def _user(pod: _Pod) -> _Finding:
+    if pod.own_users:
+        return None
+    bad = [name for name, _, security in pod.containers if security.get("runAsUser") == 0]
+    setters = _setters(pod.security.get("runAsUser") == 0, bad)
+    return ("runAsUser=0", f"{setters} must not set runAsUser=0") if setters else None
+
+
+def _seccomp_restricted(pod: _Pod) -> _Finding:
+    if pod.is_windows:
+        return None
+    wrong = _set_seccomp(pod)
+    if wrong is not None or pod.security.get("seccompProfile") is not None:
+        return wrong
+    silent = [name for name, _, security in pod.containers if security.get("seccompProfile") is None]
+    if not silent:
+        return None
+    text = 'must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"'
+    return "seccompProfile", f"pod or {_named('container', silent)} {text}"
+
+
+class _Check(NamedTuple):
+    """``since`` and ``until`` are minor versions, the latter excluded."""
+
+    run: Callable[[_Pod], _Finding]
+    since: int = 0
+    until: int = 1000
+
+
+# In the order in which upstream reports them: by their ids, those of baseline first.
+_BASELINE: Final = {
+    "appArmorProfile": (_Check(_app_armor),),
+    "capabilities_baseline": (_Check(_capabilities_baseline),),
+    "hostNamespaces": (_Check(_host_namespaces),),
+    "hostPathVolumes": (_Check(_host_paths),),
+    "hostPorts": (_Check(_host_ports),),
+    "hostProbesAndHostLifecycle": (_Check(_probed_hosts, 34),),
+    "privileged": (_Check(_privileged),),
+    "procMount": (_Check(_proc_mount_baseline),),
+    "seLinuxOptions": (_Check(_selinux),),
+    "seccompProfile_baseline": (_Check(_seccomp_annotations, 0, 19), _Check(_set_seccomp, 19)),
+    "sysctls": (_Check(_sysctls),),
+    "windowsHostProcess": (_Check(_host_process),),
+}
+_RESTRICTED: Final = {
+    "allowPrivilegeEscalation": (_Check(_escalation, 8),),
+    "capabilities_restricted": (_Check(_capabilities_restricted, 22),),
+    "procMount_restricted": (_Check(_proc_mount, 35),),
+    "restrictedVolumes": (_Check(_volumes),),
+    "runAsNonRoot": (_Check(_not_root),),
+    "runAsUser": (_Check(_user, 23),),
+    "seccompProfile_restricted": (_Check(_seccomp_restricted, 19),),
+}
+_REPLACED: Final = {
+    "capabilities_baseline": 22,
+    "hostPathVolumes": 0,
+    "procMount": 35,
+    "seccompProfile_baseline": 19,
+}
+"""Checks of baseline that restricted has stricter ones for, and since which version."""
+
+
+def violations(level: str, version: int, metadata: JsonObject, spec: JsonObject) -> list[tuple[str, str]]:
+    """Reasons and details of all that a level forbids in a pod."""
+    version = min(version, NEWEST)
+    checks = [
+        check
+        for name, versions in _BASELINE.items()
+        for check in versions
+        if level == "baseline" or _REPLACED.get(name, 1000) > version
+    ]
+    if level == "restricted":
+        checks += [check for versions in _RESTRICTED.values() for check in versions]
+    elif level == "privileged":
+        return []
+    pod = _Pod(metadata, spec, version)
+    found = (check.run(pod) for check in checks if check.since <= version < check.until)
+    return [finding for finding in found if finding is not None]
