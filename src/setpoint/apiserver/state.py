@@ -14,7 +14,7 @@ from setpoint.apiserver.http_types import UserInfo
 from setpoint.apiserver.reads import Reads
 from setpoint.apiserver.replay import Lengthy, ObjectLocks, Replay
 from setpoint.apiserver.resources.behaviour import AdmissionConfigurations, Definitions
-from setpoint.apiserver.resources.registry import Registry, Served
+from setpoint.apiserver.resources.registry import Registry, ServedResource
 from setpoint.apiserver.storage import Damage, Storage
 from setpoint.apiserver.streams.kubelets import Kubelets
 from setpoint.apiserver.webhooks.caller import WebhookCaller
@@ -30,7 +30,7 @@ class OpenWatch(Protocol):
     """One client's watch."""
 
     @property
-    def served(self) -> Served: ...
+    def served(self) -> ServedResource: ...
     def stop(self) -> None:
         """Ends the stream after what is under way."""
         ...
@@ -150,7 +150,7 @@ class State:
         if self.at_once and size >= LARGE:
             raise Lengthy
 
-    def end_watches(self, served: Served | None = None) -> None:
+    def end_watches(self, served: ServedResource | None = None) -> None:
         """Ends the watches on one resource (in one version), or all of them."""
         for item in tuple(self.watches):
             if served is None or item.served is served:

@@ -7,8 +7,8 @@ from typing import Any
 from setpoint.apiserver.admission.review import request_document
 from setpoint.apiserver.http_types import UserInfo
 from setpoint.apiserver.objects.codec import decode
-from setpoint.apiserver.requests.admission import Question
-from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.requests.admission import AdmissionAttributes
+from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.storage import Storage
 from setpoint.cel import value_without_schema
 from setpoint.cel.library.authorization import Attributes, AuthorizerValue, Decision, request_resource
@@ -30,32 +30,36 @@ _AUTHORIZER = _EverythingIsAllowed()
 
 
 def values_for(
-    question: Question, target: Served, user: UserInfo, obj: JsonObject | None, old: JsonObject | None
+    attributes: AdmissionAttributes,
+    target: ServedResource,
+    user: UserInfo,
+    obj: JsonObject | None,
+    old: JsonObject | None,
 ) -> dict[str, Value]:
     """Without ``namespaceObject`` and ``params``. ``obj`` and ``old`` are of the version ``target`` is."""
-    attributes = Attributes(
+    access = Attributes(
         verb="",
-        group=question.served.resource.group,
-        resource=question.served.resource.plural,
-        subresource=question.subresource,
-        namespace=question.namespace,
-        name=question.name,
+        group=attributes.served.resource.group,
+        resource=attributes.served.resource.plural,
+        subresource=attributes.subresource,
+        namespace=attributes.namespace,
+        name=attributes.name,
     )
     return {
         "object": value_without_schema(obj),
         "oldObject": value_without_schema(old),
-        "request": value_without_schema(request_document(question, target, user)),
+        "request": value_without_schema(request_document(attributes, target, user)),
         "namespaceObject": None,
         "authorizer": AuthorizerValue(_AUTHORIZER),
-        "authorizer.requestResource": request_resource(_AUTHORIZER, attributes),
+        "authorizer.requestResource": request_resource(_AUTHORIZER, access),
     }
 
 
-def namespace_of(question: Question, storage: Storage) -> Value:
+def namespace_of(attributes: AdmissionAttributes, storage: Storage) -> Value:
     """The variable ``namespaceObject``: null for what is in none, and for namespaces."""
-    if question.is_namespace or not question.namespace:
+    if attributes.is_namespace or not attributes.namespace:
         return None
-    record = storage.get("namespaces", "", question.namespace)
+    record = storage.get("namespaces", "", attributes.namespace)
     if record is None:
         return None
     document: JsonObject = decode(record.value)

@@ -21,10 +21,10 @@ from setpoint.apiserver.admission.webhook import Webhook
 from setpoint.apiserver.admission.webhook_calls import WebhookCalls, converted
 from setpoint.apiserver.errors import ApiStatusError
 from setpoint.apiserver.replay import Replay, Suspended
-from setpoint.apiserver.requests.admission import Question
+from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.options import DeleteOptions, WriteOptions
-from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.resources.registry import ServedResource
 
 __all__ = ["Admission"]
 
@@ -54,9 +54,9 @@ class Admission:
         self._hooks = hooks
         self._webhooks = WebhookCalls(call, replay)
 
-    def question(
+    def attributes(
         self,
-        served: Served,
+        served: ServedResource,
         operation: str,
         obj: JsonObject | None,
         old: JsonObject | None,
@@ -65,12 +65,12 @@ class Admission:
         subresource: str = "",
         name: str | None = None,
         kind: tuple[str, str, str] | None = None,
-    ) -> Question:
+    ) -> AdmissionAttributes:
         """``name``: if it is not what the object or the path says."""
         path = self._call.path
         if name is None:
             name = path.name or str(((obj or old or {}).get("metadata") or {}).get("name") or "")
-        made = Question(
+        made = AdmissionAttributes(
             served, operation, subresource, path.namespace, name, obj, old, options_document(options, operation),
             options.dry_run, kind,
         )  # fmt: skip
@@ -78,36 +78,36 @@ class Admission:
             made.namespace = name
         return made
 
-    def mutates(self, question: Question) -> bool:
+    def mutates(self, attributes: AdmissionAttributes) -> bool:
         """Whether any mutating webhook or policy is to be asked."""
         hooks, state = self._hooks, self._call.state
-        if any(policy.asked(question, state) is not None for policy in hooks.mutating_policies):
+        if any(policy.asked(attributes, state) is not None for policy in hooks.mutating_policies):
             return True
-        return bool(self._asked(hooks.mutating, question))
+        return bool(self._asked(hooks.mutating, attributes))
 
-    def mutate(self, question: Question) -> JsonObject:
+    def mutate(self, attributes: AdmissionAttributes) -> JsonObject:
         """The object as the webhooks want it, with defaults; the object itself if no webhook was asked.
 
         Raises ApiStatusError for a refusal or a failure.
         """
-        obj = question.obj
-        if self.mutates(question):
-            outcome = self._outcomes("mutate", [question])[0]
+        obj = attributes.obj
+        if self.mutates(attributes):
+            outcome = self._outcomes("mutate", [attributes])[0]
             obj = msgspec.json.decode(outcome.obj)
             if obj is not None:
-                self._webhooks.fit(question, question.served, obj)
+                self._webhooks.fit(attributes, attributes.served, obj)
         assert obj is not None
         return obj
 
-    def validate(self, question: Question) -> None:
+    def validate(self, attributes: AdmissionAttributes) -> None:
         """Raises ApiStatusError for a refusal or a failure."""
-        self._check_policies(question)
-        if self._asked(self._hooks.validating, question):
-            self._outcomes("validate", [question])
+        self._check_policies(attributes)
+        if self._asked(self._hooks.validating, attributes):
+            self._outcomes("validate", [attributes])
 
     def document(
         self,
-        served: Served,
+        served: ServedResource,
         document: JsonObject,
         options: WriteOptions,
         *,
@@ -115,49 +115,49 @@ class Admission:
         kind: tuple[str, str, str],
     ) -> JsonObject:
         """Admission, whole, of a document that is not stored itself, such as a Binding. Raises ApiStatusError."""
-        question = self.question(served, "CREATE", document, None, options, subresource=subresource, kind=kind)
-        made = self.mutate(question)
-        self.validate(replace(question, obj=made))
+        attributes = self.attributes(served, "CREATE", document, None, options, subresource=subresource, kind=kind)
+        made = self.mutate(attributes)
+        self.validate(replace(attributes, obj=made))
         return made
 
-    def deletions(self, questions: Sequence[Question]) -> None:
+    def deletions(self, batch: Sequence[AdmissionAttributes]) -> None:
         """All at once. Raises ApiStatusError for the first refusal or failure."""
         hooks = self._hooks
-        for question in questions:
-            self._check_policies(question)
+        for attributes in batch:
+            self._check_policies(attributes)
         for phase, configured in (("mutate", hooks.mutating), ("validate", hooks.validating)):
-            asked = [question for question in questions if self._asked(configured, question)]
+            asked = [attributes for attributes in batch if self._asked(configured, attributes)]
             if asked:
                 self._outcomes("mutate" if phase == "mutate" else "validate", asked)
 
-    def _check_policies(self, question: Question) -> None:
+    def _check_policies(self, attributes: AdmissionAttributes) -> None:
         versions = self._call.versions
         for text in check_policies(
             self._call,
             self._hooks.validating_policies,
-            question,
-            lambda obj, target: converted(versions, question, obj, question.served, target),
+            attributes,
+            lambda obj, target: converted(versions, attributes, obj, attributes.served, target),
         ):
             self._warn(text)
 
     # -- what is known ------------------------------------------------------------------------------------------------
 
-    def _asked(self, hooks: Sequence[Webhook], question: Question) -> list[tuple[Webhook, Served]]:
-        if question.exempt:
+    def _asked(self, hooks: Sequence[Webhook], attributes: AdmissionAttributes) -> list[tuple[Webhook, ServedResource]]:
+        if attributes.exempt:
             return []
         state = self._call.state
-        found: list[tuple[Webhook, Served]] = []
+        found: list[tuple[Webhook, ServedResource]] = []
         for hook in hooks:
-            target = hook.matching.wants(question, state.registry)
-            if target is not None and hook.matching.selects(question, state.storage):
+            target = hook.matching.wants(attributes, state.registry)
+            if target is not None and hook.matching.selects(attributes, state.storage):
                 found.append((hook, target))
         return found
 
-    def _outcomes(self, phase: Phase, questions: Sequence[Question]) -> list[_Outcome]:
+    def _outcomes(self, phase: Phase, batch: Sequence[AdmissionAttributes]) -> list[_Outcome]:
         """Raises Suspended where one is not known yet, and the first refusal."""
         answers = self._replay.answers
-        keys = [_key(phase, question) for question in questions]
-        missing = {key: item for key, item in zip(keys, questions, strict=True) if key not in answers}
+        keys = [_key(phase, attributes) for attributes in batch]
+        missing = {key: item for key, item in zip(keys, batch, strict=True) if key not in answers}
         if missing:
             raise Suspended(lambda replay: self._learn(replay, phase, missing))
         found: list[_Outcome] = [answers[key] for key in keys]
@@ -169,17 +169,17 @@ class Admission:
                 raise outcome.error
         return found
 
-    async def _learn(self, replay: Replay, phase: Phase, questions: dict[Hashable, Question]) -> None:
+    async def _learn(self, replay: Replay, phase: Phase, batch: dict[Hashable, AdmissionAttributes]) -> None:
         places = asyncio.Semaphore(_AT_ONCE)
 
-        async def learn(key: Hashable, question: Question) -> None:
+        async def learn(key: Hashable, attributes: AdmissionAttributes) -> None:
             async with places:
-                work = self._mutated(question) if phase == "mutate" else self._validated(question)
+                work = self._mutated(attributes) if phase == "mutate" else self._validated(attributes)
                 replay.answers[key] = await work
 
         async with asyncio.TaskGroup() as group:
-            for key, question in questions.items():
-                group.create_task(learn(key, question))
+            for key, attributes in batch.items():
+                group.create_task(learn(key, attributes))
 
     def _warn(self, text: str) -> None:
         total = sum(map(len, self._call.warnings))
@@ -191,15 +191,15 @@ class Admission:
 
     # -- asking -------------------------------------------------------------------------------------------------------
 
-    async def _mutated(self, question: Question) -> _Outcome:
+    async def _mutated(self, attributes: AdmissionAttributes) -> _Outcome:
         outcome = _Outcome()
         try:
-            outcome.obj = msgspec.json.encode(await self._rounds(question, outcome.warnings))
+            outcome.obj = msgspec.json.encode(await self._rounds(attributes, outcome.warnings))
         except ApiStatusError as error:
             outcome.error = error
         return outcome
 
-    async def _rounds(self, question: Question, warnings: list[str]) -> JsonObject | None:
+    async def _rounds(self, attributes: AdmissionAttributes, warnings: list[str]) -> JsonObject | None:
         """All in order; then once more those that want it, if the object was changed after they had seen it."""
         hooks = self._hooks
         seen: set[str] = set()
@@ -210,33 +210,33 @@ class Admission:
                 if reinvoking and hook.uid not in again:
                     continue
                 if isinstance(hook, MutatingPolicy):
-                    target = hook.asked(question, self._call.state)
+                    target = hook.asked(attributes, self._call.state)
                     if target is None:
                         continue
-                    made = await self._webhooks.changed_by_policy(hook, target, question)
+                    made = await self._webhooks.changed_by_policy(hook, target, attributes)
                 else:
-                    asked = self._asked([hook], question)
+                    asked = self._asked([hook], attributes)
                     if not asked:
                         continue
-                    made = await self._webhooks.changed(hook, asked[0][1], question, warnings)
+                    made = await self._webhooks.changed(hook, asked[0][1], attributes, warnings)
                 if made is not None:
-                    question = replace(question, obj=made)
+                    attributes = replace(attributes, obj=made)
                     again |= seen
                     seen.clear()
                 if hook.reinvoked:
                     seen.add(hook.uid)
-        return question.obj
+        return attributes.obj
 
-    async def _validated(self, question: Question) -> _Outcome:
+    async def _validated(self, attributes: AdmissionAttributes) -> _Outcome:
         outcome = _Outcome()
-        asked = self._asked(self._hooks.validating, question)
+        asked = self._asked(self._hooks.validating, attributes)
         warnings: list[list[str]] = [[] for _ in asked]
         errors: list[ApiStatusError | None] = [None] * len(asked)
 
-        async def validate(index: int, hook: Webhook, target: Served) -> None:
+        async def validate(index: int, hook: Webhook, target: ServedResource) -> None:
             try:
-                obj = await self._webhooks.version(question, question.obj, question.served, target)
-                await self._webhooks.response(hook, target, question, obj, warnings[index], mutating=False)
+                obj = await self._webhooks.version(attributes, attributes.obj, attributes.served, target)
+                await self._webhooks.response(hook, target, attributes, obj, warnings[index], mutating=False)
             except ApiStatusError as error:
                 errors[index] = error
 
@@ -248,6 +248,13 @@ class Admission:
         return outcome
 
 
-def _key(phase: Phase, question: Question) -> Hashable:
-    asked = (question.operation, question.subresource, question.name, question.kind, question.obj, question.old)
-    return phase, question.served.resource.gvr, msgspec.json.encode(asked)
+def _key(phase: Phase, attributes: AdmissionAttributes) -> Hashable:
+    asked = (
+        attributes.operation,
+        attributes.subresource,
+        attributes.name,
+        attributes.kind,
+        attributes.obj,
+        attributes.old,
+    )
+    return phase, attributes.served.resource.gvr, msgspec.json.encode(asked)

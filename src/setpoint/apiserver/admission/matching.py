@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from setpoint.apiserver.objects.codec import labels_of
-from setpoint.apiserver.requests.admission import Question
-from setpoint.apiserver.resources.registry import Registry, Served
+from setpoint.apiserver.requests.admission import AdmissionAttributes
+from setpoint.apiserver.resources.registry import Registry, ServedResource
 from setpoint.apiserver.storage import Storage
 from setpoint.meta import LabelSelector, Selector, from_wire
 
@@ -33,44 +33,46 @@ class Matching:
         self._namespaces = _selector(spec.get("namespaceSelector"))
         self._objects = _selector(spec.get("objectSelector"))
 
-    def wants(self, question: Question, registry: Registry) -> Served | None:
+    def wants(self, attributes: AdmissionAttributes, registry: Registry) -> ServedResource | None:
         """The version that the webhook or policy is to see, by its rules; None if no rule matches."""
-        if self._excluded and self._ruled(self._excluded, question, registry) is not None:
+        if self._excluded and self._ruled(self._excluded, attributes, registry) is not None:
             return None
-        return question.served if self._unruled else self._ruled(self._rules, question, registry)
+        return attributes.served if self._unruled else self._ruled(self._rules, attributes, registry)
 
-    def _ruled(self, rules: list[JsonObject], question: Question, registry: Registry) -> Served | None:
-        served = question.served
-        if any(_matches(rule, question, served) for rule in rules):
+    def _ruled(
+        self, rules: list[JsonObject], attributes: AdmissionAttributes, registry: Registry
+    ) -> ServedResource | None:
+        served = attributes.served
+        if any(_matches(rule, attributes, served) for rule in rules):
             return served
         if not self._equivalent:
             return None
-        others: Iterable[Served] = [
+        others: Iterable[ServedResource] = [
             item
             for item in registry
             if item.collection == served.collection
             and item is not served
-            and (not question.subresource or question.subresource in item.resource.subresources)
+            and (not attributes.subresource or attributes.subresource in item.resource.subresources)
         ]
-        return next((item for rule in rules for item in others if _matches(rule, question, item)), None)
+        return next((item for rule in rules for item in others if _matches(rule, attributes, item)), None)
 
-    def selects(self, question: Question, storage: Storage) -> bool:
+    def selects(self, attributes: AdmissionAttributes, storage: Storage) -> bool:
         """Whether the labels of the object (new or old) and of its namespace are what it asks for."""
-        if self._namespaces and not self._namespace_selected(question, storage):
+        if self._namespaces and not self._namespace_selected(attributes, storage):
             return False
         if not self._objects:
             return True
         return any(
             obj is not None and self._objects.matches((obj.get("metadata") or {}).get("labels") or {})
-            for obj in (question.obj, question.old)
+            for obj in (attributes.obj, attributes.old)
         )
 
-    def _namespace_selected(self, question: Question, storage: Storage) -> bool:
-        if question.is_namespace and not question.subresource and question.operation in ("CREATE", "UPDATE"):
-            return self._namespaces.matches(((question.obj or {}).get("metadata") or {}).get("labels") or {})
-        if not question.namespace:
+    def _namespace_selected(self, attributes: AdmissionAttributes, storage: Storage) -> bool:
+        if attributes.is_namespace and not attributes.subresource and attributes.operation in ("CREATE", "UPDATE"):
+            return self._namespaces.matches(((attributes.obj or {}).get("metadata") or {}).get("labels") or {})
+        if not attributes.namespace:
             return True
-        record = storage.get("namespaces", "", question.namespace)
+        record = storage.get("namespaces", "", attributes.namespace)
         return self._namespaces.matches(labels_of(record.value) if record is not None else {})
 
 
@@ -78,15 +80,15 @@ def _selector(selector: JsonObject | None) -> Selector:
     return Selector.from_label_selector(from_wire(LabelSelector, selector)) if selector else Selector()
 
 
-def _matches(rule: JsonObject, question: Question, served: Served) -> bool:
+def _matches(rule: JsonObject, attributes: AdmissionAttributes, served: ServedResource) -> bool:
     resource = served.resource
     return (
-        _named(rule["operations"], question.operation)
+        _named(rule["operations"], attributes.operation)
         and _named(rule["apiGroups"], resource.group)
         and _named(rule["apiVersions"], resource.version)
-        and _in_scope(rule.get("scope", "*"), question)
-        and any(_resource(item, resource.plural, question.subresource) for item in rule["resources"])
-        and (not rule.get("resourceNames") or question.name in rule["resourceNames"])
+        and _in_scope(rule.get("scope", "*"), attributes)
+        and any(_resource(item, resource.plural, attributes.subresource) for item in rule["resources"])
+        and (not rule.get("resourceNames") or attributes.name in rule["resourceNames"])
     )
 
 
@@ -99,8 +101,8 @@ def _resource(pattern: str, plural: str, subresource: str) -> bool:
     return name in ("*", plural) and sub in ("*", subresource)
 
 
-def _in_scope(scope: str, question: Question) -> bool:
+def _in_scope(scope: str, attributes: AdmissionAttributes) -> bool:
     if scope == "*":
         return True
-    cluster = question.is_namespace or not question.namespace
+    cluster = attributes.is_namespace or not attributes.namespace
     return cluster if scope == "Cluster" else not cluster

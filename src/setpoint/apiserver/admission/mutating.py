@@ -14,9 +14,9 @@ from setpoint.apiserver.admission.conditions import CONDITION_LIMIT, ConditionFa
 from setpoint.apiserver.admission.policy import POLICY_LIMIT, Policy, PolicyError
 from setpoint.apiserver.errors import forbidden
 from setpoint.apiserver.nesting import TOO_DEEP, is_too_deep
-from setpoint.apiserver.requests.admission import Question
+from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.call import Call
-from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.state import State
 from setpoint.cel import EvaluationError
 from setpoint.cel.admission import (
@@ -54,10 +54,10 @@ class MutatingPolicy(Policy):
         """Whether it wants to see what others change after it."""
         return self.spec.get("reinvocationPolicy") == "IfNeeded"
 
-    def asked(self, question: Question, state: State) -> Served | None:
+    def asked(self, attributes: AdmissionAttributes, state: State) -> ServedResource | None:
         """The version in which it wants to change the object, None if it does not want to."""
-        target = self.applies(question, state)
-        return target if target is not None and any(True for _ in self.bound(question, state)) else None
+        target = self.applies(attributes, state)
+        return target if target is not None and any(True for _ in self.bound(attributes, state)) else None
 
     @cached_property
     def _mutations(self) -> list[Expression]:
@@ -69,41 +69,52 @@ class MutatingPolicy(Policy):
         return made
 
     def mutated(
-        self, call: Call, question: Question, target: Served, obj: JsonObject, old: JsonObject | None
+        self,
+        call: Call,
+        attributes: AdmissionAttributes,
+        target: ServedResource,
+        obj: JsonObject,
+        old: JsonObject | None,
     ) -> JsonObject:
         """``obj``, of the version ``target`` is, as the policy wants it. Raises ApiStatusError."""
         if problem := self.unusable(call.state):
-            self._fail(question, f'policy "{self.name}" denied request: failed to configure policy: {problem}', "")
+            self._fail(attributes, f'policy "{self.name}" denied request: failed to configure policy: {problem}', "")
             return obj
-        for binding in self.bound(question, call.state):
+        for binding in self.bound(attributes, call.state):
             where = f"policy '{self.name}' with binding '{binding.name}' denied request: "
             try:
-                params = self.params(binding, question, call)
+                params = self.params(binding, attributes, call)
             except PolicyError as unfit:
-                self._fail(question, f"{where}failed to configure binding: {unfit}", "")
+                self._fail(attributes, f"{where}failed to configure binding: {unfit}", "")
                 continue
             for param in params:
                 for expression in (
-                    self._mutations if self._wanted(call, question, target, obj, old, param, where) else ()
+                    self._mutations if self._wanted(call, attributes, target, obj, old, param, where) else ()
                 ):
-                    values = self._values(call, question, target, obj, old, param)
+                    values = self._values(call, attributes, target, obj, old, param)
                     try:
                         obj = self._applied(expression, values, target, obj)
                     except (PolicyError, EvaluationError, BudgetSpent) as failed:
-                        self._fail(question, where + str(failed), "Invalid")
+                        self._fail(attributes, where + str(failed), "Invalid")
         return obj
 
     def _values(
-        self, call: Call, question: Question, target: Served, obj: JsonObject, old: JsonObject | None, param: Value
+        self,
+        call: Call,
+        attributes: AdmissionAttributes,
+        target: ServedResource,
+        obj: JsonObject,
+        old: JsonObject | None,
+        param: Value,
     ) -> dict[str, Value]:
-        values = values_for(question, target, call.user, obj, old)
-        return values | {"namespaceObject": namespace_of(question, call.storage), "params": param}
+        values = values_for(attributes, target, call.user, obj, old)
+        return values | {"namespaceObject": namespace_of(attributes, call.storage), "params": param}
 
     def _wanted(
         self,
         call: Call,
-        question: Question,
-        target: Served,
+        attributes: AdmissionAttributes,
+        target: ServedResource,
         obj: JsonObject,
         old: JsonObject | None,
         param: Value,
@@ -111,25 +122,25 @@ class MutatingPolicy(Policy):
     ) -> bool:
         if not self.conditions:
             return True
-        values = self._values(call, question, target, obj, old, param)
+        values = self._values(call, attributes, target, obj, old, param)
         try:
             return self.conditions.hold(self.evaluation(values, CONDITION_LIMIT))
         except ConditionFailed as problem:
-            self._fail(question, where + str(problem), "Invalid")
+            self._fail(attributes, where + str(problem), "Invalid")
             return False
 
-    def _fail(self, question: Question, message: str, reason: str) -> None:
+    def _fail(self, attributes: AdmissionAttributes, message: str, reason: str) -> None:
         """Raises ApiStatusError, unless failures are to be ignored."""
         if self.ignores_failure:
             return
-        error = forbidden(question.served.group_resource, question.shown_name, "", [{"message": message}])
+        error = forbidden(attributes.served.group_resource, attributes.shown_name, "", [{"message": message}])
         error.status["message"] = message
         if reason:
             error.status["reason"] = reason
         raise error
 
     def _applied(
-        self, expression: Expression, values: Mapping[str, Value], target: Served, obj: JsonObject
+        self, expression: Expression, values: Mapping[str, Value], target: ServedResource, obj: JsonObject
     ) -> JsonObject:
         """Raises PolicyError, EvaluationError, BudgetSpent."""
         if expression.program is None:

@@ -9,9 +9,9 @@ from typing import Any
 from setpoint.apiserver.admission.conditions import MatchConditions
 from setpoint.apiserver.admission.matching import Matching
 from setpoint.apiserver.objects.codec import labels_of
-from setpoint.apiserver.requests.admission import Question
+from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.call import Call
-from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.state import State
 from setpoint.cel import Environment, value_without_schema
 from setpoint.cel.admission import Evaluation, Expression, Variables, admission_environment, compile_admission
@@ -57,18 +57,18 @@ class Policy:
         self.param_kind: JsonObject | None = self.spec.get("paramKind")
         self._types: dict[str, Type] = {}
 
-    def applies(self, question: Question, state: State) -> Served | None:
+    def applies(self, attributes: AdmissionAttributes, state: State) -> ServedResource | None:
         """The version that the policy is about, None if the request is not its business."""
-        if question.exempt_from_policies:
+        if attributes.exempt_from_policies:
             return None
-        target = self.matching.wants(question, state.registry)
-        return target if target is not None and self.matching.selects(question, state.storage) else None
+        target = self.matching.wants(attributes, state.registry)
+        return target if target is not None and self.matching.selects(attributes, state.storage) else None
 
-    def bound(self, question: Question, state: State) -> Iterator[Binding]:
+    def bound(self, attributes: AdmissionAttributes, state: State) -> Iterator[Binding]:
         """The bindings that are about the request."""
         for binding in self.bindings:
-            if binding.matching.wants(question, state.registry) is not None and binding.matching.selects(
-                question, state.storage
+            if binding.matching.wants(attributes, state.registry) is not None and binding.matching.selects(
+                attributes, state.storage
             ):
                 yield binding
 
@@ -102,7 +102,7 @@ class Policy:
 
     # -- parameters ---------------------------------------------------------------------------------------------------
 
-    def params(self, binding: Binding, question: Question, call: Call) -> list[Value]:
+    def params(self, binding: Binding, attributes: AdmissionAttributes, call: Call) -> list[Value]:
         """The objects that the binding refers to, each for one evaluation; null where it refers to none.
 
         Raises PolicyError.
@@ -116,7 +116,7 @@ class Policy:
         namespaced = served.resource.namespaced
         if ref.get("namespace") and not namespaced:
             raise PolicyError("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
-        namespace = (ref.get("namespace") or question.namespace) if namespaced else ""
+        namespace = (ref.get("namespace") or attributes.namespace) if namespaced else ""
         if namespaced and not namespace:
             text = "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
             raise PolicyError(text)
@@ -142,7 +142,7 @@ class Policy:
         group, _, version = kind["apiVersion"].rpartition("/")
         return f"failed to find resource referenced by paramKind: '{group}/{version}, Kind={kind['kind']}'"
 
-    def _param_resource(self, state: State) -> Served | None:
+    def _param_resource(self, state: State) -> ServedResource | None:
         assert self.param_kind is not None
         group, _, version = self.param_kind["apiVersion"].rpartition("/")
         return state.registry.find_kind(group, version, self.param_kind["kind"])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from setpoint.apiserver.http_types import UserInfo
-from setpoint.apiserver.requests.admission import Question
+from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.options import DeleteOptions, WriteOptions
-from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.resources.registry import ServedResource
 
 __all__ = ["options_document", "request_document"]
 
@@ -15,7 +15,7 @@ JsonObject = dict[str, Any]
 _OPTIONS: Final = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions"}
 
 
-def request_document(question: Question, target: Served, user: UserInfo) -> JsonObject:
+def request_document(attributes: AdmissionAttributes, target: ServedResource, user: UserInfo) -> JsonObject:
     """An AdmissionRequest without uid and objects. ``target``: the version that is spoken."""
     info: JsonObject = {"username": user.name, "groups": list(user.groups)}
     if user.uid:
@@ -23,18 +23,18 @@ def request_document(question: Question, target: Served, user: UserInfo) -> Json
     if user.extra:
         info["extra"] = {key: list(values) for key, values in user.extra.items()}
     request: JsonObject = {
-        "kind": _kind(target, question),
+        "kind": _kind(target, attributes),
         "resource": _resource(target),
-        "requestKind": _kind(question.served, question),
-        "requestResource": _resource(question.served),
-        "operation": question.operation,
+        "requestKind": _kind(attributes.served, attributes),
+        "requestResource": _resource(attributes.served),
+        "operation": attributes.operation,
         "userInfo": info,
-        "dryRun": question.dry_run,
-        "options": question.options,
+        "dryRun": attributes.dry_run,
+        "options": attributes.options,
     }
-    if question.subresource:
-        request["subResource"] = request["requestSubResource"] = question.subresource
-    for key, value in (("name", question.name), ("namespace", question.namespace)):
+    if attributes.subresource:
+        request["subResource"] = request["requestSubResource"] = attributes.subresource
+    for key, value in (("name", attributes.name), ("namespace", attributes.namespace)):
         if value:
             request[key] = value
     return request
@@ -63,12 +63,12 @@ def options_document(options: WriteOptions | DeleteOptions, operation: str) -> J
     return made
 
 
-def _kind(served: Served, question: Question) -> JsonObject:
+def _kind(served: ServedResource, attributes: AdmissionAttributes) -> JsonObject:
     resource = served.resource
-    group, version, kind = question.kind or (resource.group, resource.version, resource.kind)
+    group, version, kind = attributes.kind or (resource.group, resource.version, resource.kind)
     return {"group": group, "version": version, "kind": kind}
 
 
-def _resource(served: Served) -> JsonObject:
+def _resource(served: ServedResource) -> JsonObject:
     resource = served.resource
     return {"group": resource.group, "version": resource.version, "resource": resource.plural}

@@ -15,9 +15,9 @@ from setpoint.apiserver.admission.activation import namespace_of, values_for
 from setpoint.apiserver.admission.conditions import CONDITION_LIMIT, ConditionFailed
 from setpoint.apiserver.admission.policy import POLICY_LIMIT, Binding, Policy, PolicyError
 from setpoint.apiserver.errors import ApiStatusError, forbidden
-from setpoint.apiserver.requests.admission import Question
+from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.call import Call
-from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.cel.admission import BudgetSpent, Expression, admission_environment, compile_admission
 from setpoint.cel.types import BOOL, NULL, STRING
 from setpoint.cel.values import Value
@@ -25,7 +25,7 @@ from setpoint.cel.values import Value
 __all__ = ["ValidatingPolicy", "check_policies"]
 
 JsonObject = dict[str, Any]
-Converted = Callable[[JsonObject | None, Served], JsonObject | None]
+Converted = Callable[[JsonObject | None, ServedResource], JsonObject | None]
 """An object in another version."""
 
 _MESSAGE_LIMIT: Final = 5 * 1024
@@ -121,13 +121,13 @@ def _denial(document: JsonObject, text: str) -> _Denial:
 
 
 def check_policies(
-    call: Call, policies: Sequence[ValidatingPolicy], question: Question, converted: Converted
+    call: Call, policies: Sequence[ValidatingPolicy], attributes: AdmissionAttributes, converted: Converted
 ) -> list[str]:
     """The warnings of all policies about the request. Raises ApiStatusError for the first denial."""
     warnings: list[str] = []
     denied: list[tuple[str, _Denial]] = []
     for policy in policies:
-        target = policy.applies(question, call.state)
+        target = policy.applies(attributes, call.state)
         if target is None:
             continue
         if problem := policy.unusable(call.state):
@@ -135,22 +135,22 @@ def check_policies(
                 where = f"ValidatingAdmissionPolicy '{policy.name}' denied request: "
                 denied.append((where, _Denial(f"failed to configure policy: {problem}")))
             continue
-        for binding in policy.bound(question, call.state):
+        for binding in policy.bound(attributes, call.state):
             where = f"ValidatingAdmissionPolicy '{policy.name}' with binding '{binding.name}' denied request: "
             try:
-                params = policy.params(binding, question, call)
+                params = policy.params(binding, attributes, call)
             except PolicyError as unfit:
                 if not policy.ignores_failure:
                     denied.append((where, _Denial(f"failed to configure binding: {unfit}")))
                 continue
             for param in params:
-                for denial in policy.judge(_values(call, question, target, converted) | {"params": param}):
+                for denial in policy.judge(_values(call, attributes, target, converted) | {"params": param}):
                     _act(policy, binding, denial, warnings)
                     if "Deny" in binding.actions:
                         denied.append((where, denial))
     if denied:
         where, denial = denied[0]
-        raise _refused(question, where + denial.message, denial.reason)
+        raise _refused(attributes, where + denial.message, denial.reason)
     return warnings
 
 
@@ -164,14 +164,16 @@ def _act(policy: ValidatingPolicy, binding: Binding, denial: _Denial, warnings: 
         _log.info("audit: %s with binding %s: %s", policy.name, binding.name, denial.message)
 
 
-def _values(call: Call, question: Question, target: Served, converted: Converted) -> dict[str, Value]:
-    obj, old = converted(question.obj, target), converted(question.old, target)
-    values = values_for(question, target, call.user, obj, old)
-    return values | {"namespaceObject": namespace_of(question, call.storage)}
+def _values(
+    call: Call, attributes: AdmissionAttributes, target: ServedResource, converted: Converted
+) -> dict[str, Value]:
+    obj, old = converted(attributes.obj, target), converted(attributes.old, target)
+    values = values_for(attributes, target, call.user, obj, old)
+    return values | {"namespaceObject": namespace_of(attributes, call.storage)}
 
 
-def _refused(question: Question, message: str, reason: str) -> ApiStatusError:
-    error = forbidden(question.served.group_resource, question.shown_name, message, [{"message": message}])
+def _refused(attributes: AdmissionAttributes, message: str, reason: str) -> ApiStatusError:
+    error = forbidden(attributes.served.group_resource, attributes.shown_name, message, [{"message": message}])
     error.status["reason"] = reason
     error.status["code"] = error.code = _CODES.get(reason, 422)
     return error

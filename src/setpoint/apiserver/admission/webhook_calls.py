@@ -19,10 +19,10 @@ from setpoint.apiserver.nesting import TOO_DEEP, is_too_deep
 from setpoint.apiserver.objects.metadata import new_uid
 from setpoint.apiserver.objects.versions import Versions
 from setpoint.apiserver.replay import Replay
-from setpoint.apiserver.requests.admission import Question
+from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.incoming import coerce
-from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.webhooks.caller import CallFailed
 from setpoint.apiserver.webhooks.responses import ask, refused_by, response_of
 from setpoint.cel.admission import Evaluation
@@ -36,10 +36,14 @@ _log = logging.getLogger(__name__)
 
 
 def converted(
-    versions: Versions, question: Question, obj: JsonObject | None, served: Served, target: Served
+    versions: Versions,
+    attributes: AdmissionAttributes,
+    obj: JsonObject | None,
+    served: ServedResource,
+    target: ServedResource,
 ) -> JsonObject | None:
     """``obj`` of ``served``'s version as ``target`` has it, with defaults. Raises Suspended if a webhook converts."""
-    if obj is None or served is target or question.kind is not None:
+    if obj is None or served is target or attributes.kind is not None:
         return obj
     made = versions.convert(copy_json(obj), served, target)
     if target.has_defaults:
@@ -57,11 +61,11 @@ class WebhookCalls:
         self._replay = replay
 
     async def changed(
-        self, hook: Webhook, target: Served, question: Question, warnings: list[str]
+        self, hook: Webhook, target: ServedResource, attributes: AdmissionAttributes, warnings: list[str]
     ) -> JsonObject | None:
         """The object as one webhook wants it, None if it wants no change. Raises ApiStatusError."""
-        versioned = await self.version(question, question.obj, question.served, target)
-        response = await self.response(hook, target, question, versioned, warnings)
+        versioned = await self.version(attributes, attributes.obj, attributes.served, target)
+        response = await self.response(hook, target, attributes, versioned, warnings)
         if response is None:
             return None
         operations = _operations(response)
@@ -83,45 +87,47 @@ class WebhookCalls:
         if is_too_deep(made):
             raise internal_error(f'admission webhook "{hook.name}" nested the object too deeply: {TOO_DEEP}')
         made = copy_json(made)  # parts may be shared, and defaulting changes them
-        self.fit(question, target, made)
+        self.fit(attributes, target, made)
         if json_equal(made, versioned):
             return None
-        return await self.version(question, made, target, question.served)
+        return await self.version(attributes, made, target, attributes.served)
 
-    async def changed_by_policy(self, policy: MutatingPolicy, target: Served, question: Question) -> JsonObject | None:
+    async def changed_by_policy(
+        self, policy: MutatingPolicy, target: ServedResource, attributes: AdmissionAttributes
+    ) -> JsonObject | None:
         """The object as a policy wants it, None if it wants no change. Raises ApiStatusError."""
-        versioned = await self.version(question, question.obj, question.served, target)
+        versioned = await self.version(attributes, attributes.obj, attributes.served, target)
         if versioned is None:
             return None
-        old = await self.version(question, question.old, question.served, target)
-        made = policy.mutated(self._call, question, target, versioned, old)
+        old = await self.version(attributes, attributes.old, attributes.served, target)
+        made = policy.mutated(self._call, attributes, target, versioned, old)
         if made is versioned:
             return None
         if any(made.get(key) != versioned.get(key) for key in ("apiVersion", "kind")):
             raise internal_error(f'policy "{policy.name}" changed apiVersion or kind of the object')
-        self.fit(question, target, made)
+        self.fit(attributes, target, made)
         if json_equal(made, versioned):
             return None
-        return await self.version(question, made, target, question.served)
+        return await self.version(attributes, made, target, attributes.served)
 
     async def response(
         self,
         hook: Webhook,
-        target: Served,
-        question: Question,
+        target: ServedResource,
+        attributes: AdmissionAttributes,
         obj: JsonObject | None,
         warnings: list[str],
         *,
         mutating: bool = True,
     ) -> JsonObject | None:
         """The answer of a webhook that allows; None if it failed and that is to be ignored. Raises ApiStatusError."""
-        old = await self.version(question, question.old, question.served, target)
+        old = await self.version(attributes, attributes.old, attributes.served, target)
         state = self._call.state
-        if hook.conditions and not self._conditions_hold(hook, target, question, obj, old):
+        if hook.conditions and not self._conditions_hold(hook, target, attributes, obj, old):
             return None
-        if question.dry_run and not hook.dry_runs:
+        if attributes.dry_run and not hook.dry_runs:
             raise bad_request(f'admission webhook "{hook.name}" does not support dry run')
-        request = {"uid": new_uid(state.random), **request_document(question, target, self._call.user)}
+        request = {"uid": new_uid(state.random), **request_document(attributes, target, self._call.user)}
         review = {
             "kind": "AdmissionReview",
             "apiVersion": hook.review,
@@ -152,25 +158,30 @@ class WebhookCalls:
         raise error
 
     async def version(
-        self, question: Question, obj: JsonObject | None, served: Served, target: Served
+        self, attributes: AdmissionAttributes, obj: JsonObject | None, served: ServedResource, target: ServedResource
     ) -> JsonObject | None:
         """``obj`` in the version that a webhook speaks, or back."""
         versions = self._call.versions
-        return await self._replay.run(lambda: converted(versions, question, obj, served, target))
+        return await self._replay.run(lambda: converted(versions, attributes, obj, served, target))
 
     def _conditions_hold(
-        self, hook: Webhook, target: Served, question: Question, obj: JsonObject | None, old: JsonObject | None
+        self,
+        hook: Webhook,
+        target: ServedResource,
+        attributes: AdmissionAttributes,
+        obj: JsonObject | None,
+        old: JsonObject | None,
     ) -> bool:
         """Raises ApiStatusError (403) if that can't be told and is not to be ignored."""
-        values = values_for(question, target, self._call.user, obj, old)
+        values = values_for(attributes, target, self._call.user, obj, old)
         try:
             return hook.conditions.hold(Evaluation(values, CONDITION_LIMIT))
         except ConditionFailed as problem:
-            raise forbidden(question.served.group_resource, question.shown_name, str(problem)) from None
+            raise forbidden(attributes.served.group_resource, attributes.shown_name, str(problem)) from None
 
-    def fit(self, question: Question, served: Served, obj: JsonObject) -> None:
+    def fit(self, attributes: AdmissionAttributes, served: ServedResource, obj: JsonObject) -> None:
         """Prunes and defaults what came out of a patch, in place. Raises ApiStatusError (500)."""
-        if question.kind is not None:
+        if attributes.kind is not None:
             return
         try:
             coerce(self._call, served, obj, "Ignore", [])

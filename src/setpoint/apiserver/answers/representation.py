@@ -15,7 +15,7 @@ from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.requests.accept import MEDIA_TYPES, Media, accepted, media_of
 from setpoint.apiserver.requests.body import JSON_TYPE
 from setpoint.apiserver.requests.call import Call
-from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.slices import pace, spend
 
 __all__ = ["Representation", "respond"]
@@ -192,7 +192,7 @@ class Representation:
         return msgspec.json.encode(made)
 
 
-def _not_of_that_kind(wanted: str, served: Served, kind: str, what: str) -> ApiStatusError:
+def _not_of_that_kind(wanted: str, served: ServedResource, kind: str, what: str) -> ApiStatusError:
     """Metadata of one object was asked for where there is a list, or the other way round (406)."""
     package = served.resource.group.partition(".")[0] or "core"
     shown = f"unstructured.Unstructured{'List' if what == 'a list' else ''}" if served.custom else f"{package}.{kind}"
@@ -208,7 +208,7 @@ def _decoded(values: Sequence[bytes]) -> Iterator[Any]:
         yield msgspec.json.decode(value)
 
 
-def _joined(served: Served, values: Sequence[bytes]) -> bytes:
+def _joined(served: ServedResource, values: Sequence[bytes]) -> bytes:
     """Items without apiVersion and kind, as the real server sends those of built-in kinds; custom ones keep them."""
     if served.custom or not values:
         return b",".join(values)

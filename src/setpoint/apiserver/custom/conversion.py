@@ -15,7 +15,7 @@ from setpoint.apiserver.errors import ApiStatusError
 from setpoint.apiserver.nesting import TOO_DEEP, is_too_deep
 from setpoint.apiserver.objects.metadata import new_uid
 from setpoint.apiserver.replay import Replay, Suspended
-from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.state import State
 from setpoint.apiserver.webhooks.caller import CallFailed, Target
 from setpoint.apiserver.webhooks.responses import ask, response_of, review_version
@@ -28,7 +28,7 @@ JsonObject = dict[str, Any]
 _TIMEOUT: Final = 30.0
 _BATCH: Final = 500
 _SHOWN: Final = ("labels", "annotations")
-Question = tuple[Hashable, JsonObject, Served]
+Conversion = tuple[Hashable, JsonObject, ServedResource]
 
 
 class ConversionWebhook:
@@ -39,7 +39,7 @@ class ConversionWebhook:
         self._target = Target.of(config["clientConfig"])
         self._api_version = f"apiextensions.k8s.io/{review_version(config.get('conversionReviewVersions'))}"
 
-    def convert(self, obj: JsonObject, target: Served, replay: Replay | None) -> JsonObject:
+    def convert(self, obj: JsonObject, target: ServedResource, replay: Replay | None) -> JsonObject:
         """``obj`` as ``target`` has it, pruned and with defaults. Raises Suspended until ``replay`` knows."""
         resource = target.resource
         if obj.get("apiVersion") == resource.api_version:
@@ -50,10 +50,10 @@ class ConversionWebhook:
         key = (self, resource.api_version, msgspec.json.encode({**obj, "metadata": seen}))
         known = replay.answers.get(key) if replay is not None else None
         if known is None:
-            question = (key, {**obj, "metadata": metadata}, target)
-            if replay is not None and replay.collect(self, question):
+            wanted = (key, {**obj, "metadata": metadata}, target)
+            if replay is not None and replay.collect(self, wanted):
                 return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": dict(metadata)}
-            raise Suspended(lambda replay: self.learn(replay, [question]))
+            raise Suspended(lambda replay: self.learn(replay, [wanted]))
         made: JsonObject = msgspec.json.decode(known)
         shown = made.get("metadata") or {}
         kept = {name: value for name, value in metadata.items() if name not in _SHOWN}
@@ -62,10 +62,10 @@ class ConversionWebhook:
         apply_defaults(target.schema, made)
         return made
 
-    async def learn(self, replay: Replay, questions: Sequence[Question]) -> None:
+    async def learn(self, replay: Replay, conversions: Sequence[Conversion]) -> None:
         """Asks, and puts the answers into ``replay``. Raises ApiStatusError (500)."""
         by_version: dict[str, dict[Hashable, JsonObject]] = {}
-        for key, obj, target in questions:
+        for key, obj, target in conversions:
             by_version.setdefault(target.resource.api_version, {})[key] = obj
         for version, asked in by_version.items():
             items = list(asked.items())

@@ -15,7 +15,7 @@ from setpoint.apiserver.objects.codec import decode, encode
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.options import DeleteOptions, Query
 from setpoint.apiserver.requests.path import ResourcePath
-from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.state import State
 from setpoint.apiserver.storage import Damage, Record
 from setpoint.apiserver.verbs.delete import remove
@@ -41,7 +41,7 @@ class CustomResources:
 
     def __init__(self, state: State) -> None:
         self._state = state
-        self._served: dict[str, list[Served]] = {}
+        self._served: dict[str, list[ServedResource]] = {}
         self._specs: dict[str, bytes] = {}
         self._foreseen: Mapping[bytes, Schema] = {}
         self._unusable: dict[str, Damage] = {}
@@ -230,7 +230,7 @@ class CustomResources:
         exposable = [served for served in made if served.resource.version in exposed]
         self._state.storage.then(lambda: self._serve(record.name, spec, made, exposable))
 
-    def _serve(self, name: str, spec: bytes, made: list[Served], exposed: list[Served]) -> None:
+    def _serve(self, name: str, spec: bytes, made: list[ServedResource], exposed: list[ServedResource]) -> None:
         self._unserve(name)
         self._specs[name] = spec
         self._served[name] = made
@@ -250,7 +250,7 @@ class CustomResources:
             COLLECTION, "", record.name, lambda revision: encode(home, crd, revision), expected=record.revision
         )
 
-    def _home(self) -> Served:
+    def _home(self) -> ServedResource:
         home = self._state.registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
         assert home is not None
         return home

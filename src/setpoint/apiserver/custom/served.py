@@ -9,7 +9,7 @@ import msgspec
 
 from setpoint.apiserver.custom.conversion import ConversionWebhook
 from setpoint.apiserver.discovery.groups import version_order
-from setpoint.apiserver.resources.registry import ScalePaths, Served
+from setpoint.apiserver.resources.registry import ScalePaths, ServedResource
 from setpoint.apiserver.state import State
 from setpoint.apiserver.strategies.custom import CustomStrategy
 from setpoint.meta import GroupVersionKind, Resource
@@ -24,12 +24,12 @@ _SCALE: Final = GroupVersionKind("autoscaling", "v1", "Scale")
 
 def served_versions(
     state: State, crd: JsonObject, gone: Callable[[], None], known: Mapping[bytes, Schema]
-) -> list[Served]:
+) -> list[ServedResource]:
     """All versions of a CRD, the stored one first. ``gone`` is called after an object was deleted;
     ``known`` are schemas that have been read before, by their bytes."""
     spec = crd["spec"]
     names = full_names(spec["names"]) | (crd["status"].get("acceptedNames") or {})
-    made: list[Served] = []
+    made: list[ServedResource] = []
     for version in sorted(spec["versions"], key=lambda item: not item.get("storage")):
         subresources = version.get("subresources") or {}
         kind = GroupVersionKind(spec["group"], version["name"], names["kind"])
@@ -53,7 +53,7 @@ def served_versions(
         if version.get("deprecated"):
             warning = version.get("deprecationWarning") or _deprecation(spec, resource)
         made.append(
-            Served(
+            ServedResource(
                 resource,
                 _schema(document, known, preserve=bool(spec.get("preserveUnknownFields"))),
                 CustomStrategy(resource, gone),

@@ -35,14 +35,14 @@ _SUBRESOURCE_VERBS: Final[Mapping[str, tuple[str, ...]]] = {
 _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 
 
-class ServedResource(Protocol):
+class DiscoveredResource(Protocol):
     """The part of a served resource that discovery needs, in one version."""
 
     @property
     def resource(self) -> Resource: ...
 
 
-Resources = Iterable[ServedResource]
+Resources = Iterable[DiscoveredResource]
 """All served resources; groups keep the order in which they first come."""
 
 
@@ -252,4 +252,4 @@ def _version(group: str, version: str) -> dict[str, str]:
     return {"groupVersion": _group_version(group, version), "version": version}
 
 
-__all__ = ["ServedResource", "respond", "version_order"]
+__all__ = ["DiscoveredResource", "respond", "version_order"]

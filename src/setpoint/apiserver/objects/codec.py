@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from setpoint.apiserver.errors import request_entity_too_large
 from setpoint.apiserver.nesting import check_stored, too_deep
-from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.resources.registry import ServedResource
 
 __all__ = ["JsonObject", "decode", "encode", "labels_of", "metadata_of", "uid_of"]
 
@@ -50,7 +50,7 @@ def uid_of(obj: JsonObject) -> str:
     return uid
 
 
-def encode(served: Served, obj: JsonObject, revision: int, *, flat: bool = False) -> bytes:
+def encode(served: ServedResource, obj: JsonObject, revision: int, *, flat: bool = False) -> bytes:
     """The bytes of ``obj``, whose first members are apiVersion, kind and metadata; of revision 0 there is no mention.
 
     ``flat``: it is known not to be nested too deeply (see `check_depth`), which takes a while to find out.

@@ -20,7 +20,7 @@ from setpoint.schema import copy_json
 from setpoint.slices import pace
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.resources.registry import Served
+    from setpoint.apiserver.resources.registry import ServedResource
 
 __all__ = ["QUANTITY_PROBLEM", "complete", "shorten", "zero_of"]
 
@@ -114,7 +114,7 @@ def _sort(item: GoField, several: bool) -> int:
     return _STRUCTS_OF if several else _STRUCT
 
 
-def _plan_of(served: Served) -> _Plan | None:
+def _plan_of(served: ServedResource) -> _Plan | None:
     return None if served.custom else _plan_of_kind(served.resource.gvk)
 
 
@@ -129,7 +129,7 @@ def _plan_of_kind(kind: GroupVersionKind) -> _Plan | None:
     return replace(plan, fields=fields, structs=structs)
 
 
-def shorten(served: Served, obj: JsonObject) -> bool:
+def shorten(served: ServedResource, obj: JsonObject) -> bool:
     """Drops (in place) what Go would forget; whether it is known what that is. Raises ValueError for a wrong amount."""
     plan = _plan_of(served)
     if plan is not None:
@@ -201,7 +201,7 @@ def _leaf(kind: str, value: Any) -> Any:
     return value
 
 
-def complete(served: Served, obj: JsonObject) -> None:
+def complete(served: ServedResource, obj: JsonObject) -> None:
     """Adds (in place) the zero values that Go always writes."""
     plan = _plan_of(served)
     if plan is not None:
@@ -231,7 +231,7 @@ def _complete(plan: _Plan, obj: JsonObject) -> None:
             obj[key] = copy_json(zero)
 
 
-def zero_of(served: Served) -> JsonObject:
+def zero_of(served: ServedResource) -> JsonObject:
     """The fields that every object of the kind has, whatever was sent; no field manager owns them."""
     plan = _plan_of(served)
     return {} if plan is None else {key: copy_json(value) for key, value in plan.always.items()}

@@ -11,7 +11,7 @@ from msgspec import Struct
 from setpoint.apiserver.nesting import check_depth
 from setpoint.apiserver.objects.codec import decode, encode
 from setpoint.apiserver.replay import Replay
-from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.storage import Record
 from setpoint.schema import apply_defaults, copy_json
 from setpoint.slices import pace, spend
@@ -28,7 +28,7 @@ class _Version(Struct):
 _versions = msgspec.json.Decoder(_Version)
 
 
-def written_version(served: Served, value: bytes) -> Served:
+def written_version(served: ServedResource, value: bytes) -> ServedResource:
     """The version that stored bytes are in: objects keep the one they were written in until they are written again."""
     stored = served.stored_as
     if not stored.siblings or value.startswith(stored.head):
@@ -39,7 +39,7 @@ def written_version(served: Served, value: bytes) -> Served:
 class Versions:
     """For one request: where a webhook converts, all methods raise Suspended until ``replay`` has its answer.
 
-    ``served`` is the version that is asked for, `Served.stored_as` the one that objects are stored in.
+    ``served`` is the version that is asked for, `ServedResource.stored_as` the one that objects are stored in.
     """
 
     __slots__ = ("_replay",)
@@ -47,7 +47,7 @@ class Versions:
     def __init__(self, replay: Replay | None) -> None:
         self._replay = replay
 
-    def encoded(self, served: Served, record: Record) -> bytes:
+    def encoded(self, served: ServedResource, record: Record) -> bytes:
         """A stored object in the served version.
 
         Custom objects that were written before their schema changed get the defaults that it has now, as upstream gives
@@ -67,20 +67,20 @@ class Versions:
             return record.value
         return self.converted(served, record.value)
 
-    def encoded_all(self, served: Served, records: Sequence[Record]) -> list[bytes]:
+    def encoded_all(self, served: ServedResource, records: Sequence[Record]) -> list[bytes]:
         """As `encoded`; a webhook that converts is asked once for all."""
         if not served.asks or self._replay is None:
             return [self.encoded(served, record) for record in pace(records)]
         return self._replay.batch(lambda: [self.encoded(served, record) for record in pace(records)])
 
-    def decoded(self, served: Served, record: Record) -> JsonObject:
+    def decoded(self, served: ServedResource, record: Record) -> JsonObject:
         """A fresh copy of a stored object, in the served version."""
         value = self.encoded(served, record)
         spend(len(value))
         obj: JsonObject = decode(value)
         return obj
 
-    def converted(self, served: Served, value: bytes) -> bytes:
+    def converted(self, served: ServedResource, value: bytes) -> bytes:
         """Bytes in the version they were written in, as the served version has them."""
         source = written_version(served, value)
         if source is served:
@@ -92,11 +92,11 @@ class Versions:
         revision = obj["metadata"].get("resourceVersion")
         return encode(served, obj, int(revision) if revision else 0)
 
-    def convert(self, obj: JsonObject, source: Served, target: Served) -> JsonObject:
+    def convert(self, obj: JsonObject, source: ServedResource, target: ServedResource) -> JsonObject:
         """``obj``, of version ``source``, as ``target`` has it. May change ``obj``."""
         return source.convert(obj, target, self._replay)
 
-    def to_store(self, served: Served, obj: JsonObject) -> JsonObject:
+    def to_store(self, served: ServedResource, obj: JsonObject) -> JsonObject:
         """``obj``, of the served version, as it is to be stored. May change ``obj``.
 
         The version to answer with is made, too: a document that can't be converted back is not stored. In slices it
@@ -111,7 +111,7 @@ class Versions:
         return document
 
 
-def stores_after(served: Served, revision: int) -> None:
+def stores_after(served: ServedResource, revision: int) -> None:
     """Right before an object of the served version is stored."""
     stored = served.stored_as
     if stored is not served and stored.has_defaults:  # which are filled in when it is read

@@ -7,21 +7,23 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from setpoint.apiserver.requests.options import DeleteOptions, WriteOptions
-from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.resources.registry import ServedResource
 
-__all__ = ["Admission", "Question"]
+__all__ = ["Admission", "AdmissionAttributes"]
 
 JsonObject = dict[str, Any]
 _EXEMPT: Final = "admissionregistration.k8s.io"
 
 
 @dataclass(slots=True)
-class Question:
-    """A request as admission sees it. ``obj`` and ``old`` are of the version ``served`` is, unless ``kind`` (group,
-    version, kind) says that they are something else, such as a Scale.
+class AdmissionAttributes:
+    """A request as admission sees it; upstream's ``admission.Attributes``.
+
+    ``obj`` and ``old`` are of the version ``served`` is, unless ``kind`` (group, version, kind) says that they are
+    something else, such as a Scale.
     """
 
-    served: Served
+    served: ServedResource
     operation: str
     subresource: str
     namespace: str
@@ -57,9 +59,9 @@ class Admission(Protocol):
     """Asks webhooks and policies about one request's objects. Each method may raise Suspended, to be called again
     when the answers are known, and ApiStatusError for a refusal or a failure."""
 
-    def question(
+    def attributes(
         self,
-        served: Served,
+        served: ServedResource,
         operation: str,
         obj: JsonObject | None,
         old: JsonObject | None,
@@ -68,22 +70,22 @@ class Admission(Protocol):
         subresource: str = "",
         name: str | None = None,
         kind: tuple[str, str, str] | None = None,
-    ) -> Question:
-        """``name``: if it is not what the object or the path says. ``kind``: see `Question`."""
+    ) -> AdmissionAttributes:
+        """``name``: if it is not what the object or the path says. ``kind``: see `AdmissionAttributes`."""
         ...
 
-    def mutates(self, question: Question) -> bool:
+    def mutates(self, attributes: AdmissionAttributes) -> bool:
         """Whether any mutating webhook or policy is to be asked."""
         ...
 
-    def mutate(self, question: Question) -> JsonObject:
+    def mutate(self, attributes: AdmissionAttributes) -> JsonObject:
         """The object as the webhooks want it, with defaults; the object itself if none was asked."""
         ...
 
-    def validate(self, question: Question) -> None: ...
+    def validate(self, attributes: AdmissionAttributes) -> None: ...
     def document(
         self,
-        served: Served,
+        served: ServedResource,
         document: JsonObject,
         options: WriteOptions,
         *,
@@ -93,6 +95,6 @@ class Admission(Protocol):
         """Admission, whole, of a document that is not stored itself, such as a Binding."""
         ...
 
-    def deletions(self, questions: Sequence[Question]) -> None:
+    def deletions(self, batch: Sequence[AdmissionAttributes]) -> None:
         """All at once."""
         ...

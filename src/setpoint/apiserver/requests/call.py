@@ -17,7 +17,7 @@ from setpoint.apiserver.requests.admission import Admission
 from setpoint.apiserver.requests.options import Query
 from setpoint.apiserver.requests.path import ResourcePath
 from setpoint.apiserver.resources.behaviour import AdmissionConfigurations, Definitions
-from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.state import State
 from setpoint.apiserver.storage import Record, Storage
 from setpoint.meta import format_time
@@ -48,7 +48,7 @@ class Call:
         state: State,
         request: IncomingRequest,
         path: ResourcePath,
-        served: Served,
+        served: ServedResource,
         query: Query,
         user: UserInfo,
         replay: Replay | None = None,

@@ -7,7 +7,7 @@ import binascii
 import re
 from typing import Any
 
-from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.models import definition_name, schemas
 from setpoint.schema import FieldError
 
@@ -18,7 +18,7 @@ _BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456
 _GO = {"integer": "int", "number": "float64", "boolean": "bool", "string": "string", "array": "slice", "object": "map"}
 
 
-def type_problem(served: Served, obj: dict[str, Any], error: FieldError) -> str:
+def type_problem(served: ServedResource, obj: dict[str, Any], error: FieldError) -> str:
     """The message of Go's decoder for ``error``, a TYPE_INVALID of the schema's validation with a path in ``obj``.
 
     Empty for base64 that Go accepts and the format of schemas does not.
@@ -56,7 +56,7 @@ def _bad_byte(text: str) -> int | None:
     return None
 
 
-def _fields(served: Served, steps: list[str]) -> list[str]:
+def _fields(served: ServedResource, steps: list[str]) -> list[str]:
     """The steps that are fields of structs: neither positions in lists nor keys of maps are named."""
     definitions = schemas()
     node: dict[str, Any] = {}
@@ -93,7 +93,7 @@ def _value_at(value: Any, steps: list[str]) -> Any:
     return value
 
 
-def _described(served: Served, steps: list[str]) -> tuple[str, str]:
+def _described(served: ServedResource, steps: list[str]) -> tuple[str, str]:
     """The struct that the field belongs to, and the field's type, by their names in Go."""
     definitions = schemas()
     name = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"

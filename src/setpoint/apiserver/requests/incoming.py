@@ -17,7 +17,7 @@ from setpoint.apiserver.requests.body import check_size, decode_text, media_type
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.type_errors import type_errors
 from setpoint.apiserver.resources.builtin_schemas import built_in_schemas
-from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.meta import GroupKind, GroupVersion, GroupVersionKind
 from setpoint.models import definition_name
 from setpoint.schema import OBJECT_META, ErrorType, FieldError, apply_defaults, drop_nulls, prune, validate
@@ -79,7 +79,7 @@ def typed(document: JsonObject, kind: GroupVersionKind) -> JsonObject:
     return document
 
 
-def read_object(call: Call, served: Served, validation: str) -> JsonObject:
+def read_object(call: Call, served: ServedResource, validation: str) -> JsonObject:
     """The object in the request's body, in the form in which it is worked with. Raises ApiStatusError."""
     obj, duplicates = read_document(call, served.resource.kind)
     check_kind(call, served, obj)
@@ -87,7 +87,7 @@ def read_object(call: Call, served: Served, validation: str) -> JsonObject:
     return obj
 
 
-def check_kind(call: Call, served: Served, obj: JsonObject) -> None:
+def check_kind(call: Call, served: ServedResource, obj: JsonObject) -> None:
     """Makes sure that the object is of the URL's kind and version. Raises ApiStatusError (400)."""
     resource = served.resource
     kind, version = obj.get("kind"), obj.get("apiVersion")
@@ -122,7 +122,7 @@ def check_kind(call: Call, served: Served, obj: JsonObject) -> None:
     raise bad_request(what + why_not(call, served, found, kind))
 
 
-def why_not(call: Call, served: Served, found: GroupVersion, kind: str) -> str:
+def why_not(call: Call, served: ServedResource, found: GroupVersion, kind: str) -> str:
     """The reason why an object of another kind can't be one of the served, built-in kind."""
     if not _known(call, found, kind):
         return f'no kind "{kind}" is registered for version "{found}" in scheme "pkg/api/legacyscheme/scheme.go:30"'
@@ -136,7 +136,7 @@ def _known(call: Call, version: GroupVersion, kind: str) -> bool:
 
 
 def coerce(
-    call: Call, served: Served, obj: JsonObject, validation: str, duplicates: list[str], *, patch: bool = False
+    call: Call, served: ServedResource, obj: JsonObject, validation: str, duplicates: list[str], *, patch: bool = False
 ) -> None:
     """Brings ``obj`` (in place) into the form in which it is worked with; unknown fields go, as ``validation`` says.
 

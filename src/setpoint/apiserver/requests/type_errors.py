@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from setpoint.apiserver.requests import go_words
-from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.meta import GroupVersionKind, MicroTime, Quantity, parse_time
 from setpoint.models import UnknownKindError, kind_for
 from setpoint.schema import OBJECT_META, ErrorType, FieldError, Schema, drop_nulls, validate
@@ -55,7 +55,7 @@ class _ManagedFields(msgspec.Struct, rename="camel"):
 
 
 def type_errors(
-    served: Served, obj: dict[str, Any], raw: bytes = b"", *, patch: bool = False
+    served: ServedResource, obj: dict[str, Any], raw: bytes = b"", *, patch: bool = False
 ) -> tuple[str, list[FieldError]]:
     """The error of Go's decoder (empty if there is none), and an error for each missing field.
 

@@ -12,11 +12,11 @@ from setpoint.cel.rules import RuleValidator
 from setpoint.meta import GroupResource, Resource
 from setpoint.schema import Schema
 
-__all__ = ["Registry", "ScalePaths", "Served"]
+__all__ = ["Registry", "ScalePaths", "ServedResource"]
 
 
-Convert = Callable[[dict[str, Any], "Served", Replay | None], dict[str, Any]]
-"""See `Served.convert`."""
+Convert = Callable[[dict[str, Any], "ServedResource", Replay | None], dict[str, Any]]
+"""See `ServedResource.convert`."""
 
 
 class ScalePaths:
@@ -35,7 +35,7 @@ class ScalePaths:
         self.selector = selector
 
 
-class Served:
+class ServedResource:
     """One resource in one version.
 
     ``stored_as`` is the version that objects are stored in (possibly this one); ``collection`` is the storage's name of
@@ -48,7 +48,7 @@ class Served:
         schema: Schema,
         strategy: Behaviour,
         *,
-        stored_as: Served | None = None,
+        stored_as: ServedResource | None = None,
         collection: str = "",
         custom: bool = False,
         schema_document: Mapping[str, Any] | None = None,
@@ -63,7 +63,7 @@ class Served:
         self.group_resource: GroupResource = resource.group_resource
         self.schema = schema
         self.strategy = strategy
-        self.stored_as: Served = stored_as or self
+        self.stored_as: ServedResource = stored_as or self
         self.collection = collection or str(resource.group_resource)
         self.custom = custom
         self.schema_document = schema_document
@@ -78,7 +78,7 @@ class Served:
         """Of a custom resource: whether its schema has defaults at all."""
         self.defaults_since = 0
         """Objects stored before this revision may lack defaults that the schema has now."""
-        self.siblings: dict[str, Served] = {}
+        self.siblings: dict[str, ServedResource] = {}
         """Of a custom resource in several versions: all of them, by apiVersion; objects may be stored in any."""
         self.asks = False
         """Whether a webhook converts."""
@@ -92,7 +92,7 @@ class Served:
         """Of a custom resource: the rules of its schema, compiled when they are first asked."""
         return RuleValidator(self.schema_document or {})
 
-    def convert(self, obj: dict[str, Any], target: Served, replay: Replay | None) -> dict[str, Any]:
+    def convert(self, obj: dict[str, Any], target: ServedResource, replay: Replay | None) -> dict[str, Any]:
         """``obj``, of this version, as ``target`` has it. May change ``obj``.
 
         Raises Suspended if a webhook converts and ``replay`` does not know its answer.
@@ -110,24 +110,24 @@ class Served:
         self.asks = True
 
     def __repr__(self) -> str:
-        return f"<Served {self.resource.gvr}>"
+        return f"<ServedResource {self.resource.gvr}>"
 
 
 class Registry:
     """All served resources. ``revision`` changes whenever they do."""
 
     def __init__(self) -> None:
-        self._by_path: dict[tuple[str, str, str], Served] = {}
-        self._versions: dict[tuple[str, str], list[Served]] = {}
+        self._by_path: dict[tuple[str, str, str], ServedResource] = {}
+        self._versions: dict[tuple[str, str], list[ServedResource]] = {}
         self.revision = 0
 
-    def add(self, served: Served) -> None:
+    def add(self, served: ServedResource) -> None:
         """Serves it, in place of what was served under the same group, version and plural."""
         resource = served.resource
         self._by_path[resource.group, resource.version, resource.plural] = served
         self._changed()
 
-    def remove(self, served: Served) -> None:
+    def remove(self, served: ServedResource) -> None:
         """Serves it no more; nothing happens if something else is served in its place by now."""
         resource = served.resource
         key = (resource.group, resource.version, resource.plural)
@@ -141,14 +141,14 @@ class Registry:
         for (group, _, plural), item in self._by_path.items():
             self._versions.setdefault((group, plural), []).append(item)
 
-    def find(self, group: str, version: str, plural: str) -> Served | None:
+    def find(self, group: str, version: str, plural: str) -> ServedResource | None:
         return self._by_path.get((group, version, plural))
 
-    def versions(self, group: str, plural: str) -> list[Served]:
+    def versions(self, group: str, plural: str) -> list[ServedResource]:
         """One resource in all its versions."""
         return self._versions.get((group, plural), [])
 
-    def find_kind(self, group: str, version: str, kind: str) -> Served | None:
+    def find_kind(self, group: str, version: str, kind: str) -> ServedResource | None:
         return next(
             (
                 item
@@ -161,7 +161,7 @@ class Registry:
     def has_version(self, group: str, version: str) -> bool:
         return any(key[:2] == (group, version) for key in self._by_path)
 
-    def __iter__(self) -> Iterator[Served]:
+    def __iter__(self) -> Iterator[ServedResource]:
         return iter(list(self._by_path.values()))
 
     def __len__(self) -> int:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from setpoint.apiserver.objects.go_form import complete, shorten
 from setpoint.apiserver.replay import Replay
 from setpoint.apiserver.resources.builtin_schemas import built_in_schemas
-from setpoint.apiserver.resources.registry import Convert, Registry, ScalePaths, Served
+from setpoint.apiserver.resources.registry import Convert, Registry, ScalePaths, ServedResource
 from setpoint.apiserver.strategies import Strategy, strategy_for
 from setpoint.meta import GroupResource, Resource
 from setpoint.models import BUILTIN, definition_name
@@ -24,7 +24,7 @@ _SAME_PLACE: Final = {"events.events.k8s.io": GroupResource("", "events")}
 
 def add_builtin(registry: Registry) -> None:
     """Serves everything that is generally available; alpha and beta versions are off, as they are by default."""
-    served: dict[tuple[str, str, str], Served] = {}
+    served: dict[tuple[str, str, str], ServedResource] = {}
     for resource in sorted(BUILTIN, key=_stored_first):
         if _NOT_GENERALLY_AVAILABLE.fullmatch(resource.version):
             continue
@@ -32,7 +32,7 @@ def add_builtin(registry: Registry) -> None:
         key = (home.group if home else resource.group, home.resource if home else resource.plural)
         stored = next((item for (g, _, p), item in served.items() if (g, p) == key), None)
         strategy = strategy_for(resource.group_resource)
-        made = Served(
+        made = ServedResource(
             resource,
             built_in_schemas()[definition_name(resource.gvk)],
             strategy,
@@ -49,7 +49,7 @@ def add_builtin(registry: Registry) -> None:
 
 
 def _converter(strategy: Strategy) -> Convert:
-    def convert(obj: dict[str, Any], target: Served, _: Replay | None) -> dict[str, Any]:
+    def convert(obj: dict[str, Any], target: ServedResource, _: Replay | None) -> dict[str, Any]:
         made = strategy.convert(obj, target.resource)
         shorten(target, made)
         complete(target, made)

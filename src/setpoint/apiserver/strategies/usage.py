@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.strategies.custom import CustomStrategy
 from setpoint.meta import Resource
 from setpoint.schema import structural
@@ -29,7 +29,7 @@ _CONTAINER: Final[dict[str, Any]] = {
 _CONTAINERS: Final[dict[str, Any]] = {"type": "array", "items": _CONTAINER}
 
 
-def served_usage() -> list[Served]:
+def served_usage() -> list[ServedResource]:
     """The resources ``nodes`` and ``pods`` of ``metrics.k8s.io/v1beta1``."""
     return [
         _served("nodes", "NodeMetrics", {"usage": _USAGE}, namespaced=False),
@@ -37,12 +37,12 @@ def served_usage() -> list[Served]:
     ]
 
 
-def _served(plural: str, kind: str, fields: dict[str, Any], *, namespaced: bool) -> Served:
+def _served(plural: str, kind: str, fields: dict[str, Any], *, namespaced: bool) -> ServedResource:
     resource = Resource(
         group="metrics.k8s.io", version="v1beta1", kind=kind, plural=plural, namespaced=namespaced, verbs=_VERBS
     )
     document = {"type": "object", "properties": {**_TIMES, **fields}}
-    return Served(
+    return ServedResource(
         resource,
         structural.load(document),
         CustomStrategy(resource, lambda: None),

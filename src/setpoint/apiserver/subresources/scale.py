@@ -17,7 +17,7 @@ from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.incoming import read_document, typed
 from setpoint.apiserver.requests.options import WriteOptions
 from setpoint.apiserver.resources.builtin_schemas import built_in_schemas
-from setpoint.apiserver.resources.registry import ScalePaths, Served
+from setpoint.apiserver.resources.registry import ScalePaths, ServedResource
 from setpoint.apiserver.storage import Record
 from setpoint.apiserver.verbs.managed_fields import converter
 from setpoint.apiserver.verbs.patch import APPLY, read_configuration, read_patch, unfit
@@ -91,7 +91,7 @@ def _applied(call: Call) -> JsonObject:
     return _set(call, record, live, scale, options, apply=True)
 
 
-def scale_of(served: Served, obj: JsonObject) -> JsonObject:
+def scale_of(served: ServedResource, obj: JsonObject) -> JsonObject:
     """The Scale that an object shows."""
     paths = served.scale or ScalePaths()
     metadata = obj["metadata"]
@@ -157,10 +157,10 @@ def _set(
     if admission is not None:
         before = shown(live)
         wanted = {**shown(live), "spec": {"replicas": replicas} if replicas else {}}
-        question = admission.question(
+        asked = admission.attributes(
             served, "UPDATE", wanted, before, options, subresource="scale", kind=kind_of(before)
         )
-        replicas = (admission.mutate(question).get("spec") or {}).get("replicas", 0)
+        replicas = (admission.mutate(asked).get("spec") or {}).get("replicas", 0)
         _check_replicas(record, replicas)
     paths = served.scale or ScalePaths()
     node = new

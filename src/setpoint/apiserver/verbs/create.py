@@ -15,7 +15,7 @@ from setpoint.apiserver.objects.versions import stores_after
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.incoming import dedupe_owners, read_object
 from setpoint.apiserver.requests.options import WriteOptions
-from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.storage import Conflict
 from setpoint.apiserver.strategies.disabled import drop_disabled
 from setpoint.apiserver.verbs.managed_fields import track
@@ -39,7 +39,9 @@ def create(call: Call) -> Response:
     return shape.one(call, value, status=201)
 
 
-def insert(call: Call, served: Served, obj: JsonObject, options: WriteOptions, *, track_fields: bool = True) -> bytes:
+def insert(
+    call: Call, served: ServedResource, obj: JsonObject, options: WriteOptions, *, track_fields: bool = True
+) -> bytes:
     """Stores ``obj`` as new and gives its bytes, in the stored version. Raises ApiStatusError.
 
     Of two requests that create the same object one gets 409: no other request runs between looking and storing.
@@ -61,12 +63,12 @@ def insert(call: Call, served: Served, obj: JsonObject, options: WriteOptions, *
             track_fields = False
         plugins.mutate(attributes)
     if admission is not None:
-        question = admission.question(served, "CREATE", obj, None, options)
-        if admission.mutates(question):
+        asked = admission.attributes(served, "CREATE", obj, None, options)
+        if admission.mutates(asked):
             if track_fields:
                 track(call, served, None, obj, options.field_manager)
                 track_fields = False
-            obj = admission.mutate(question)
+            obj = admission.mutate(asked)
             metadata = obj["metadata"]
             fit_namespace(call, metadata)
     for field in _SYSTEM_FIELDS:
@@ -103,14 +105,14 @@ def insert(call: Call, served: Served, obj: JsonObject, options: WriteOptions, *
         place = (resource.plural, "", metadata.get("namespace", ""), metadata["name"])
         call.state.check(Asked(call.user, "create", resource.group, resource.version, *place))
     if admission is not None:
-        admission.validate(admission.question(served, "CREATE", obj, None, options))
+        admission.validate(admission.attributes(served, "CREATE", obj, None, options))
     plugins.validate(attributes)
     if versioned and not options.dry_run:  # upstream's storage refuses that, and is not asked in a dry run
         raise errors.bad_request("resourceVersion should not be set on objects to be created")
     return _store(call, served, obj, options, generated)
 
 
-def _store(call: Call, served: Served, obj: JsonObject, options: WriteOptions, generated: bool) -> bytes:
+def _store(call: Call, served: ServedResource, obj: JsonObject, options: WriteOptions, generated: bool) -> bytes:
     metadata = obj["metadata"]
     name, namespace = metadata["name"], metadata.get("namespace", "")
     stored = served.stored_as

@@ -13,11 +13,11 @@ from setpoint.apiserver.objects.codec import decode, encode, metadata_of
 from setpoint.apiserver.objects.metadata import FINALIZER_FOREGROUND, FINALIZER_ORPHAN
 from setpoint.apiserver.objects.versions import written_version
 from setpoint.apiserver.reads import Reads
-from setpoint.apiserver.requests.admission import Admission, Question
+from setpoint.apiserver.requests.admission import Admission, AdmissionAttributes
 from setpoint.apiserver.requests.body import check_size, media_type, parse_or_refuse
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.options import DeleteOptions, ListOptions
-from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.storage import Record
 from setpoint.apiserver.verbs.create import JsonObject
 from setpoint.apiserver.verbs.get_list import select
@@ -84,7 +84,7 @@ def delete_collection(call: Call) -> Response:
 
 def remove(
     call: Call,
-    served: Served,
+    served: ServedResource,
     record: Record,
     options: DeleteOptions,
     *,
@@ -139,7 +139,7 @@ def remove(
 
 
 def _finish(
-    call: Call, served: Served, record: Record, obj: JsonObject, *, gone: bool, changed: bool, dry_run: bool
+    call: Call, served: ServedResource, record: Record, obj: JsonObject, *, gone: bool, changed: bool, dry_run: bool
 ) -> tuple[bytes, bool]:
     stored = written_version(served, record.value)
     spend(len(record.value))
@@ -159,12 +159,14 @@ def _finish(
     return left.value, call.storage.get(*key) is None
 
 
-def _question(call: Call, admission: Admission, served: Served, record: Record, options: DeleteOptions) -> Question:
+def _question(
+    call: Call, admission: Admission, served: ServedResource, record: Record, options: DeleteOptions
+) -> AdmissionAttributes:
     old: JsonObject = call.versions.decoded(served, record)
-    return admission.question(served, "DELETE", None, old, options, name=call.path.name)
+    return admission.attributes(served, "DELETE", None, old, options, name=call.path.name)
 
 
-def _check_preconditions(served: Served, record: Record, metadata: JsonObject, options: DeleteOptions) -> None:
+def _check_preconditions(served: ServedResource, record: Record, metadata: JsonObject, options: DeleteOptions) -> None:
     # upstream names the kind here, not the resource
     kind = GroupResource(served.resource.group, served.resource.kind)
     if options.uid is not None and options.uid != metadata.get("uid"):
@@ -211,7 +213,7 @@ def _shorten(call: Call, metadata: JsonObject, seconds: int) -> None:
     metadata["deletionGracePeriodSeconds"] = seconds
 
 
-def _finalizers(served: Served, metadata: JsonObject, options: DeleteOptions) -> list[str]:
+def _finalizers(served: ServedResource, metadata: JsonObject, options: DeleteOptions) -> list[str]:
     """The finalizers after the propagation policy had its say: what the options ask for, else what the object has."""
     current: list[str] = metadata.get("finalizers") or []
     kept = [name for name in current if name not in (FINALIZER_ORPHAN, FINALIZER_FOREGROUND)]

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from setpoint.apiserver.objects.go_form import zero_of
 from setpoint.apiserver.requests.call import Call
-from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.patch import FieldSet, TypedError, managers_of_request
 from setpoint.patch import apply as server_side_apply
 from setpoint.schema import ANYTHING, Schema
@@ -18,7 +18,7 @@ _NOTHING: Final = FieldSet()
 _STATUS: Final = FieldSet.of(("f:status",))
 
 
-def ignored_fields(served: Served, subresource: str) -> FieldSet:
+def ignored_fields(served: ServedResource, subresource: str) -> FieldSet:
     """Fields that requests to this endpoint can't set."""
     if subresource == "status":
         return served.strategy.ignored_fields("status")
@@ -26,7 +26,7 @@ def ignored_fields(served: Served, subresource: str) -> FieldSet:
 
 
 def track(
-    call: Call, served: Served, old: JsonObject | None, new: JsonObject, manager: str, *, subresource: str = ""
+    call: Call, served: ServedResource, old: JsonObject | None, new: JsonObject, manager: str, *, subresource: str = ""
 ) -> None:
     """Sets the managedFields of ``new`` (in place) after a write that is not an apply."""
     sent = new["metadata"].pop("managedFields", None)
@@ -53,7 +53,7 @@ def track(
         new["metadata"]["managedFields"] = entries
 
 
-def converter(call: Call, served: Served) -> server_side_apply.Convert | None:
+def converter(call: Call, served: ServedResource) -> server_side_apply.Convert | None:
     """A function that converts an object for managers of other versions; None if there is only one version."""
     resource = served.resource
     versions = call.state.registry.versions(resource.group, resource.plural)

@@ -22,7 +22,7 @@ from setpoint.apiserver.requests.body import YAML_TYPE, check_size, content_type
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.incoming import check_kind, coerce, patched_wrong, why_not
 from setpoint.apiserver.requests.options import WriteOptions
-from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.verbs.create import insert
 from setpoint.apiserver.verbs.managed_fields import converter, ignored_fields
 from setpoint.apiserver.verbs.update import check_name, modify
@@ -54,7 +54,7 @@ _MERGE: Final = "application/merge-patch+json"
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
 
 
-def patch_types(served: Served) -> tuple[str, ...]:
+def patch_types(served: ServedResource) -> tuple[str, ...]:
     """Custom resources know no strategic merge patch."""
     return (_JSON, _MERGE, APPLY) if served.custom else (_JSON, _MERGE, _STRATEGIC, APPLY)
 
@@ -86,7 +86,7 @@ def patch(call: Call) -> Response:
     return shape.one(call, modify(call, served, record, old, new, options, subresource=path.subresource))
 
 
-def read_patch(call: Call, served: Served, kind: str) -> tuple[Change, list[str]]:
+def read_patch(call: Call, served: ServedResource, kind: str) -> tuple[Change, list[str]]:
     """The patch in the body as a function, and the fields that it names twice. Raises ApiStatusError (400)."""
     body = call.request.body or b""
     try:
@@ -122,14 +122,14 @@ def _json_patched(obj: JsonObject, operations: list[Any]) -> JsonObject:
     return result
 
 
-def _strategically_patched(served: Served, obj: JsonObject, document: JsonObject) -> JsonObject:
+def _strategically_patched(served: ServedResource, obj: JsonObject, document: JsonObject) -> JsonObject:
     try:
         return strategic.apply(served.schema, obj, document)
     except StrategicPatchError as problem:
         raise bad_request(str(problem)) from None
 
 
-def _check_patched(call: Call, served: Served, new: JsonObject, old: JsonObject) -> None:
+def _check_patched(call: Call, served: ServedResource, new: JsonObject, old: JsonObject) -> None:
     """A patch changes neither kind nor version, whatever it says about them has to be true."""
     if (new.get("apiVersion"), new.get("kind")) != (old["apiVersion"], old["kind"]):
         version, kind = new.get("apiVersion"), new.get("kind")

@@ -10,7 +10,7 @@ from setpoint.apiserver.objects.codec import decode, labels_of, metadata_of
 from setpoint.apiserver.objects.versions import Versions
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.options import ListOptions
-from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.verbs import field_selectors as fields
 from setpoint.meta import FieldSelector, Selector
 from setpoint.slices import spend
@@ -28,7 +28,7 @@ class Matcher:
 
     __slots__ = ("_fields", "_labels", "_served", "decodes", "everything")
 
-    def __init__(self, served: Served, labels: Selector, fields_: FieldSelector) -> None:
+    def __init__(self, served: ServedResource, labels: Selector, fields_: FieldSelector) -> None:
         self._served = served
         self._labels = labels
         self._fields = fields_

@@ -15,7 +15,7 @@ from setpoint.apiserver.objects.versions import stores_after, written_version
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.incoming import dedupe_owners, read_object
 from setpoint.apiserver.requests.options import WriteOptions
-from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.storage import Record
 from setpoint.apiserver.strategies.disabled import drop_disabled
 from setpoint.apiserver.verbs.create import insert
@@ -67,7 +67,7 @@ def check_name(call: Call, obj: JsonObject) -> None:
 
 def modify(
     call: Call,
-    served: Served,
+    served: ServedResource,
     record: Record,
     old: JsonObject,
     new: JsonObject,
@@ -98,9 +98,9 @@ def modify(
     plugins.mutate(attributes)
     if admission is not None and shown is None:
         new["metadata"]["resourceVersion"] = str(record.revision)
-        question = admission.question(served, "UPDATE", new, old, options, subresource=subresource)
-        if admission.mutates(question):
-            new = admission.mutate(question)
+        asked = admission.attributes(served, "UPDATE", new, old, options, subresource=subresource)
+        if admission.mutates(asked):
+            new = admission.mutate(asked)
             fit_namespace(call, new["metadata"])
             new = _prepared(call, served, old, new, subresource)
             dedupe_owners(call, new["metadata"])
@@ -110,19 +110,19 @@ def modify(
     if admission is not None:
         versioned = {**new, "metadata": {**new["metadata"], "resourceVersion": str(record.revision)}}
         if shown is None:
-            question = admission.question(served, "UPDATE", versioned, old, options, subresource=subresource)
+            asked = admission.attributes(served, "UPDATE", versioned, old, options, subresource=subresource)
         else:
             parts = shown(versioned), shown(old)
-            question = admission.question(
+            asked = admission.attributes(
                 served, "UPDATE", *parts, options, subresource=subresource, kind=kind_of(parts[0])
             )
-        admission.validate(question)
+        admission.validate(asked)
     attributes.obj = new
     plugins.validate(attributes)
     return store(call, served, record, old, new, dry_run=options.dry_run)
 
 
-def _prepared(call: Call, served: Served, old: JsonObject, new: JsonObject, subresource: str) -> JsonObject:
+def _prepared(call: Call, served: ServedResource, old: JsonObject, new: JsonObject, subresource: str) -> JsonObject:
     """``new`` with everything from ``old`` that the request can't change."""
     strategy = served.strategy
     partial = subresource in PARTIAL
@@ -150,7 +150,7 @@ def kind_of(document: JsonObject) -> tuple[str, str, str]:
 
 
 def store(
-    call: Call, served: Served, record: Record, old: JsonObject, new: JsonObject, *, dry_run: bool = False
+    call: Call, served: ServedResource, record: Record, old: JsonObject, new: JsonObject, *, dry_run: bool = False
 ) -> bytes:
     """The end of every change: nothing, a write, or the deletion of an object that was waiting for it."""
     stored = served.stored_as
@@ -190,7 +190,7 @@ def store(
     return served.strategy.after_update(call, made, old).value
 
 
-def _check_version(call: Call, served: Served, record: Record, resource_version: str | None) -> None:
+def _check_version(call: Call, served: ServedResource, record: Record, resource_version: str | None) -> None:
     if not resource_version or resource_version == "0":
         if served.strategy.unconditional_update or call.request.method == "PATCH":
             return

@@ -9,7 +9,7 @@ from setpoint.apiserver.objects.codec import metadata_of
 from setpoint.apiserver.objects.metadata import metadata_errors, update_errors
 from setpoint.apiserver.replay import Lengthy
 from setpoint.apiserver.requests.call import Call
-from setpoint.apiserver.resources.registry import Served
+from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.strategies.rules import has_rules, rule_errors
 from setpoint.cel.errors import TakesLong
 from setpoint.meta import GroupKind, GroupResource
@@ -72,7 +72,7 @@ _COMPARED: Final = 2000
 """Errors of which each is told once; what comes after them is only counted."""
 
 
-def check_new(call: Call, served: Served, obj: JsonObject) -> None:
+def check_new(call: Call, served: ServedResource, obj: JsonObject) -> None:
     """Raises ApiStatusError (422)."""
     strategy = served.strategy
     errors = metadata_errors(
@@ -88,7 +88,9 @@ def check_new(call: Call, served: Served, obj: JsonObject) -> None:
     _warn(call, served, obj, None)
 
 
-def check_update(call: Call, served: Served, new: JsonObject, old: JsonObject, *, subresource: str = "") -> None:
+def check_update(
+    call: Call, served: ServedResource, new: JsonObject, old: JsonObject, *, subresource: str = ""
+) -> None:
     """Raises ApiStatusError (422)."""
     strategy = served.strategy
     resource = served.resource
@@ -110,7 +112,9 @@ def check_update(call: Call, served: Served, new: JsonObject, old: JsonObject, *
     _warn(call, served, new, old)
 
 
-def _schema_errors(call: Call, served: Served, obj: JsonObject, old: JsonObject | None = None) -> list[FieldError]:
+def _schema_errors(
+    call: Call, served: ServedResource, obj: JsonObject, old: JsonObject | None = None
+) -> list[FieldError]:
     """The errors by the schema and its rules. Built-in kinds were checked by their schema when the object came in."""
     if not served.custom:
         return [] if served.strategy.says_required or has_rules(str(served.group_resource)) else call.missing
@@ -129,12 +133,12 @@ def _schema_errors(call: Call, served: Served, obj: JsonObject, old: JsonObject 
     return errors + broken
 
 
-def _any_finalizer(served: Served) -> bool:
+def _any_finalizer(served: ServedResource) -> bool:
     """Whether finalizers need no domain: the rule is one of Kubernetes' own kinds."""
     return served.custom or served.resource.group in _GENERIC_GROUPS
 
 
-def _warn(call: Call, served: Served, new: JsonObject, old: JsonObject | None) -> None:
+def _warn(call: Call, served: ServedResource, new: JsonObject, old: JsonObject | None) -> None:
     for text in served.strategy.warnings(new, old):
         call.warn(text)
     if not served.custom:
@@ -148,7 +152,7 @@ def _warn(call: Call, served: Served, new: JsonObject, old: JsonObject | None) -
             )
 
 
-def _invalid(served: Served, obj: JsonObject, errors: list[FieldError]) -> ApiStatusError:
+def _invalid(served: ServedResource, obj: JsonObject, errors: list[FieldError]) -> ApiStatusError:
     resource = served.resource
     first = {(error.type, error.field, error.message): error for error in pace(errors[:_COMPARED])}
     errors = [*first.values(), *errors[_COMPARED:]]

@@ -20,7 +20,7 @@ from setpoint.apiserver.verbs.get_list import select
 from setpoint.apiserver.verbs.selection import Matcher
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.resources.registry import Served
+    from setpoint.apiserver.resources.registry import ServedResource
 
 __all__ = ["Watch", "watch"]
 
@@ -56,7 +56,7 @@ class Watch:
         self._call = call
         self._options = options
         self._shape = shape
-        self._served: Served = call.served
+        self._served: ServedResource = call.served
         self._matcher = Matcher.of(call, options)
         self._wake = asyncio.Event()
         self._stopped = False
@@ -82,7 +82,7 @@ class Watch:
         call.state.watches[self] = None
 
     @property
-    def served(self) -> Served:
+    def served(self) -> ServedResource:
         return self._served
 
     def stop(self) -> None:
