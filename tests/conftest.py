@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("setpoint", deadline=None)  # a busy machine is not a failure
@@ -12,6 +13,7 @@ settings.register_profile("mutation", deadline=None, max_examples=30, derandomiz
 settings.load_profile("setpoint")
 
 
+@pytest.hookimpl(optionalhook=True)  # mutation testing runs without xdist
 def pytest_xdist_auto_num_workers() -> int:
     """One worker more than processors: a third of the time a test waits for a process that it started."""
     return (os.cpu_count() or 1) + 1

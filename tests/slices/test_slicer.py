@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from contextvars import ContextVar, copy_context
 from typing import Any
+from weakref import ref
 
 import pytest
 from hypothesis import given, settings
@@ -138,3 +140,50 @@ def test_in_slices_the_same_comes_out(value: Any, other: Any) -> None:
     for work in (lambda: json_equal(many, [other] * 2000), lambda: nested_over(many, 4)):
         plain, sliced = both(work)
         assert plain == sliced
+
+
+class Server:
+    """Anything large that work refers to."""
+
+    def answer(self) -> Server:
+        return self
+
+    def refuse(self) -> None:
+        raise ValueError(self)
+
+
+@pytest.mark.parametrize("paused", [False, True])
+def test_nothing_of_work_that_is_done_or_failed_is_kept(paused: bool) -> None:
+    slicer = Slicer()
+    known = ContextVar[Any]("known", default=None)
+
+    def use(server: Server) -> None:
+        def refuse() -> None:
+            if paused:
+                total(range(10_000))
+            server.refuse()
+
+        known.set(server)
+        with pytest.raises(ValueError, match="Server"):
+            slices(slicer.start(refuse, always))
+        assert slices(slicer.start(server.answer, always)) == 1
+
+    def used() -> ref[Server]:
+        server = Server()
+        copy_context().run(use, server)
+        return ref(server)
+
+    freed = used()
+    gc.collect()
+    assert freed() is None
+
+
+def test_a_slicer_that_is_not_used_any_more_ends_its_workers() -> None:
+    slicer = Slicer()
+    total_of_few = slicer.start(lambda: total(range(10)), always)
+    assert total_of_few.go()
+    (worker,) = slicer._idle
+    freed = ref(worker)
+    del slicer, total_of_few, worker
+    gc.collect()
+    assert freed() is None

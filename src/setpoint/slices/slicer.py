@@ -70,18 +70,8 @@ class _Worker(_Greenlet):  # type: ignore[misc]
 
     left = 0
     may_pause: Callable[[], bool] = staticmethod(bool)
-
-    def run(self) -> None:
-        answer: Any = None
-        while True:
-            work = self.parent.switch(answer)
-            try:
-                answer = (work(), None)
-            except _Exit:
-                raise
-            except BaseException as problem:  # noqa: BLE001 - it is raised where the work was started
-                answer = (None, problem)
-            work = None
+    answer: Any = None
+    """What the work gave and what it raised, until `Work.go` takes it."""
 
     def pause(self) -> None:
         self.left = _SLICE
@@ -89,7 +79,26 @@ class _Worker(_Greenlet):  # type: ignore[misc]
             self.parent.switch(_PAUSED)
 
 
-_PAUSED: Final = (None, None, None)
+def _serve() -> None:
+    """What a worker runs: one piece of work after another.
+
+    Python's collector does not see what a suspended greenlet's frames refer to. While the worker is idle they therefore
+    refer to nothing: neither to the last answer, whose traceback would keep a whole server, nor to the worker itself.
+    """
+    while True:
+        work = cast("Any", getcurrent()).parent.switch()
+        answer: tuple[Any, BaseException | None]
+        try:
+            answer = (work(), None)
+        except _Exit:
+            raise
+        except BaseException as problem:  # noqa: BLE001 - it is raised where the work was started
+            answer = (None, problem)
+        cast("Any", getcurrent()).answer = answer
+        del work, answer
+
+
+_PAUSED: Final = object()
 
 
 class Work(Generic[T]):
@@ -121,15 +130,17 @@ class Work(Generic[T]):
             worker.parent = here
         worker.gr_context = here.gr_context
         work, self._work = self._work, None
-        answer = worker.switch(work)
-        if answer is _PAUSED:
+        if worker.switch(work) is _PAUSED:
             self.paused = True
             return False
         self._worker = None
+        (result, problem), worker.answer = worker.answer, None
         self._slicer._give_back(worker)
-        result, problem = answer
         if problem is not None:
-            raise problem
+            try:
+                raise problem
+            finally:
+                del problem  # its traceback has this frame
         self.result = result
         return True
 
@@ -162,13 +173,12 @@ class Slicer:
         if thread != self._thread:  # a greenlet belongs to the thread that made it
             self._idle.clear()
             self._thread = thread
-        worker = _Worker()
+        worker = _Worker(_serve)
         worker.switch()
         return worker
 
     def _give_back(self, worker: _Worker) -> None:
         worker.may_pause = bool
+        worker.gr_context = None
         if len(self._idle) < 4:
             self._idle.append(worker)
-        else:
-            worker.throw()
