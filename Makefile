@@ -53,7 +53,7 @@ test-peers: $(VENV)/.dev ## programs in other languages: torture of controllers,
 	$(BIN)/python -m pytest -q -m peers tests/torture tests/envtest
 
 test-generated: $(VENV)/.dev ## projects of setpoint init in environments of their own, charts with helm: needs Go, and registries
-	$(BIN)/python -m pytest -q -m generated tests/scaffold tests/deploy
+	$(BIN)/python -m pytest -q -m generated tests/scaffold tests/deploy tests/docs
 
 corpus: $(VENV)/.dev ## the simulation on the corpus of controllers with known bugs, with the full budget: its table
 	$(BIN)/python -m tests.simulation.corpus $(ARGS)
@@ -64,9 +64,10 @@ SECONDS ?= 3600
 fuzz: $(VENV)/.dev ## hostile requests for an hour (SECONDS=...): fails on a 500, on growth, on 100 ms of a held loop
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
-docs: $(VENV)/.dev ## the site of the documentation in build/site, with its links, anchors and search checked
+docs: $(VENV)/.dev ## the site of the documentation in build/site, its links, anchors and search checked, its commands run
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group docs
 	$(BIN)/python -m tools.docs
+	$(BIN)/python -m pytest -q -m sessions tests/docs
 
 lint: $(VENV)/.dev ## ruff, the order of the rooms, no circles of imports, and the words
 	$(BIN)/ruff check .
