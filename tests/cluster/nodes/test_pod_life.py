@@ -104,6 +104,73 @@ async def test_probes_delay_what_they_are_about() -> None:
 
 
 @virtual_time
+async def test_a_container_whose_liveness_probe_fails_is_started_again_and_again() -> None:
+    async with cluster() as world:
+        made = noted("a", {"alive-seconds": "25", "stop-seconds": "2"})
+        made.spec.termination_grace_period_seconds = 30
+        probe = Probe(
+            tcp_socket=TCPSocketAction(port=80), initial_delay_seconds=10, period_seconds=10, failure_threshold=2
+        )
+        made.spec.containers[0].liveness_probe = probe
+        await world.create(made)
+        await advance(41.5)  # looked at after 10, 20, 30 and 40 s; the last two fail, and it takes 2 s to end
+        assert await restarts(world) == ("running", 0)
+        await advance(1)
+        assert await restarts(world) == ("running", 1)
+        await advance(42)
+        assert await restarts(world) == ("CrashLoopBackOff", 1)
+        assert [each for each in await told(world, "a") if each[1] in ("Unhealthy", "Killing")] == [
+            ("Warning", "Unhealthy", "Liveness probe failed: the hollow container does not answer"),
+            ("Normal", "Killing", "Container main failed liveness probe, will be restarted"),
+        ]
+        (status,) = (await world.get(Pod, "a")).status.container_statuses
+        assert status.last_state is not None
+        assert status.last_state.terminated is not None
+        assert (status.last_state.terminated.exit_code, status.last_state.terminated.reason) == (143, "Error")
+
+
+async def restarts(world: Cluster) -> tuple[str, int]:
+    (status,) = (await world.get(Pod, "a")).status.container_statuses
+    return shown(status), status.restart_count
+
+
+@virtual_time
+async def test_a_container_that_does_not_start_in_time_is_started_again() -> None:
+    async with cluster() as world:
+        made = noted("a", {"started-seconds": "never", "stop-seconds": "60"})
+        made.spec.termination_grace_period_seconds = 5
+        probe = Probe(tcp_socket=TCPSocketAction(port=80), period_seconds=5, failure_threshold=3)
+        made.spec.containers[0].startup_probe = probe
+        await world.create(made)
+        await advance(14.5)  # looked at at once, after 5 and 10 s; killed after 5 s more
+        assert await restarts(world) == ("running", 0)
+        await advance(1)
+        assert await restarts(world) == ("running", 1)
+        (status,) = (await world.get(Pod, "a")).status.container_statuses
+        assert status.last_state is not None
+        assert status.last_state.terminated is not None
+        assert status.last_state.terminated.exit_code == 137
+
+
+@virtual_time
+async def test_a_container_without_a_liveness_probe_is_left_alone() -> None:
+    async with cluster() as world:
+        await world.create(noted("a", {"alive-seconds": "5"}))
+        await advance(600)
+        assert await restarts(world) == ("running", 0)
+
+
+@virtual_time
+async def test_a_pod_that_never_restarts_fails_with_its_liveness_probe() -> None:
+    async with cluster() as world:
+        made = noted("a", {"alive-seconds": "0"}, restart_policy="Never")
+        made.spec.containers[0].liveness_probe = Probe(tcp_socket=TCPSocketAction(port=80), period_seconds=1)
+        await world.create(made)
+        await advance(5)
+        assert await look(world) == ("Failed", ["Error 143"])
+
+
+@virtual_time
 async def test_init_containers_come_one_after_the_other_and_a_sidecar_stays() -> None:
     def behaviour(_pod: Pod) -> PodBehaviour:
         slow = ContainerBehaviour(runs=3.0)

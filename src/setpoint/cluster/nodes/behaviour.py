@@ -44,6 +44,8 @@ class ContainerBehaviour:
     """Of its first run, its second and so on; the last one is also that of all later runs. By default 0."""
     started: float | None = None
     """From its start until its startup probe succeeds. By default as the probe's numbers say."""
+    alive: float | None = None
+    """From its start until its liveness probe begins to fail, in each of its runs. By default it never does."""
     ready: float | None = None
     """From its start until it is ready. By default as the numbers of its readiness probe say."""
     stops: float | None = None
@@ -128,6 +130,7 @@ def annotated(pod: Pod, container: str) -> ContainerBehaviour:
         runs=_seconds(text("run-seconds")),
         exit_codes=_codes(text("exit-code")),
         started=_seconds(text("started-seconds")),
+        alive=_seconds(text("alive-seconds")),
         ready=_seconds(text("ready-seconds")),
         stops=_seconds(text("stop-seconds")),
         log=tuple(log.splitlines()) if log is not None else None,

@@ -7,7 +7,7 @@ from datetime import datetime
 from math import inf
 from typing import Final
 
-from setpoint.cluster.nodes import containers
+from setpoint.cluster.nodes import containers, probes
 from setpoint.cluster.nodes.behaviour import ContainerBehaviour, Habits
 from setpoint.cluster.nodes.phases import phase_of, set_conditions
 from setpoint.cluster.nodes.processes import Processes
@@ -181,12 +181,34 @@ class PodLife:
             containers.end(status, code, self._now, habit.message)
             self._stopwatch.begin(self._pod.uid, f"{container.name} ended {status.restart_count}")
             return
+        if not self._is_process(container) and self._fails(container, status, habit, elapsed):
+            return
         started, ready = habit.started or 0.0, habit.ready or 0.0
         for at in (runs, started, max(started, ready)):
             if elapsed < at < inf:
                 self._waits.append(at - elapsed)
         status.started = elapsed >= started
         status.ready = elapsed >= max(started, ready)
+
+    def _fails(self, container: Container, status: ContainerStatus, habit: ContainerBehaviour, elapsed: float) -> bool:
+        """Ends a container whose startup or liveness probe has failed; returns whether it did."""
+        grace = self._pod.spec.termination_grace_period_seconds
+        failed = probes.failure(container, habit, probes.GRACE if grace is None else float(grace))
+        if failed is None:
+            return False
+        stops = habit.stops or 0.0
+        ends = failed.at + min(stops, failed.grace)
+        if elapsed < ends:
+            self._waits.append(ends - elapsed)
+            return False
+        name, uid = container.name, self._pod.uid
+        self._say(
+            "Warning", "Unhealthy", f"{failed.probe.capitalize()} probe failed: the hollow container does not answer"
+        )
+        self._say("Normal", "Killing", f"Container {name} failed {failed.probe} probe, will be restarted")
+        containers.end(status, containers.KILLED if stops > failed.grace else containers.STOPPED, self._now)
+        self._stopwatch.begin(uid, f"{name} ended {status.restart_count}")
+        return True
 
     def _come_back(self, container: Container, status: ContainerStatus, *, is_init: bool) -> None:
         """A container that has ended, or waits after that: it begins again, in time, or stays as it is."""

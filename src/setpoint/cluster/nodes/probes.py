@@ -1,0 +1,51 @@
+"""Probes of hollow containers: the time at which one that fails has failed often enough."""
+
+from __future__ import annotations
+
+from math import ceil, inf
+from typing import Final, NamedTuple
+
+from setpoint.cluster.nodes.behaviour import ContainerBehaviour
+from setpoint.models.core_v1 import Container, Probe
+
+_PERIOD: Final = 10
+_FAILURES: Final = 3
+GRACE: Final = 30.0
+"""Seconds that a container has for its end where the pod does not say."""
+
+
+class Failure(NamedTuple):
+    """A probe for which a container is ended: ``at`` seconds after its start, with so much grace."""
+
+    probe: str
+    at: float
+    grace: float
+
+
+def failure(container: Container, habit: ContainerBehaviour, grace: float) -> Failure | None:
+    """The first probe for which a container is ended and started again; None for one that lives.
+
+    A startup probe fails where the container starts later than its numbers allow, a liveness probe from the time on
+    that the behaviour says. A container without the probe is not ended.
+    """
+    started = habit.started or 0.0
+    probe = container.startup_probe
+    if probe is not None and started > (at := _last(probe, float(probe.initial_delay_seconds or 0))):
+        return Failure("startup", at, _grace(probe, grace))
+    probe, alive = container.liveness_probe, habit.alive
+    if probe is None or alive is None or alive == inf or started == inf:
+        return None
+    period, delay = probe.period_seconds or _PERIOD, float(probe.initial_delay_seconds or 0)
+    begins = max(started, delay)
+    first = begins + ceil(max(alive - begins, 0.0) / period) * period
+    return Failure("liveness", _last(probe, first), _grace(probe, grace))
+
+
+def _last(probe: Probe, first: float) -> float:
+    """Seconds after the start of the failure that counts, if ``first`` is the first of them."""
+    return first + ((probe.failure_threshold or _FAILURES) - 1) * (probe.period_seconds or _PERIOD)
+
+
+def _grace(probe: Probe, grace: float) -> float:
+    own = probe.termination_grace_period_seconds
+    return grace if own is None else float(own)
