@@ -14,7 +14,7 @@ from setpoint.cli.main import app
 from setpoint.deploy.comparison import Granted, compare, granted_in, shown
 from setpoint.meta.yaml_text import to_yaml
 from setpoint.models.core_v1 import ConfigMap, Secret
-from setpoint.permissions import Grant, declared, rules
+from setpoint.permissions import Grant, certificates, declared, injection, rules
 from setpoint.testing import cluster, virtual_time
 
 MAPS = Grant("", "configmaps", "create")
@@ -88,6 +88,19 @@ def test_what_a_role_lacks_and_what_it_has_too_much_is_named() -> None:
     assert (found.ungranted, found.excessive) == ([MAPS._replace(verb="patch")], [Grant("", "secrets", "get")])
     assert found.is_missing
     assert found.is_exceeding
+
+
+def test_the_names_that_a_deployment_chooses_are_its_own_and_all_others_must_be_right() -> None:
+    besides = certificates("webhook-tls") | injection([("CustomResourceDefinition", "shops.example.com")])
+    chosen = certificates("shop-webhook-tls") | injection([("CustomResourceDefinition", "shops.example.com")])
+    names = ("webhook-tls",)
+    found = compare(set(), [], granted_in([role(*chosen)]), besides=besides, stand_ins=names)
+    assert (found.ungranted, found.excessive) == ([], [])
+    lacks = [each for each in chosen if each.name != "shop-webhook-tls"]
+    assert compare(set(), [], granted_in([role(*lacks)]), besides=besides, stand_ins=names).is_missing
+    other = certificates("shop-webhook-tls") | injection([("CustomResourceDefinition", "others.example.com")])
+    found = compare(set(), [], granted_in([role(*other)]), besides=besides, stand_ins=names)
+    assert {each.name for each in found.ungranted} == {"shops.example.com"}
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,16 @@ def test_a_project_with_everything_passes_its_own_tests_and_lint(
     assert definitions == {"Shop": ["v1beta1", "v1alpha1"], LONG: ["v1"]}
 
 
+def test_the_role_of_a_new_project_with_webhooks_is_enough_for_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert setpoint("init", "shop") == 0
+    os.chdir("shop")
+    assert setpoint("create", "webhook", "Shop") == 0
+    capsys.readouterr()
+    assert setpoint("rbac", "src/shop/parts.py", "--role", "deploy/base") == 0, capsys.readouterr().out
+
+
 def test_running_a_command_again_changes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert setpoint("init", "shop") == 0
     before = contents(tmp_path)

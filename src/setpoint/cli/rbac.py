@@ -32,6 +32,9 @@ from setpoint.webhook.registration import trusting
 __all__ = ["rbac"]
 
 _MISSING, _TROUBLE = 1, 2
+_CERTIFICATES: Final = "webhook-tls"
+_CONFIGURATION: Final = "webhooks"
+"""They stand for the names that a deployment has chosen."""
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
 
 
@@ -46,7 +49,7 @@ def rbac(app: str, command: Sequence[str], *, role: Path | None, asked: Path | N
             known = declared(found.controllers, served)
             besides = leases() | access_reviews() | of_the_framework(found.controllers)
             if served:
-                besides |= certificates("webhook-tls") | injection(trusting(served, "webhooks"))
+                besides |= certificates(_CERTIFICATES) | injection(trusting(served, _CONFIGURATION))
         granted = None if role is None else _granted(role)
         if not command and asked is None and granted is None:
             raise SourceError("there is nothing to compare with: --role FILE, --asked FILE, or the tests after --")
@@ -55,7 +58,7 @@ def rbac(app: str, command: Sequence[str], *, role: Path | None, asked: Path | N
             raise SourceError(
                 f"{command[0]} recorded no request: controllers are recorded in sp.testing.cluster and sp.simulation"
             )
-        result = compare(known, wanted, granted, besides=besides)
+        result = compare(known, wanted, granted, besides=besides, stand_ins=(_CERTIFICATES, _CONFIGURATION))
     except KeyboardInterrupt:
         return 130
     except (OSError, SourceError) as problem:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -64,10 +64,13 @@ def compare(
     granted: Sequence[Granted] | None = None,
     *,
     besides: Iterable[Grant] = (),
+    stand_ins: Collection[str] = (),
 ) -> Comparison:
     """Compares what is declared with what was asked for, and both with what a role grants, if there is one.
 
     ``besides`` are grants that tests do not show, such as those of an election: declared, but never unused.
+    ``stand_ins`` are names of objects in these that whoever deploys the program chooses: a rule about one object of
+    any other name grants as much.
     """
     # A declaration is about all objects of a kind, and so is a role's rule for it.
     wanted = {grant._replace(name="") for grant in asked if grant.resource not in _SELF}
@@ -84,7 +87,11 @@ def compare(
         )
     if granted is not None:
         needed = known | wanted
-        found.ungranted = sorted(grant for grant in needed if not any(rule.covers(grant) for rule in granted))
+        found.ungranted = sorted(
+            grant
+            for grant in needed
+            if not any(rule.covers(grant) or (grant.name in stand_ins and _same(rule.grant, grant)) for rule in granted)
+        )
         found.excessive = sorted({
             rule.grant
             for rule in granted
