@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-peers test-generated corpus test-lowest test-newest test-strange test-days fuzz mutation docs lint types models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-simulation dist check clean
+.PHONY: help demo test test-peers test-generated test-browser corpus test-lowest test-newest test-strange test-days fuzz mutation docs lint types models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-simulation dist check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +54,10 @@ test-peers: $(VENV)/.dev ## programs in other languages: torture of controllers,
 
 test-generated: $(VENV)/.dev ## projects of setpoint init in environments of their own, charts with helm: needs Go, and registries
 	$(BIN)/python -m pytest -q -m generated tests/scaffold tests/deploy tests/docs
+
+test-browser: $(VENV)/.dev ## the page of a running operator in Chromium, with axe: needs Chromium, and registries
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group browser
+	$(BIN)/python -m pytest -q -m browser tests/manager
 
 corpus: $(VENV)/.dev ## the simulation on the corpus of controllers with known bugs, with the full budget: its table
 	$(BIN)/python -m tests.simulation.corpus $(ARGS)

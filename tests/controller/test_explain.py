@@ -14,6 +14,7 @@ from setpoint.controller import Cause
 from setpoint.controller import predicates as p
 from setpoint.controller.explain import Explanation, explain, summary
 from setpoint.controller.seen import Seen
+from setpoint.controller.survey import Survey
 from setpoint.controller.timeline import Attempt
 from setpoint.controller.verdict import STATES, Facts, Known, verdict
 from setpoint.crd import crd_for
@@ -31,7 +32,10 @@ def bare(*controllers: sp.Controller[Any], **options: Any) -> Any:
 
 
 def why(world: Any, key: str = "default/a", name: str = "widget") -> Explanation:
-    return explain(world.running(name), key)
+    run = world.running(name)
+    found = explain(run, key)
+    assert Survey().state(run, ObjectKey(key)) == found.state, "a listing says the same as an explanation"
+    return found
 
 
 @virtual_time

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlencode, urlsplit
 
-import msgspec
-
-from setpoint.apps.failures import UsageError
-from setpoint.client.tls import default_context
+from setpoint.cli.asking import Asked, Refused
 from setpoint.controller.explain import Explanation, Moment
 from setpoint.manager.debugging import PATH
-from setpoint.manager.http_server import is_loopback
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-TIMEOUT: Final = 10.0
-_COLOURS: Final = {
+COLOURS: Final = {
     "idle": "green", "deleted": "green", "running": "cyan", "queued": "cyan", "waiting": "cyan", "standby": "blue",
     "not in this shard": "blue", "filtered": "yellow", "being deleted": "yellow", "unknown": "yellow",
     "not synced": "yellow",
@@ -40,9 +33,7 @@ def explain(
         UsageError: the token file is empty, or the token can't be sent safely.
         SystemExit: no process could be reached, or none has such a controller; the message has the reason.
     """
-    token = _token(token_file, addresses) if token_file is not None else ""
-    trust = _trust(ca_file)
-    answered, problems = asyncio.run(_ask(kind, key, addresses, token, trust))
+    answered, problems = asyncio.run(_ask(kind, key, Asked.of(addresses, token_file, ca_file)))
     found = [(address, explanation) for address, explanations in answered for explanation in explanations]
     for number, (address, explanation) in enumerate(found):
         if number:
@@ -66,7 +57,7 @@ def show(explanation: Explanation, address: str = "") -> None:
         title.append(f"  at {address}", "dim")
     console.print(title)
     line = Text()
-    line.append(explanation.state, f"bold {_COLOURS.get(explanation.state, 'red')}")
+    line.append(explanation.state, f"bold {COLOURS.get(explanation.state, 'red')}")
     line.append(f": {explanation.text}")
     if explanation.until is not None:
         line.append(f" (at {_clock(explanation.until)})", "dim")
@@ -136,60 +127,14 @@ def _clock(moment: datetime) -> str:
     return f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d}"
 
 
-async def _ask(
-    kind: str, key: str, addresses: Sequence[str], token: str, trust: ssl.SSLContext
-) -> tuple[list[tuple[str, list[Explanation]]], list[str]]:
-    import aiohttp
-
+async def _ask(kind: str, key: str, asked: Asked) -> tuple[list[tuple[str, list[Explanation]]], list[str]]:
     answered: list[tuple[str, list[Explanation]]] = []
     problems: list[str] = []
-    query = urlencode({"kind": kind, "key": key})
-    headers = {"authorization": f"Bearer {token}"} if token else {}
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=TIMEOUT), headers=headers) as session:
-        for address in addresses:
-            base = address if "://" in address else f"http://{address}"
+    async with asked.session() as session:
+        for address in asked.addresses:
             try:
-                async with session.get(f"{base.rstrip('/')}{PATH}?{query}", ssl=trust) as answer:
-                    body = await answer.read()
-                    if answer.status == 200:
-                        answered.append((address, msgspec.json.decode(body, type=list[Explanation])))
-                    else:
-                        problems.append(f"{address}: {_refusal(body, answer.status)}")
-            except (aiohttp.ClientError, TimeoutError, ValueError) as problem:
-                reason = str(problem) or f"no answer within {TIMEOUT:g} s"
-                problems.append(f"{address}: {reason}; is a manager with --metrics-bind-address there?")
+                found = await asked.get(session, address, PATH, {"kind": kind, "key": key}, list[Explanation])
+                answered.append((address, found))
+            except Refused as problem:
+                problems.append(str(problem))
     return answered, problems
-
-
-def _token(file: Path, addresses: Sequence[str]) -> str:
-    """The bearer token. Raises `UsageError` if the file has none, or if it would be sent in plain text."""
-    try:
-        token = file.read_text().strip()
-    except (OSError, UnicodeDecodeError) as problem:
-        raise UsageError(f"--token-file {file} can't be read: {problem}") from None
-    if not token.isascii() or not token.isprintable() or not token:
-        raise UsageError(f"--token-file {file} contains no token")
-    for address in addresses:
-        place = urlsplit(address if "://" in address else f"http://{address}")
-        if place.scheme != "https" and not (place.hostname == "localhost" or is_loopback(place.hostname or "")):
-            raise UsageError(f"the token would go to {address} in plain text: use https, or kubectl port-forward")
-    return token
-
-
-def _trust(file: Path | None) -> ssl.SSLContext:
-    """Raises `UsageError`."""
-    try:
-        return default_context(cafile=str(file) if file is not None else None)
-    except OSError as problem:
-        raise UsageError(f"--ca-file {file} can't be used: {problem}") from None
-
-
-def _refusal(body: bytes, status: int) -> str:
-    if status == 401:
-        return "it requires authentication: give it a token that may get /debug/controllers, with --token-file"
-    if status in (403, 500):
-        return body.decode(errors="replace").strip()
-    try:
-        return msgspec.json.decode(body, type=dict[str, str])["error"]
-    except (msgspec.DecodeError, KeyError):
-        return f"it answered {status}, so it is not a manager of this version"

@@ -202,6 +202,52 @@ def explain(
 
 
 @app.command
+def top(
+    *,
+    address: Annotated[list[str] | None, Parameter(name=["--address", "-a"], negative_iterable="")] = None,
+    find: str = "",
+    state: Annotated[list[str] | None, Parameter(negative_iterable="")] = None,
+    every: Annotated[float, Parameter(validator=Number(gte=0.1, lte=3600))] = 2.0,
+    once: Annotated[bool, Parameter(negative="")] = False,
+    token_file: Path | None = None,
+    ca_file: Path | None = None,
+) -> None:
+    """Watch a running operator: its queues, workers and caches, and the objects that need attention first.
+
+    It is shown until Ctrl-C on a terminal, and once, as plain lines, if the output goes elsewhere.
+
+    Parameters
+    ----------
+    address
+        The address of the process's metrics, default http://127.0.0.1:8080; repeat it for every replica.
+    find
+        Only objects whose namespace or name contains these words.
+    state
+        Only objects in this state, such as "backing off" or failed; repeat it for more.
+    every
+        Seconds between two looks.
+    once
+        Look once on a terminal, too.
+    token_file
+        A file with the bearer token to send, for processes that require one (kubectl create token ... > FILE).
+    ca_file
+        With https: the certificates to trust, instead of the system's.
+    """
+    from setpoint.cli.asking import USUAL
+    from setpoint.cli.top import top as watch
+
+    watch(
+        addresses=address or [USUAL],
+        find=find,
+        states=state or [],
+        every=every,
+        once=once,
+        token_file=token_file,
+        ca_file=ca_file,
+    )
+
+
+@app.command
 def record(
     *kinds: str,
     out: Path,

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.manager import Manager
 from setpoint.manager.debugging import PATH as CONTROLLERS
+from setpoint.manager.looking import DETAILS, OBJECTS
 from setpoint.manager.processes import Launcher, Parent, ParentLease
 from setpoint.manager.processes.merged import METRICS, exported
 from setpoint.manager.processes.messages import State
@@ -34,7 +35,8 @@ def connect(manager: Manager, seat: Seat, lease: ParentLease) -> None:
             under_way=manager.under_way(),
         )
 
-    pages = {CONTROLLERS: manager.pages.controllers, PROFILE: manager.pages.profile}
+    shown = manager.pages
+    pages = {CONTROLLERS: shown.controllers, OBJECTS: shown.objects, DETAILS: shown.details, PROFILE: shown.profile}
     if manager.metrics is not None:
         registry = manager.metrics.registry
         pages[METRICS] = lambda _path, _query, _headers: exported(registry)

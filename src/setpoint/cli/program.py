@@ -173,6 +173,7 @@ def program(
         metrics_secure: Annotated[bool, Parameter(negative="")] = False,
         metrics_cert_dir: Path | None = None,
         profiling: Annotated[bool, Parameter(negative="")] = False,
+        ui: Annotated[bool, Parameter(negative="")] = False,
         health_probe_bind_address: str = "0",
         webhook_cert_dir: Path | None = None,
         webhook_service: str | None = None,
@@ -223,6 +224,8 @@ def program(
             With --metrics-secure: the directory of tls.crt and tls.key; they are read again when they change.
         profiling
             Also serve profiles of CPU, heap and tasks below /debug/profile, beside the metrics.
+        ui
+            Also serve a page for people, /ui/, beside the metrics: controllers, objects, and why an object is stuck.
         health_probe_bind_address
             The address for /healthz and /readyz, such as :8081; 0 means off.
         webhook_cert_dir
@@ -278,7 +281,7 @@ def program(
         if seat is not None:  # everything that several processes have in common is their supervisor's
             kubeconfig, context, embedded = kubeconfig_of(seat) or kubeconfig, None if embedded else context, False
             metrics_bind_address = health_probe_bind_address = "0"
-            metrics_cert_dir, profiling = None, False
+            metrics_cert_dir, profiling, ui = None, False, False
             webhook_cert_dir, webhook_service = None, None
         managers: list[Manager] = []
 
@@ -311,6 +314,7 @@ def program(
                             metrics_bind_address=metrics_bind_address,
                             metrics_cert_dir=metrics_cert_dir,
                             profiling=profiling,
+                            ui=ui,
                             health_probe_bind_address=health_probe_bind_address,
                         ),
                         runtime=Runtime(blocked_after=BLOCKED_AFTER),

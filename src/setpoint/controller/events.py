@@ -131,6 +131,16 @@ class EventRecorder:
         self._queue.append(report)
         self._wake.set()
 
+    def about(self, uid: str) -> list[tuple[Event, int, datetime]]:
+        """The events about the object that were sent and are not over for `SERIES_IDLE` seconds, with the number of
+        reports and the time of the last one; the newest comes last."""
+        found = [
+            (series.event, series.count, series.last_at)
+            for series in self._series.values()
+            if series.event.regarding is not None and series.event.regarding.uid == uid
+        ]
+        return sorted(found, key=lambda each: each[2])
+
     async def run(self) -> None:
         """Sends until it is cancelled. A failure never gets out of here: events must not end a process."""
         while True:

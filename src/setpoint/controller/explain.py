@@ -213,10 +213,13 @@ def explain(run: RunningController[Any], key: ObjectKey | str) -> Explanation:
 
 
 class CacheSummary(msgspec.Struct, rename="camel", kw_only=True):
+    """A cache; ``age`` is the seconds since it last heard from the server, None before its first sync."""
+
     resource: str
     synced: bool
     objects: int
     error: str
+    age: float | None = None
 
 
 class Summary(msgspec.Struct, rename="camel", kw_only=True):
@@ -255,6 +258,7 @@ def summary(run: RunningController[Any]) -> Summary:
                 synced=informer.has_synced,
                 objects=len(informer.store),
                 error=why_not(informer),
+                age=informer.age(),
             )
             for gvr, informer in run.informers.items()
         ],

@@ -100,6 +100,11 @@ class Timeline:
             return []
         return list(present) if isinstance(present, deque) else [present]
 
+    def last(self, key: ObjectKey) -> Attempt | None:
+        """The last attempt of a key; None for one that was forgotten or never worked on."""
+        present = self._attempts.get(key)
+        return present[-1] if isinstance(present, deque) else present
+
     def keys(self) -> list[ObjectKey]:
         """The keys that are remembered; the one that was worked on last comes last."""
         return list(self._attempts)

@@ -10,6 +10,7 @@ import msgspec
 from setpoint.controller import RunningController
 from setpoint.controller.explain import explain, summary
 from setpoint.manager.http_server import Answer
+from setpoint.manager.looking import missing
 from setpoint.meta import ObjectKey
 
 PATH: Final = "/debug/controllers"
@@ -38,13 +39,13 @@ class ControllersPage:
         if name:
             run = controllers.get(name)
             if run is None:
-                return _missing(f"there is no controller {name!r}", controllers)
+                return missing(f"there is no controller {name!r}", controllers)
             return _json(explain(run, ObjectKey(key)) if key else summary(run))
         runs = list(controllers.values())
         if kind := next(iter(query.get("kind", ())), ""):
             runs = [run for run in runs if kind.lower() in _names(run)]
             if not runs:
-                return _missing(f"there is no controller of {kind!r}", controllers)
+                return missing(f"there is no controller of {kind!r}", controllers)
         if key:
             return _json([explain(run, ObjectKey(key)) for run in runs])
         return _json([summary(run) for run in runs])
@@ -58,8 +59,3 @@ def _names(run: RunningController[Any]) -> set[str]:
 
 def _json(value: Any) -> Answer:
     return Answer(200, msgspec.json.encode(value), _JSON)
-
-
-def _missing(problem: str, controllers: Mapping[str, RunningController[Any]]) -> Answer:
-    body = {"error": f"{problem}; there is: {', '.join(sorted(controllers)) or 'none'}"}
-    return Answer(404, msgspec.json.encode(body), _JSON)

@@ -9,6 +9,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from ipaddress import IPv6Address, ip_address
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -23,6 +24,8 @@ class Answer(NamedTuple):
     status: int
     body: bytes
     content_type: str = "text/plain; charset=utf-8"
+    headers: Mapping[str, str] = MappingProxyType({})
+    """Further headers; answers of child processes have none."""
 
 
 Handler = Callable[[str, Mapping[str, list[str]], Mapping[str, str]], Answer | Awaitable[Answer]]
@@ -72,12 +75,14 @@ class HttpServer:
         self._access = access
         self._handlers: dict[str, Handler] = {}
         self._guards: dict[str, Access] = {}
+        self._public: set[str] = set()
 
-    def add(self, prefix: str, handler: Handler, *, guard: Access | None = None) -> None:
-        """Answers GET ``prefix`` and everything below it.
+    def add(self, prefix: str, handler: Handler, *, guard: Access | None = None, public: bool = False) -> None:
+        """Answers GET ``prefix`` and everything below it; with a slash at its end only what is below it.
 
         ``guard`` checks requests that don't come from this machine (see `is_local`), if the server has no
-        ``access`` that checks all requests.
+        ``access`` that checks all requests. ``public`` is for answers without data, which nothing checks: a
+        browser can't send a token before it has a page to ask for one.
 
         Raises:
             ValueError: the prefix is taken.
@@ -87,6 +92,8 @@ class HttpServer:
         self._handlers[prefix] = handler
         if guard is not None:
             self._guards[prefix] = guard
+        if public:
+            self._public.add(prefix)
 
     async def run(self) -> None:
         """Serves until it is cancelled.
@@ -155,12 +162,16 @@ class HttpServer:
                 access = self._access
                 if access is None and not is_local(request.remote or "", headers):
                     access = self._guards.get(prefix)
+                if prefix in self._public:
+                    access = None
                 answer = await access(path, headers) if access is not None else None
                 if answer is None:
                     found = self._handlers[prefix](path[len(prefix) :].strip("/"), query, headers)
                     answer = found if isinstance(found, Answer) else await found
                 return web.Response(
-                    status=answer.status, body=answer.body, headers={"content-type": answer.content_type}
+                    status=answer.status,
+                    body=answer.body,
+                    headers={"content-type": answer.content_type, **answer.headers},
                 )
         return web.Response(status=404, text=f"not found; there is: {', '.join(sorted(self._handlers))}\n")
 

@@ -25,6 +25,7 @@ from setpoint.manager.leader_shard import LeaderShard
 from setpoint.manager.leadership import Leadership
 from setpoint.manager.lifecycle import GroupName, Lifecycle
 from setpoint.manager.lifespan import opened
+from setpoint.manager.looking import ManagerPage, ObjectsPage
 from setpoint.manager.loop_watch import LoopWatch
 from setpoint.manager.parts import Runtime, Serving
 from setpoint.manager.processes import ParentLease, Supervisor
@@ -195,12 +196,30 @@ class Manager:
             self.metrics.add_fleet(fleet)
 
     def _pages(self, processes: Supervisor | None) -> Pages:
+        manager = ManagerPage(
+            self.runtime, elector=self.elector, shards=self.shards, healthz=self.healthz, readyz=self.readyz
+        ).answer
         if processes is None:
             own = self.metrics.answer if self.metrics is not None else None
-            return Pages(own, ControllersPage(self._runs).answer, Profiler().answer)
+            objects = ObjectsPage(self._runs)
+            return Pages(
+                metrics=own,
+                controllers=ControllersPage(self._runs).answer,
+                manager=manager,
+                objects=objects.objects,
+                details=objects.details(self.recorder),
+                profile=Profiler().answer,
+            )
         merged = MergedPages(processes)
         metrics = MergedMetrics(self.metrics.registry, processes).answer if self.metrics is not None else None
-        return Pages(metrics, merged.controllers, merged.profile)
+        return Pages(
+            metrics=metrics,
+            controllers=merged.controllers,
+            manager=manager,
+            objects=merged.objects,
+            details=merged.details,
+            profile=merged.profile,
+        )
 
     def _supervise(self, processes: Supervisor) -> None:
         if self.elector is not None:

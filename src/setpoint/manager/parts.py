@@ -29,9 +29,11 @@ class Serving:
         metrics: the metrics to collect; by default new ones, if they are served.
         health_probe_bind_address: ``:8081`` for ``/healthz`` and ``/readyz``; ``"0"`` is off.
         profiling: serve ``/debug/profile``, too: CPU, heap, tasks (`setpoint.manager.profiling`).
+        ui: serve ``/ui/``, too: a page for people, and ``/debug/details``, which it asks. The page's files are for
+            all callers, as they hold no data; where a token is required, the page asks for one.
 
     Raises:
-        ValueError: an address is invalid, or there is a certificate or profiling without a server for it.
+        ValueError: an address is invalid, or there is a certificate, profiling or the page without a server for it.
     """
 
     metrics_bind_address: str = "0"
@@ -39,6 +41,7 @@ class Serving:
     metrics: ProcessMetrics | None = None
     health_probe_bind_address: str = "0"
     profiling: bool = False
+    ui: bool = False
 
     def __post_init__(self) -> None:
         has_metrics = split_address(self.metrics_bind_address) is not None
@@ -47,6 +50,8 @@ class Serving:
             raise ValueError("metrics_cert_dir is for the server of the metrics: give metrics_bind_address too")
         if self.profiling and not has_metrics and not has_health:
             raise ValueError("profiling is served beside the metrics: give metrics_bind_address too")
+        if self.ui and not has_metrics and not has_health:
+            raise ValueError("the page is served beside the metrics: give metrics_bind_address too")
 
     def collected(self) -> ProcessMetrics | None:
         """The metrics to collect; None if there are none."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from setpoint.client import Client
-from setpoint.manager import debugging, profiling
+from setpoint.manager import debugging, looking, profiling, ui
 from setpoint.manager.access import TokenAccess
 from setpoint.manager.health import HealthChecks
 from setpoint.manager.http_server import Access, Answer, Handler, HttpServer
@@ -19,6 +19,9 @@ class Pages(NamedTuple):
 
     metrics: Handler | None
     controllers: Handler
+    manager: Handler
+    objects: Handler
+    details: Handler
     profile: Handler
 
 
@@ -43,6 +46,12 @@ class Servers:
         debug = self.metrics or self.health
         if debug is not None:
             debug.add(debugging.PATH, pages.controllers, guard=guard)
+            debug.add(looking.MANAGER, pages.manager, guard=guard)
+            debug.add(looking.OBJECTS, pages.objects, guard=guard)
+            if serving.ui:
+                debug.add(looking.DETAILS, pages.details, guard=guard)
+                debug.add(ui.PATH, ui.assets, public=True)
+                debug.add(ui.PATH.rstrip("/"), ui.to_the_page, public=True)
             if serving.profiling:
                 debug.add(profiling.PATH, pages.profile, guard=guard)
 

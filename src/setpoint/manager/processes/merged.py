@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
-from setpoint.manager import debugging, profiling
+from setpoint.controller.survey import Listing, merged
+from setpoint.manager import debugging, looking, profiling
 from setpoint.manager.http_server import Answer
 
 if TYPE_CHECKING:
@@ -150,11 +151,36 @@ class MergedPages:
             found = msgspec.json.decode(answer.body)
             entries += [{**each, "process": index} for each in (found if isinstance(found, list) else [found])]
         if not entries:
-            return refused or Answer(503, b'{"error":"no process has answered in time"}', "application/json")
+            return refused or _silent()
         one = "/" in path
         if one or "key" in query:
             entries = [each for each in entries if each["state"] != _ELSEWHERE] or entries
         return Answer(200, msgspec.json.encode(entries[0] if one else entries), "application/json")
+
+    async def objects(self, _path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
+        """The listing of `setpoint.manager.looking`, of all processes as one."""
+        answers = await self._processes.ask(looking.OBJECTS, {**query, "here": ["1"]}, within=WITHIN)
+        found: list[Listing] = []
+        for answer in answers.values():
+            if answer is not None and answer.status != 200:
+                return answer
+            if answer is not None:
+                found.append(msgspec.json.decode(answer.body, type=Listing))
+        if not found:
+            return _silent()
+        limit = int(next(iter(query.get("limit", ())), looking.USUAL))
+        return Answer(200, msgspec.json.encode(merged(found, limit)), "application/json")
+
+    async def details(self, _path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
+        """The details of one object, from the process that has its key."""
+        answers = await self._processes.ask(looking.DETAILS, query, within=WITHIN)
+        answered = [answer for answer in answers.values() if answer is not None]
+        for answer in answered:
+            if answer.status != 200:
+                return answer
+            if msgspec.json.decode(answer.body)["explanation"]["state"] != _ELSEWHERE:
+                return answer
+        return answered[0] if answered else _silent()
 
     async def profile(self, path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
         """The page of `setpoint.manager.profiling`."""
@@ -164,6 +190,10 @@ class MergedPages:
         if index not in answers:
             return Answer(404, f"there is no process {chosen!r}\n".encode())
         return answers[index] or Answer(503, f"process {index} did not answer\n".encode())
+
+
+def _silent() -> Answer:
+    return Answer(503, b'{"error":"no process has answered in time"}', "application/json")
 
 
 def _below(prefix: str, path: str) -> str:

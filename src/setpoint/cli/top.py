@@ -1,0 +1,223 @@
+"""``setpoint top``: the queues, workers, caches and objects of running processes, in a terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from setpoint.cli.asking import Asked, Refused
+from setpoint.cli.explain import COLOURS
+from setpoint.controller.explain import Summary
+from setpoint.controller.survey import Listed, Listing
+from setpoint.manager.debugging import PATH as CONTROLLERS
+from setpoint.manager.looking import MANAGER, OBJECTS, ManagerTold
+
+if TYPE_CHECKING:
+    from aiohttp import ClientSession
+    from rich.console import Console, Group, RenderableType
+
+MOST: Final = 200
+"""The most objects that are asked for; a terminal shows as many as it has lines."""
+
+
+class Look(NamedTuple):
+    """The answers of one process at a time of the loop's clock."""
+
+    at: float
+    address: str
+    manager: ManagerTold
+    controllers: list[Summary]
+    listing: Listing
+
+
+def top(
+    *,
+    addresses: Sequence[str],
+    find: str = "",
+    states: Sequence[str] = (),
+    every: float = 2.0,
+    once: bool = False,
+    token_file: Path | None = None,
+    ca_file: Path | None = None,
+) -> None:
+    """Looks until Ctrl-C on a terminal, else once.
+
+    Raises:
+        UsageError: the token file is empty, or the token can't be sent safely.
+        SystemExit: no process has answered; the message has the reason.
+    """
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    asked = Asked.of(addresses, token_file, ca_file)
+    query: dict[str, str | list[str]] = {"find": find, "state": list(states), "limit": str(MOST)}
+    try:
+        if once or not console.is_terminal:
+            asyncio.run(look_once(asked, query))
+        else:
+            asyncio.run(_watch(asked, query, every, console))
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+
+
+async def look_once(asked: Asked, query: dict[str, str | list[str]]) -> None:
+    """Prints one look of every process as `lines`. Raises `SystemExit` if none has answered."""
+    async with asked.session() as session:
+        looks, problems = await look_at(asked, session, query)
+    for look in looks:
+        for line in lines(look, with_address=len(asked.addresses) > 1):
+            print(line)  # noqa: T201 - this is the user's terminal
+    for problem in problems:
+        print(f"setpoint top: {problem}", file=sys.stderr)  # noqa: T201
+    if not looks:
+        raise SystemExit(1)
+
+
+async def _watch(asked: Asked, query: dict[str, str | list[str]], every: float, console: Console) -> None:
+    from rich.live import Live
+
+    before: dict[str, Look] = {}
+    async with asked.session() as session:
+        with Live(console=console, screen=True, auto_refresh=False) as live:
+            while True:
+                looks, problems = await look_at(asked, session, query)
+                live.update(shown(looks, before, problems, console.height), refresh=True)
+                before = {look.address: look for look in looks}
+                await asyncio.sleep(every)
+
+
+async def look_at(
+    asked: Asked, session: ClientSession, query: dict[str, str | list[str]]
+) -> tuple[list[Look], list[str]]:
+    """The looks of the processes that have answered, and the reasons of the others."""
+    looks: list[Look] = []
+    problems: list[str] = []
+    for address in asked.addresses:
+        try:
+            manager = await asked.get(session, address, MANAGER, {}, ManagerTold)
+            controllers = await asked.get(session, address, CONTROLLERS, {}, list[Summary])
+            listing = await asked.get(session, address, OBJECTS, query, Listing)
+        except Refused as problem:
+            problems.append(str(problem))
+        else:
+            looks.append(Look(asyncio.get_running_loop().time(), address, manager, controllers, listing))
+    return looks, problems
+
+
+def lines(look: Look, *, with_address: bool = False) -> Iterator[str]:
+    """A look as lines of words, for pipes: a controller, a cache or an object each, its kind of line first."""
+    where = f" at {look.address}" if with_address else ""
+    yield f"process{where}: {_leadership(look.manager)}"
+    for name, problem in {**look.manager.unready, **look.manager.unhealthy}.items():
+        yield f"failing {name}: {problem}"
+    for each in look.controllers:
+        trouble = f"; {each.problem}" if each.problem else ""
+        yield (
+            f"controller {each.name}: {each.state}, {each.running} of {each.workers} workers busy, "
+            f"{each.ready} queued, {each.delayed} delayed, {each.results.get('error', 0)} errors so far{trouble}"
+        )
+        for cache in each.caches:
+            age = "never heard from" if cache.age is None else f"heard from {cache.age:.0f} s ago"
+            yield f"cache {cache.resource} of {each.name}: {cache.objects} objects, {age}" + (
+                f"; {cache.error}" if cache.error else ""
+            )
+    counts = ", ".join(f"{number} {state}" for state, number in look.listing.counts.items())
+    yield f"objects: {counts or 'none'}"
+    for one in look.listing.objects:
+        yield f"{one.kind} {one.key}: {one.state}: {one.text}"
+    if look.listing.matched > len(look.listing.objects):
+        yield f"and {look.listing.matched - len(look.listing.objects)} more: --find and --state choose among them"
+
+
+def shown(looks: Sequence[Look], before: dict[str, Look], problems: Sequence[str], height: int) -> Group:
+    """The looks for a terminal of that many lines."""
+    from rich.console import Group
+    from rich.text import Text
+
+    parts: list[RenderableType] = [Text(f"setpoint top: {problem}", "red") for problem in problems]
+    used = len(problems)
+    for look in looks:
+        title = Text(look.address, "bold")
+        title.append(f"  {_leadership(look.manager)}  {look.manager.now:%H:%M:%S}", "dim")
+        parts.append(title)
+        parts += [
+            Text(f"{name}: {why}", "red") for name, why in {**look.manager.unready, **look.manager.unhealthy}.items()
+        ]
+        parts.append(_controllers(look, before.get(look.address)))
+        used += 4 + len(look.controllers)
+    room = max((height - used) // max(len(looks), 1) - 3, 3)
+    parts += [_objects(look.listing, room) for look in looks]
+    return Group(*parts)
+
+
+def _controllers(look: Look, before: Look | None) -> RenderableType:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("controller", no_wrap=True)
+    table.add_column("state")
+    for head in ("busy", "queued", "delayed", "reconciles/s", "errors/s", "errors", "oldest cache"):
+        table.add_column(head, justify="right")
+    past: list[Summary] = before.controllers if before is not None else []
+    if [each.name for each in past] != [each.name for each in look.controllers]:
+        past = []
+    for number, each in enumerate(look.controllers):
+        ages = [cache.age for cache in each.caches if cache.age is not None]
+        failing = [cache.error for cache in each.caches if cache.error]
+        was, seconds = past[number] if past else None, look.at - before.at if before is not None else 0.0
+        table.add_row(
+            each.name,
+            each.problem or each.state,
+            f"{each.running}/{each.workers}",
+            str(each.ready),
+            str(each.delayed),
+            _rate(was, each, seconds, ""),
+            _rate(was, each, seconds, "error"),
+            str(each.results.get("error", 0)),
+            failing[0] if failing else f"{max(ages):.0f} s" if ages else "never",
+            style="red" if each.problem or failing else "",
+        )
+    return table
+
+
+def _objects(listing: Listing, room: int) -> RenderableType:
+    from rich.table import Table
+
+    counts = "  ".join(f"{number} {state}" for state, number in listing.counts.items())
+    table = Table(
+        box=None, pad_edge=False, expand=True, header_style="dim", title=counts or "no objects", title_justify="left"
+    )
+    for head in ("state", "object", "why"):
+        table.add_column(head, no_wrap=True, overflow="ellipsis", ratio=1 if head == "why" else None)
+    for one in listing.objects[:room]:
+        table.add_row(one.state, f"{one.kind} {one.key}", one.text, style=_style(one))
+    if (more := listing.matched - min(len(listing.objects), room)) > 0:
+        table.caption = f"and {more} more"
+    return table
+
+
+def _style(one: Listed) -> str:
+    return "" if one.state == "idle" else COLOURS.get(one.state, "red")
+
+
+def _rate(was: Summary | None, now: Summary, seconds: float, result: str) -> str:
+    if was is None or seconds <= 0:
+        return "–"
+
+    def total(one: Summary) -> int:
+        return one.results.get(result, 0) if result else sum(one.results.values())
+
+    return f"{max(total(now) - total(was), 0) / seconds:.1f}"
+
+
+def _leadership(manager: ManagerTold) -> str:
+    if manager.election is not None:
+        if manager.election.leads:
+            return f"leads, by the lease {manager.election.lease}"
+        return f"standby: {manager.election.leader or 'no process'} leads"
+    if manager.sharding is not None:
+        return f"{len(manager.sharding.members)} members share the keys of {manager.sharding.group}"
+    return "works without an election"

@@ -1,0 +1,152 @@
+"""Details: what a person asks next about an object: its conditions, what it owns, what was reported about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from setpoint.cache import Informer
+from setpoint.cache.indexes import OWNER
+from setpoint.controller.events import EventRecorder
+from setpoint.controller.explain import Explanation, explain
+from setpoint.controller.running import RunningController
+from setpoint.meta import ObjectKey
+
+MOST: Final = 200
+"""The most objects in a tree."""
+DEPTH: Final = 5
+_GOOD: Final = ("Ready", "Available", "Complete", "Established", "Bound", "Healthy", "Synced")
+"""The conditions that say how an object is, the most telling one first."""
+
+
+class ConditionTold(msgspec.Struct, rename="camel", kw_only=True):
+    """A condition of the object, as the cache has it; empty where the object says nothing."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+    since: str
+
+
+class Owned(msgspec.Struct, rename="camel", kw_only=True):
+    """An object in a cache of this process with an owner reference to the one above it, and what its status says."""
+
+    kind: str
+    key: str
+    says: str
+    deleting: bool
+    owns: list[Owned]
+
+
+class EventTold(msgspec.Struct, rename="camel", kw_only=True):
+    """An event that this process has reported, and how often."""
+
+    at: datetime
+    type: str
+    reason: str
+    note: str
+    count: int
+
+
+class Detail(msgspec.Struct, rename="camel", kw_only=True):
+    """An object's explanation, and what is to be known besides."""
+
+    explanation: Explanation
+    conditions: list[ConditionTold]
+    owned: list[Owned]
+    """Of the kinds that controllers of this process cache, at most `MOST` in all."""
+    events: list[EventTold]
+    """Those of the last minutes; see `EventRecorder.about`."""
+
+
+def detail(
+    run: RunningController[Any],
+    key: ObjectKey,
+    *,
+    caches: Iterable[Informer[Any]],
+    recorder: EventRecorder | None = None,
+) -> Detail:
+    """The details of an object. Needs the running loop; asks no server; changes nothing."""
+    informer = run.informers.get(run.controller.resource.gvr)
+    document = informer.store.get(key) if informer is not None else None
+    uid = ""
+    conditions: list[ConditionTold] = []
+    if document is not None:
+        read = msgspec.json.decode(document)
+        uid = read["metadata"].get("uid", "")
+        conditions = list(_conditions(read))
+    told = recorder.about(uid) if recorder is not None and uid else []
+    return Detail(
+        explanation=explain(run, key),
+        conditions=conditions,
+        owned=_Tree(caches).below(uid) if uid else [],
+        events=[
+            EventTold(at=at, type=event.type or "", reason=event.reason or "", note=event.note or "", count=count)
+            for event, count, at in told
+        ],
+    )
+
+
+class _Tree:
+    """The trees of owned objects, as caches show them."""
+
+    def __init__(self, caches: Iterable[Informer[Any]]) -> None:
+        self._caches = list({id(each.store): each for each in caches}.values())
+        self._left = MOST
+        self._met: set[str] = set()
+
+    def below(self, uid: str, depth: int = DEPTH) -> list[Owned]:
+        found: list[Owned] = []
+        if not depth or uid in self._met:
+            return found
+        self._met.add(uid)
+        for informer in self._caches:
+            for key in sorted(informer.store.indexed(OWNER, uid)):
+                document = informer.store.get(key)
+                if document is None or self._left <= 0:
+                    continue
+                self._left -= 1
+                read = msgspec.json.decode(document)
+                own = read["metadata"]
+                found.append(
+                    Owned(
+                        kind=informer.resource.kind,
+                        key=key,
+                        says=_says(read),
+                        deleting="deletionTimestamp" in own,
+                        owns=self.below(own.get("uid", ""), depth - 1),
+                    )
+                )
+        return found
+
+
+def _conditions(read: dict[str, Any]) -> Iterator[ConditionTold]:
+    status = read.get("status")
+    found = status.get("conditions") if isinstance(status, dict) else None
+    for each in found if isinstance(found, list) else ():
+        if isinstance(each, dict) and "type" in each:
+            words = (each.get(name) or "" for name in ("type", "status", "reason", "message", "lastTransitionTime"))
+            type_, is_so, reason, message, since = map(str, words)
+            yield ConditionTold(type=type_, status=is_so, reason=reason, message=message, since=since)
+
+
+def _says(read: dict[str, Any]) -> str:
+    """The state of an object in a few words of its status; ``""`` if that says nothing."""
+    status = read.get("status")
+    if not isinstance(status, dict):
+        return ""
+    words = []
+    if isinstance(status.get("phase"), str):
+        words.append(status["phase"])
+    wanted = (read.get("spec") or {}).get("replicas") if isinstance(read.get("spec"), dict) else None
+    if isinstance(wanted, int):
+        words.append(f"{status.get('readyReplicas', 0)} of {wanted} ready")
+    conditions = {each.type: each for each in _conditions(read)}
+    telling = next((conditions[name] for name in _GOOD if name in conditions), None)
+    if telling is not None and (telling.status != "True" or not words):
+        words.append(f"{telling.type}={telling.status}" + (f" ({telling.reason})" if telling.reason else ""))
+    return ", ".join(words)

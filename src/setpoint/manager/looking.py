@@ -1,0 +1,178 @@
+"""``/debug/manager``, ``/debug/objects``, ``/debug/details``: what ``setpoint top`` and the page show, as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from setpoint.controller import RunningController
+from setpoint.controller.detail import detail
+from setpoint.controller.events import EventRecorder
+from setpoint.controller.survey import URGENCY, Survey
+from setpoint.manager.health import HealthChecks
+from setpoint.manager.http_server import Answer
+from setpoint.manager.leadership import Leadership
+from setpoint.manager.shard_member import ShardMember
+from setpoint.meta import ObjectKey
+
+if TYPE_CHECKING:
+    from setpoint.manager.parts import Runtime
+
+MANAGER: Final = "/debug/manager"
+OBJECTS: Final = "/debug/objects"
+DETAILS: Final = "/debug/details"
+MOST: Final = 500
+"""The most objects in one answer."""
+USUAL: Final = 100
+_JSON: Final = "application/json"
+
+
+class ElectionTold(msgspec.Struct, rename="camel", kw_only=True):
+    """An election: ``lease`` is NAMESPACE/NAME, ``leader`` the holder as last observed, ``""`` if there is none."""
+
+    lease: str
+    identity: str
+    leader: str
+    leads: bool
+
+
+class ShardingTold(msgspec.Struct, rename="camel", kw_only=True):
+    """A group of processes that share the keys; ``problem`` is why this one has none, else ``""``."""
+
+    group: str
+    identity: str
+    members: list[str]
+    problem: str
+
+
+class ManagerTold(msgspec.Struct, rename="camel", kw_only=True):
+    """A process. ``unhealthy`` and ``unready`` have the failing checks of ``/healthz`` and ``/readyz``."""
+
+    now: datetime
+    instance: str
+    version: str
+    election: ElectionTold | None
+    sharding: ShardingTold | None
+    unhealthy: dict[str, str]
+    unready: dict[str, str]
+
+
+class ManagerPage:
+    """``/debug/manager``: a `ManagerTold`."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        *,
+        elector: Leadership | None,
+        shards: ShardMember | None,
+        healthz: HealthChecks,
+        readyz: HealthChecks,
+    ) -> None:
+        self._runtime = runtime
+        self._elector = elector
+        self._shards = shards
+        self._healthz = healthz
+        self._readyz = readyz
+
+    def answer(self, _path: str, _query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
+        told = ManagerTold(
+            now=self._runtime.now(),
+            instance=self._runtime.instance,
+            version=version("setpoint"),
+            election=self._election(),
+            sharding=self._sharding(),
+            unhealthy=self._healthz.problems(),
+            unready=self._readyz.problems(),
+        )
+        return _json(told)
+
+    def _election(self) -> ElectionTold | None:
+        if self._elector is None:
+            return None
+        lease, holder = self._elector.lease, ""
+        if lease is not None:
+            holder = lease.spec.holder_identity or ""
+        return ElectionTold(
+            lease=str(lease.key) if lease is not None else "",
+            identity=self._elector.identity,
+            leader=holder,
+            leads=self._elector.is_leader,
+        )
+
+    def _sharding(self) -> ShardingTold | None:
+        if self._shards is None:
+            return None
+        return ShardingTold(
+            group=f"{self._shards.sharding.namespace}/{self._shards.sharding.name}",
+            identity=self._shards.sharding.identity,
+            members=sorted(each.rpartition("@")[0] or each for each in self._shards.members),
+            problem=self._shards.problem(),
+        )
+
+
+class ObjectsPage:
+    """The objects of controllers.
+
+    - ``/debug/objects?controller=NAME&find=WORDS&state=STATE&limit=NUMBER``: a `Listing`; every parameter may be left
+      out, ``controller`` and ``state`` may be repeated, ``here=1`` leaves out the objects of other processes;
+    - ``/debug/details?controller=NAME&key=NAMESPACE/OBJECT``: a `Detail`, which has conditions and events of the
+      object, beside what `explain` has.
+    """
+
+    def __init__(self, controllers: Callable[[], Mapping[str, RunningController[Any]]]) -> None:
+        self._find = controllers
+        self._survey = Survey()
+
+    async def objects(self, _path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
+        """The answer of ``/debug/objects``."""
+        controllers = self._find()
+        names, states = query.get("controller", []), query.get("state", [])
+        if unknown := [name for name in names if name not in controllers]:
+            return missing(f"there is no controller {unknown[0]!r}", controllers)
+        if unknown := [state for state in states if state not in URGENCY]:
+            return missing(f"there is no state {unknown[0]!r}", URGENCY)
+        limit = _number(query)
+        if limit is None:
+            return _json({"error": f"limit is a number up to {MOST}"}, 400)
+        listing = await self._survey.listing(
+            [run for name, run in controllers.items() if not names or name in names],
+            find=" ".join(query.get("find", [])),
+            states=states,
+            limit=limit,
+            here="here" in query,
+        )
+        return _json(listing)
+
+    def details(self, recorder: EventRecorder) -> Callable[..., Answer]:
+        """The handler of ``/debug/details``, with the events that ``recorder`` has sent."""
+
+        def answer(_path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
+            controllers = self._find()
+            name, key = (next(iter(query.get(word, ())), "") for word in ("controller", "key"))
+            run = controllers.get(name)
+            if run is None:
+                return missing(f"there is no controller {name!r}", controllers)
+            caches = [informer for each in controllers.values() for informer in each.informers.values()]
+            return _json(detail(run, ObjectKey(key), caches=caches, recorder=recorder))
+
+        return answer
+
+
+def _number(query: Mapping[str, list[str]]) -> int | None:
+    """The limit; None if it is invalid."""
+    text = next(iter(query.get("limit", ())), str(USUAL))
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 5 and int(text) <= MOST else None
+
+
+def missing(problem: str, there_is: Iterable[str]) -> Answer:
+    """404, with the names that would have been right."""
+    return _json({"error": f"{problem}; there is: {', '.join(sorted(there_is)) or 'none'}"}, 404)
+
+
+def _json(value: Any, status: int = 200) -> Answer:
+    return Answer(status, msgspec.json.encode(value), _JSON)

@@ -1,0 +1,42 @@
+"""The page for people: its files, which are the same for every manager and hold no data of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Final
+
+from setpoint.manager.http_server import Answer
+
+__all__ = ["PATH", "assets", "to_the_page"]
+
+PATH: Final = "/ui/"
+_TYPES: Final = {
+    "index.html": "text/html; charset=utf-8",
+    "app.js": "text/javascript; charset=utf-8",
+    "words.js": "text/javascript; charset=utf-8",
+    "preact.js": "text/javascript; charset=utf-8",
+    "style.css": "text/css; charset=utf-8",
+}
+_HEADERS: Final = MappingProxyType({
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-cache",
+})  # fmt: skip
+
+
+def assets(path: str, _query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
+    """The file of that name; the page itself for none."""
+    name = path or "index.html"
+    if name not in _TYPES:
+        return Answer(404, b"not found\n")
+    body = (files(__name__) / "assets" / name).read_bytes()
+    return Answer(200, body, _TYPES[name], _HEADERS)
+
+
+def to_the_page(_path: str, _query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
+    """A redirection to `PATH`, relative, so that it also holds behind a proxy that puts a prefix before paths."""
+    return Answer(308, b"", "text/plain", {"location": "ui/", **_HEADERS})

@@ -1,0 +1,57 @@
+// Words and numbers as people read them. Functions of their arguments alone.
+
+export const MEANING = {
+  stopped: 'the controller has ended',
+  failed: 'a terminal error: nothing happens until something changes',
+  'backing off': 'the last reconcile failed; it is tried again later',
+  'slowed down': 'the object changes again and again, and is held back',
+  'not synced': 'a cache is not complete yet',
+  'being deleted': 'finalizers of others hold it',
+  running: 'a worker is at it',
+  queued: 'it waits for a worker',
+  waiting: 'the last reconcile asked to be called again later',
+  filtered: 'a predicate kept the last change out',
+  standby: 'another process leads',
+  'not in this shard': 'another process has it',
+  unknown: 'there is no such object in the cache',
+  deleted: 'the object is gone',
+  idle: 'all done',
+};
+export const STATES = Object.keys(MEANING);
+
+// Which states are trouble, which are work under way.
+export function tone(state) {
+  if (['stopped', 'failed', 'backing off', 'slowed down', 'error'].includes(state)) return 'bad';
+  if (['not synced', 'being deleted', 'filtered', 'requeue', 'unknown'].includes(state)) return 'odd';
+  if (['idle', 'deleted', 'success'].includes(state)) return 'good';
+  return 'busy';
+}
+
+export function seconds(value) {
+  if (value === null || value === undefined) return '';
+  if (value < 1) return `${(value * 1000).toFixed(value < 0.01 ? 1 : 0)} ms`;
+  if (value < 120) return `${value.toFixed(value < 10 ? 1 : 0)} s`;
+  const minutes = Math.round(value / 60);
+  return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+export const clock = (text) => (text ? new Date(text).toLocaleTimeString([], { hour12: false }) : '');
+
+// "in 12 s", "3 min ago", by the server's clock.
+export function relative(text, now) {
+  if (!text) return '';
+  const left = (new Date(text) - new Date(now)) / 1000;
+  return left >= 0 ? `in ${seconds(left)}` : `${seconds(-left)} ago`;
+}
+
+export const count = (number, noun) => `${number.toLocaleString('en')} ${noun}${number === 1 ? '' : 's'}`;
+
+// Reconciles and errors a second between two answers about one controller.
+export function rates(before, now, elapsed) {
+  if (!before || elapsed <= 0) return null;
+  const total = (one) => Object.values(one.results).reduce((sum, each) => sum + each, 0);
+  const per = (from, to) => Math.max(to - from, 0) / elapsed;
+  return { all: per(total(before), total(now)), errors: per(before.results.error || 0, now.results.error || 0) };
+}
+
+export const rate = (value) => (value === 0 ? '0/s' : value < 10 ? `${value.toFixed(1)}/s` : `${Math.round(value)}/s`);

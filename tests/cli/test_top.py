@@ -1,0 +1,66 @@
+"""``setpoint top``: the numbers of a running operator, in lines for pipes and in tables for people."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from tests.manager.test_looking import looked_at
+from tests.programs import program
+
+from setpoint.cli.asking import Asked
+from setpoint.cli.top import look_at, look_once, shown
+
+
+async def test_a_pipe_gets_plain_lines_with_everything_that_is_stuck(capsys: pytest.CaptureFixture[str]) -> None:
+    async with looked_at() as (session, _):
+        asked = Asked.of([str(session._base_url), "127.0.0.1:1"], None, None)
+        await look_once(asked, {})
+        out, err = capsys.readouterr()
+        found = out.splitlines()
+        assert found[0] == f"process at {session._base_url}: leads, by the lease default/beat"
+        assert found[1] == "controller beat: running, 0 of 8 workers busy, 0 queued, 1 delayed, 0 errors so far"
+        assert found[2] == "cache configmaps of beat: 2 objects, heard from 0 s ago"
+        assert found[3] in ("objects: 1 idle, 1 waiting", "objects: 1 waiting, 1 idle")
+        assert found[4].startswith("ConfigMap default/later: waiting: next in 600 s")
+        assert found[5].startswith("ConfigMap default/now: idle: nothing to do")
+        assert err.startswith("setpoint top: 127.0.0.1:1: ")
+
+        await look_once(asked, {"find": "later", "limit": "1"})
+        assert capsys.readouterr().out.splitlines()[3:] == ["objects: 1 waiting", found[4]]
+        await look_once(asked, {"limit": "1"})
+        assert capsys.readouterr().out.splitlines()[-1] == "and 1 more: --find and --state choose among them"
+        with pytest.raises(SystemExit):
+            await look_once(asked, {"state": ["sad"]})
+        assert "there is no state 'sad'; there is: backing off" in capsys.readouterr().err
+
+
+async def test_a_terminal_gets_as_many_objects_as_it_has_lines() -> None:
+    async with looked_at() as (session, _):
+        asked = Asked.of([str(session._base_url)], None, None)
+        async with asked.session() as asking:
+            (first,), _ = await look_at(asked, asking, {})
+            (second,), _ = await look_at(asked, asking, {})
+        second = second._replace(at=first.at + 2)
+        second.controllers[0].results["success"] += 10
+        for height, more in ((40, False), (1, False)):
+            written = io.StringIO()
+            console = Console(file=written, width=100, height=height, force_terminal=False)
+            console.print(shown([second], {first.address: first}, ["127.0.0.1:1: no answer"], height))
+            text = written.getvalue()
+            assert "setpoint top: 127.0.0.1:1: no answer" in text
+            assert "leads, by the lease default/beat" in text
+            row = next(line for line in text.splitlines() if line.startswith("beat"))
+            assert row.split() == ["beat", "running", "0/8", "0", "1", "5.0", "0.0", "0", "0", "s"]
+            assert "ConfigMap default/later" in text
+            assert ("more" in text) is more
+
+
+async def test_a_process_that_is_not_there_is_named_in_one_line(tmp_path: Path) -> None:
+    async with program("-m", "setpoint", "top", "-a", "127.0.0.1:1", home=tmp_path) as asked:
+        assert await asked.ended() == 1
+        (line,) = asked.err
+        assert line.startswith("setpoint top: 127.0.0.1:1: ")
+        assert line.endswith("is a manager with --metrics-bind-address there?")

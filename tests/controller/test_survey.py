@@ -1,0 +1,155 @@
+"""Listings of objects by state, and the details of one: what a person looks at first, and what is asked next."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from tests.tasks import stop
+
+import setpoint as sp
+from setpoint.controller.detail import Detail, detail
+from setpoint.controller.survey import TURN, Survey, merged
+from setpoint.meta import ObjectKey
+from setpoint.models.core_v1 import ConfigMap
+from setpoint.testing import advance, cluster, virtual_time
+
+from .world import Widget, config, widget
+
+
+def bare(*controllers: sp.Controller[Any], **options: Any) -> Any:
+    return cluster(*controllers, control_plane=False, **options)
+
+
+async def by_size(obj: Widget, ctx: sp.Context) -> sp.Outcome | None:
+    if obj.spec.size == 13:
+        raise ConnectionError("the mill can't be reached")
+    if obj.spec.size == 99:
+        raise sp.TerminalError("no widget is so big")
+    return sp.after(600, "the guarantee ends") if obj.spec.size == 5 else None
+
+
+@virtual_time
+async def test_objects_that_need_attention_come_first_and_all_are_counted() -> None:
+    async with bare(sp.Controller(Widget, by_size, owns_status=False)) as world:
+        for name, size in (("a", 1), ("b", 5), ("c", 13), ("d", 99), ("e", 1)):
+            await world.create(widget(name, size=size))
+        await advance(5)
+        runs = [world.running("widget")]
+        survey = Survey()
+        found = await survey.listing(runs)
+        assert [(each.key, each.state) for each in found.objects] == [
+            ("default/d", "failed"),
+            ("default/c", "backing off"),
+            ("default/b", "waiting"),
+            ("default/a", "idle"),
+            ("default/e", "idle"),
+        ]
+        assert found.counts == {"idle": 2, "waiting": 1, "backing off": 1, "failed": 1}
+        assert found.matched == 5
+        worst = found.objects[1]
+        assert "after ConnectionError: the mill can't be reached" in worst.text
+        assert worst.until is not None
+        assert worst.failures > 1
+
+        few = await survey.listing(runs, limit=2)
+        assert (len(few.objects), few.matched) == (2, 5)
+        idle = await survey.listing(runs, states=["idle"])
+        assert [each.key for each in idle.objects] == ["default/a", "default/e"]
+        assert idle.counts == found.counts, "the counts are of all states, whichever are listed"
+        named = await survey.listing(runs, find="DEF b")
+        assert [each.key for each in named.objects] == ["default/b"]
+        assert named.counts == {"waiting": 1}
+
+
+@virtual_time
+async def test_an_object_that_waits_for_others_finalizers_is_found_and_forgotten_when_it_is_gone() -> None:
+    async with bare(sp.Controller(Widget, by_size)) as world:
+        held = widget("held")
+        held.metadata.finalizers = ["billing.example.com/invoices"]
+        await world.create(held)
+        await world.settle()
+        runs = [world.running("widget")]
+        survey = Survey()
+        assert (await survey.listing(runs)).counts == {"idle": 1}
+        await world.delete(await world.get(Widget, "held"))
+        await world.settle()
+        (one,) = (await survey.listing(runs)).objects
+        assert one.state == "being deleted"
+        assert one.text.endswith("billing.example.com/invoices")
+        live = await world.get(Widget, "held")
+        live.metadata.finalizers = []
+        await world.update(live)
+        await world.settle()
+        assert (await survey.listing(runs)).objects == []
+
+
+@virtual_time
+async def test_other_tasks_have_their_turn_while_many_objects_are_listed() -> None:
+    async with bare(sp.Controller(Widget, by_size)) as world:
+        await world.settle()
+        run = world.running("widget")
+        store = run.informers[run.controller.resource.gvr].store
+        for number in range(3 * TURN):
+            store.add(widget(f"w{number}"))
+        turns = 0
+
+        async def count() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        counting = asyncio.create_task(count())
+        found = await Survey().listing([run], limit=1)
+        await stop(counting)
+        assert found.counts == {"idle": 3 * TURN}
+        assert turns >= 2
+
+
+@virtual_time
+async def test_listings_of_several_processes_are_one() -> None:
+    async with bare(sp.Controller(Widget, by_size, owns_status=False)) as world:
+        for name, size in (("a", 1), ("d", 99)):
+            await world.create(widget(name, size=size))
+        await world.settle()
+        runs = [world.running("widget")]
+        first = await Survey().listing(runs, find="/a")
+        other = await Survey().listing(runs, find="/d")
+        both = merged([first, other], limit=10)
+        assert [each.key for each in both.objects] == ["default/d", "default/a"]
+        assert both.counts == {"idle": 1, "failed": 1}
+        assert both.matched == 2
+        assert len(merged([first, other], limit=1).objects) == 1
+
+
+@virtual_time
+async def test_an_object_is_shown_with_its_conditions_children_and_events() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        await ctx.apply(ConfigMap.named("a-settings", "default", data={"size": "1"}))
+        ctx.event("Warning", "Squeaks", "it needs oil")
+        ctx.set_condition("Ready", False, "Oil", "too dry")
+
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)) as world:
+        await world.create(widget("a"))
+        await world.create(config("someone-elses"))
+        await world.settle()
+        run = world.running("widget")
+
+        def shown(key: str) -> Detail:
+            caches = [*run.informers.values(), *run.informers.values()]
+            return detail(run, ObjectKey(key), caches=caches, recorder=run.env.recorder)
+
+        found = shown("default/a")
+        assert found.explanation.state == "idle"
+        assert [(each.kind, each.key, each.owns) for each in found.owned] == [("ConfigMap", "default/a-settings", [])]
+        (event,) = found.events
+        assert (event.type, event.reason, event.note) == ("Warning", "Squeaks", "it needs oil")
+        assert event.count == len(found.explanation.timeline)
+        (condition,) = found.conditions
+        assert (condition.type, condition.status, condition.reason) == ("Ready", "False", "Oil")
+        assert condition.message == "too dry"
+        nowhere = shown("default/nowhere")
+        assert nowhere.explanation.state == "unknown"
+        assert not nowhere.conditions
+        assert not nowhere.owned
