@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -61,3 +62,17 @@ def test_a_mistake_in_a_mapping_is_found_though_it_is_only_logged() -> None:
     setup = Setup(scenario=create_one, factory=lambda: sp.Controller(App, refused).watches(ConfigMap, wrong))
     found = run_here(setup, Plan(), Options(quiet=False)).findings
     assert any("AttributeError" in each.message and "handler" in each.message for each in found)
+
+
+async def waits_without_waiting(app: App, ctx: sp.Context) -> None:
+    while not app.status.ready:  # noqa: ASYNC110 - that is the mistake
+        await asyncio.sleep(0)
+
+
+def test_a_reconcile_that_lets_no_time_pass_is_a_finding_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("setpoint.simulation.loop.NEVER_TURNS", 3000)
+    setup = Setup(scenario=create_one, factory=lambda: [sp.Controller(App, waits_without_waiting)])
+    (found,) = run_here(setup, Plan(), Options(quiet=False)).findings
+    assert found.oracle == "hang"
+    assert "without ever waiting" in found.message
+    assert "tasks" not in found.message, "there are hundreds, of all actors"

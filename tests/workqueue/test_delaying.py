@@ -256,6 +256,22 @@ async def test_drain_does_not_wait_for_what_is_delayed() -> None:
 
 
 @virtual_time
+async def test_the_clock_moves_for_the_shortest_delay() -> None:
+    """A caller that waits for the rest of a period, which is tiny after rounding, comes to its end."""
+    queue: DelayingQueue[str] = DelayingQueue()
+    await asyncio.sleep(0.001)
+    began = loop_time()
+    await asyncio.sleep(1.0)
+    rests = 0
+    while (rest := 1.0 - (loop_time() - began)) > 0 and rests < 9:
+        queue.add_after("foo", rest)
+        assert await queue.get() == "foo"
+        queue.done("foo")
+        rests += 1
+    assert rests == 1
+
+
+@virtual_time
 async def test_a_delay_is_a_finite_number() -> None:
     queue: DelayingQueue[str] = DelayingQueue()
     for seconds in (math.inf, math.nan):

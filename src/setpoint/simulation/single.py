@@ -14,6 +14,7 @@ from setpoint.simulation.plan import Plan
 from setpoint.simulation.result import Options, Result
 from setpoint.simulation.setup import Setup
 from setpoint.simulation.world import World
+from setpoint.testing.clock import Livelock
 
 Choose = Callable[[], tuple[Plan, Options]]
 Branch = Callable[[int], tuple[Plan, Options] | None]
@@ -30,17 +31,24 @@ def story(setup: Setup, choose: Choose, branch: Branch = lambda _step: None) -> 
     whether from here on it is to be another one."""
     loop = SimulationLoop()
     asyncio.set_event_loop(loop)
+    world: World | None = None
 
     async def whole() -> Result:
-        world = World(setup, loop)
-        await world.warm()
-        world.branch = branch
+        nonlocal world
+        made = World(setup, loop)
+        await made.warm()
+        made.branch = branch
         plan, options = choose()
-        return await world.run(plan, options)
+        world = made
+        return await made.run(plan, options)
 
     with silent():
         try:
             return loop.run_until_complete(whole())
+        except Livelock as problem:
+            if world is None:
+                raise
+            return world.hung(str(problem).partition(";")[0])
         finally:
             asyncio.set_event_loop(None)
             loop.close()

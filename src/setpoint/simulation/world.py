@@ -275,6 +275,11 @@ class World:
             result.trace = tape.lines
         return result
 
+    def hung(self, why: str) -> Result:
+        """The result of a run that its loop has ended, because no time passed any more."""
+        self.judge.found("hang", "process", why)
+        return self._complete()
+
     def give_up(self, why: str) -> None:
         """Ends the run: it would go on for ever."""
         if not self._gave_up and self._main is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from heapq import heapify, heappop, heappush
-from math import isfinite
+from math import inf, isfinite, nextafter
 
 from setpoint.workqueue.metrics import QueueMetricsProvider
 from setpoint.workqueue.queue import WorkQueue
@@ -49,7 +49,10 @@ class DelayingQueue(WorkQueue[K]):
         if not isfinite(seconds):
             raise ValueError(f"add_after({key!r}, {seconds}): the delay must be a finite number of seconds")
         loop = self._loop or self._running_loop()
-        when = loop.time() + seconds
+        now = loop.time()
+        when = now + seconds
+        if when == now:  # too short for a float: a rest would be waited for again and again in virtual time
+            when = nextafter(now, inf)
         state = self._states.get(key)
         if state is None:
             self._states[key] = DELAYED
