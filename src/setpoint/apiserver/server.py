@@ -35,6 +35,7 @@ from setpoint.apiserver.identity.authentication import Authentication, TokenUser
 from setpoint.apiserver.identity.impersonation import act_as, wanted
 from setpoint.apiserver.identity.keys import BadTokenError, SecretKey
 from setpoint.apiserver.identity.tokens import AccountTokens
+from setpoint.apiserver.metrics import RequestMetrics
 from setpoint.apiserver.objects.metadata import new_uid
 from setpoint.apiserver.reads import Reads
 from setpoint.apiserver.replay import Lengthy, Replay, Suspended
@@ -134,6 +135,7 @@ class ApiServer:
         self._default_objects = default_objects
         self._flows = Flows(kept) if default_objects else None
         self._audit = audit
+        self._plain = self._flows is None and audit is None
         self._asked: dict[int, tuple[Attributes, UserInfo]] = {}
         """The attributes of requests from the network that are under way, and their users."""
         self.state = State(
@@ -151,6 +153,7 @@ class ApiServer:
             plugins_off=frozenset(plugins_off),
         )
         add_builtin(self.state.registry)
+        self._metrics = self.state.metrics = RequestMetrics(self.state.registry)
         self._usage = served_usage()
         self.custom_resources = CustomResources(self.state)
         self.state.definitions = self.custom_resources
@@ -246,8 +249,22 @@ class ApiServer:
 
     async def handle(self, request: IncomingRequest) -> Response:
         """Answers one request. Errors of the client and of the server are answers: nothing is raised."""
-        if (self._flows is None and self._audit is None) or getattr(request, "peer", None) is None:
+        if getattr(request, "peer", None) is None:
             return await self._handled(request)
+        kind = "readOnly" if request.method in _READS else "mutating"
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        self._metrics.in_flight[kind] += 1
+        try:
+            response = await (self._handled(request) if self._plain else self._followed(request))
+        finally:
+            self._metrics.in_flight[kind] -= 1
+        asked = requested(request.method, request.path, request.query, _UNKNOWN)
+        self._metrics.note(request, asked, response.status, clock() - began)
+        return response
+
+    async def _followed(self, request: IncomingRequest) -> Response:
+        """An answer with headers of flow control, which the audit log is told of."""
         came = self.state.now()
         notes: dict[str, str] = {}
         if self._audit is not None:

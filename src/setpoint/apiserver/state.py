@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from random import Random
 from typing import Any, Final, Protocol
@@ -70,6 +70,14 @@ class TokenUsers(Protocol):
         ...
 
 
+class Metrics(Protocol):
+    """The metrics of a server's requests."""
+
+    def text(self, accept: str, watches: Iterable[OpenWatch]) -> tuple[bytes, str]:
+        """All of them in the format that is accepted, and its content type."""
+        ...
+
+
 class State:
     """One server's storage, registry, clock and so on.
 
@@ -120,6 +128,7 @@ class State:
         self.slicer = Slicer()
         self.notes: dict[int, dict[str, str]] = {}
         """Annotations for the events of the audit log, by the ids of the requests that have such events."""
+        self.metrics: Metrics | None = None
         self.at_once = False
         """Whether a request is tried in one go right now."""
 

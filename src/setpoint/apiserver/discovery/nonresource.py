@@ -34,6 +34,8 @@ _JSON: Final = (openapi.JSON, "*/*", "application/*")
 _CONFIGURATION: Final = "/.well-known/openid-configuration"
 _KEYS: Final = "/openid/v1/jwks"
 _DAMAGE: Final = "/debug/damage"
+_METRICS: Final = "/metrics"
+_ROOTS: Final = frozenset({"api", "apis", "openapi", "version", "healthz", "livez", "readyz", ""})
 _STARTED: Final = tuple(
     f"poststarthook/{name}"
     for name in (
@@ -60,7 +62,7 @@ def answer(state: State, request: IncomingRequest) -> Response:
     root = path.split("/")[1]
     if path in (_CONFIGURATION, _KEYS):
         return _issuer(state, request, path)
-    if root not in ("api", "apis", "openapi", "version", "healthz", "livez", "readyz", "") and path != _DAMAGE:
+    if root not in _ROOTS and path not in (_DAMAGE, _METRICS):
         return nothing()
     if request.method not in ("GET", "HEAD"):
         raise ApiStatusError(
@@ -78,6 +80,9 @@ def answer(state: State, request: IncomingRequest) -> Response:
         return _openapi(state, request, path, accept)
     if path == "/version":
         return respond(VERSION)
+    if path == _METRICS and state.metrics is not None:
+        text, kind = state.metrics.text(accept, state.watches)
+        return Response(200, {"content-type": kind, "cache-control": "no-cache, private"}, text)
     if path == _DAMAGE:
         return respond(_damage(state))
     if path == "/":
@@ -147,7 +152,7 @@ def _issuer(state: State, request: IncomingRequest, path: str) -> Response:
 def _paths(state: State) -> list[str]:
     roots = {served.resource.root for served in state.registry}
     groups = {root.rsplit("/", 1)[0] for root in roots}
-    others = {"/apis", "/openapi/v2", "/openapi/v3", "/version", *_HEALTH}
+    others = {"/apis", "/openapi/v2", "/openapi/v3", "/version", _METRICS, *_HEALTH}
     if state.account_tokens.jwks:
         others |= {_CONFIGURATION, _KEYS}
     return sorted(roots | groups | others)
