@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-peers test-generated test-browser corpus test-lowest test-newest test-strange test-days fuzz mutation docs lint types models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-simulation dist check clean
+.PHONY: help demo test test-peers test-generated test-browser corpus test-lowest test-newest test-strange test-days fuzz mutation docs lint types mypy basedpyright models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-simulation dist check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -80,8 +80,12 @@ lint: $(VENV)/.dev ## ruff, the order of the rooms, no circles of imports, and t
 	$(BIN)/lint-imports --config .importlinter-circles --no-cache
 	$(BIN)/python tools/words.py
 
-types: $(VENV)/.dev ## mypy --strict and basedpyright
+types: mypy basedpyright ## mypy --strict and basedpyright
+
+mypy: $(VENV)/.dev
 	$(BIN)/mypy
+
+basedpyright: $(VENV)/.dev
 	$(BIN)/basedpyright
 
 models: $(VENV)/.dev ## generate the models again from the pinned schemas, and the list of the public API
