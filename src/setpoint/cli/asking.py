@@ -1,4 +1,4 @@
-"""Questions of commands to the debug pages of running processes: addresses, tokens, certificates, and refusals in words."""
+"""Questions of commands to the debug pages of processes: addresses, tokens, certificates, and refusals in words."""
 
 from __future__ import annotations
 
