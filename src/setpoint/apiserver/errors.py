@@ -108,7 +108,7 @@ def not_acceptable(accepted: Iterable[str]) -> ApiStatusError:
 
 
 def already_exists(resource: GroupResource, name: str, *, going: bool = False) -> ApiStatusError:
-    """``going``: it is being deleted."""
+    """The error for a name that is taken (409). ``going``: whether that object is being deleted."""
     message = f'{"object is being deleted: " if going else ""}{resource} "{name}" already exists'
     return ApiStatusError(409, "AlreadyExists", message, _about(resource, name))
 

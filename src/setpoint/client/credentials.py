@@ -1,4 +1,4 @@
-"""Credentials: who the client is. Every request asks for them; no connection keeps them."""
+"""Credentials of a client. Every request asks for them; no connection keeps them."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Cron:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Raises `CronError`."""
+        """Parses five fields, ``@every`` or a nickname such as ``@daily``. Raises `CronError`."""
         text = text.strip()
         if text.startswith("@every "):
             made = cls(set(), set(), set(), set(), set(), both=True)

@@ -25,7 +25,7 @@ _SCALED: Final[dict[str, type[Object]]] = {
 
 
 class DisruptionBudgets:
-    """Counts healthy pods, and says how many more than needed they are.
+    """Counts healthy pods, and writes the number of allowed disruptions.
 
     Percentages and ``maxUnavailable`` refer to the replicas that the pods' controllers want; pods without such a
     controller are not counted. An eviction that the server has allowed counts until the pod goes, for two

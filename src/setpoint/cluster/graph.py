@@ -9,7 +9,7 @@ from setpoint.meta import GroupVersionResource, ObjectKey
 
 
 class Node(NamedTuple):
-    """One object: where it is, who owns it, and whose deletion it blocks.
+    """One object: its place, its owners, and those whose deletion it blocks.
 
     ``deleting_dependents``: its deletion waits for its dependents (foreground).
     """

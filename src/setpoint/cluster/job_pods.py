@@ -98,7 +98,7 @@ def failure_count(pod: Pod) -> int:
 
 
 def finished_at(pod: Pod, now: datetime) -> datetime:
-    """When the last container ended, or else the pod ceased to be ready, or its deletion was asked for, or it began."""
+    """The time at which the last container ended, else that at which the pod became unready, was deleted or began."""
     ended = [
         each.state.terminated.finished_at
         for each in pod.status.container_statuses

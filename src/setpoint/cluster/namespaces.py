@@ -1,4 +1,4 @@
-"""Namespace lifecycle: what every namespace has from the start, and how everything in it goes in the end."""
+"""Namespace lifecycle: the objects that every namespace has from the start, and the deletion of its content."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class ServedResources:
         self._until = float("-inf")
 
     async def __call__(self) -> Sequence[Resource]:
-        """Raises `ApiError` or `TransportError` if the server can't say which groups there are."""
+        """The served resources. Raises `ApiError` or `TransportError` if the server can't list its groups."""
         async with self._asking:
             now = asyncio.get_running_loop().time()
             if now >= self._until:

@@ -117,7 +117,7 @@ def _progress(
 
 
 def seconds_left(deployment: Deployment, now: datetime) -> float | None:
-    """Until the rollout is late; None if that is not to be watched."""
+    """The seconds until the rollout is late; None if it has no deadline."""
     deadline, known = deadline_of(deployment), progressing(deployment)
     if deadline is None or known is None or known.last_update_time is None or deployment.spec.paused:
         return None

@@ -31,7 +31,7 @@ class StatefulClaims:
             ctx.event("Normal", "SuccessfulCreate", said)
 
     async def is_stale(self, stateful_set: StatefulSet, ordinal: int, ctx: Context) -> bool:
-        """Whether a claim is still that of an earlier pod, with which it goes."""
+        """Whether a claim still belongs to an earlier pod and will be deleted with it."""
         for claim in claims_of(stateful_set, ordinal):
             found = await ctx.get(PersistentVolumeClaim, claim.name)
             if found is not None and any(owner.kind == "Pod" for owner in found.metadata.owner_references):

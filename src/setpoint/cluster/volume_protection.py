@@ -130,7 +130,7 @@ def _classes_of_claim(claim: PersistentVolumeClaim) -> list[str]:
 
 
 def _claims_that_go(pod: Head, caches: Caches) -> Iterable[str]:
-    """Of the pod's namespace: a pod that has gone does not say any more what it has mounted."""
+    """The claims of the pod's namespace that are being deleted: a deleted pod no longer says which ones it mounted."""
     heads = caches.lister(PersistentVolumeClaim).heads(namespace=pod.namespace)
     return [head.key for head in heads if head.is_deleting]
 

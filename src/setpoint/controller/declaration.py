@@ -124,7 +124,7 @@ class Declaration(Generic[K]):
 
     @property
     def field_manager(self) -> str:
-        """Under which name API servers keep the fields that contexts write: the full name, as far as it fits."""
+        """The field manager of the writes of contexts: the full name, as far as it fits."""
         return self.full_name[:MANAGER_LENGTH]
 
     @property

@@ -67,7 +67,7 @@ class Environment:
         self.name = f"{controller}@{cluster}" if cluster else controller
         """Tells this run from all others of its manager."""
         self.resource = resource
-        """Of the objects that are reconciled."""
+        """The resource of the objects that are reconciled."""
         self.field_manager = field_manager
         self.reporter = reporter
         self.indexes = indexes
@@ -80,7 +80,7 @@ class Environment:
         self.is_guarded = is_guarded
         """Whether the keys are shared with other processes, or the leader's."""
         self.informers: dict[GroupVersionResource, Informer[Any]] = {}
-        """Of every declared kind, once the run is prepared."""
+        """The informers of all declared kinds, once the run is prepared."""
         self.scopes: dict[GroupVersionResource, str] = {}
         """The namespaces that the informers are limited to; ``""`` for all."""
         self.caches = Caches(self.informers, self.name, client, cluster)

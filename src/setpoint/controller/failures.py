@@ -94,7 +94,7 @@ def classify(problem: Exception) -> Failure:
 
 
 def _weight(failure: Failure) -> tuple[bool, bool, int, float]:
-    """Of several failures at once (a TaskGroup's), one that may pass is worth another try; then the gravest counts."""
+    """The order of several failures at once (a TaskGroup's): those that may pass first, then the gravest."""
     return failure.retry, failure.result == "error", failure.level, failure.after
 
 

@@ -140,7 +140,7 @@ class Journal:
         await self._write(ctx, None)
 
     def _wait(self, ctx: Context, entry: Entry) -> None:
-        """Raises `Unsettled` while a create may still become visible."""
+        """Returns if a create can't become visible any more, else raises `Unsettled`."""
         if entry.begun is None:
             return
         left = (entry.begun + timedelta(seconds=self.settle) - ctx.now()).total_seconds()

@@ -112,7 +112,7 @@ class RunningController(Generic[K]):
 
     @property
     def informers(self) -> dict[GroupVersionResource, Informer[Any]]:
-        """Of every declared kind, once this is prepared."""
+        """The informers of all declared kinds, once this is prepared."""
         return self.env.informers
 
     @property
@@ -220,7 +220,7 @@ class RunningController(Generic[K]):
         await first(what, self._stopping.wait())
 
     async def _synced(self) -> None:
-        """Until the handlers have seen what is there."""
+        """Waits until the handlers have seen all existing objects."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.controller.sync_timeout
         for informer in self.informers.values():

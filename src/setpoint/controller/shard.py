@@ -175,7 +175,7 @@ class ShardGuard:
                 await asyncio.sleep(0)
 
     async def _catch_up(self) -> None:
-        """Until every cache shows what was there when this began: all that the keys' last owners wrote."""
+        """Waits until every cache is as new as the server was at the start, with all writes of former owners."""
         for gvr in self._env.informers:
             self._behind = f": {gvr.resource}"
             while not await self._caught_up_with(gvr):  # noqa: ASYNC110 - what is waited for is the server's

@@ -57,7 +57,7 @@ class Told:
             self.metrics.hot_loops += 1
 
     def ended(self, key: ObjectKey, end: End) -> None:
-        """An attempt of the key has ended."""
+        """Notes the end of an attempt of the key."""
         context = self.running.pop(key, None)
         if context is not None:
             at = context.object.metadata

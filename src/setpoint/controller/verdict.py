@@ -64,7 +64,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     settling: bool = False
     slowed: str = ""
     causes: tuple[Cause, ...] = ()
-    """Of the reconcile that is under way, else of the next one."""
+    """The causes of the reconcile that is under way, else of the next one."""
     pending: tuple[Cause, ...] = ()
     attempts: tuple[Attempt, ...] = ()
     filtered: Filtered | None = None

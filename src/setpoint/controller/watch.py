@@ -19,9 +19,9 @@ class WatchedKind(NamedTuple):
     kind: type[Object]
     role: Literal["for", "owns", "watches", "reads"]
     owners: Handler | None = None
-    """Of ``owns``: from a child's heads to its owners."""
+    """The handler of ``owns``: from a child's heads to its owners."""
     map: MapFunction | None = None
-    """Of ``watches``."""
+    """The mapping function of ``watches``."""
     predicates: tuple[Test, ...] = ()
     namespace: str | None = None
     selector: AnySelector = None

@@ -263,7 +263,7 @@ class Cluster:
     # -- verbs ---------------------------------------------------------------------------------------------------------
 
     async def get(self, kind: type[K], name: str, namespace: str | None = None) -> K:
-        """Raises `NotFound`."""
+        """The live object from the server. Raises `NotFound`."""
         return await self.client.get(kind, name, namespace=namespace)
 
     async def find(self, kind: type[K], name: str, namespace: str | None = None) -> K | None:

@@ -233,7 +233,7 @@ class WebhookServer:
         return self._last(await started)
 
     def _last(self, reply: Reply) -> Reply:
-        """While the server is stopping, answers close their connections."""
+        """The reply, which closes its connection while the server is stopping."""
         if self._stopping.is_set():
             return Reply(reply.status, {**reply.headers, "connection": "close"}, reply.body)
         return reply

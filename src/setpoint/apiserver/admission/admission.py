@@ -154,7 +154,7 @@ class Admission:
         return found
 
     def _outcomes(self, phase: Phase, batch: Sequence[AdmissionAttributes]) -> list[_Outcome]:
-        """Raises Suspended where one is not known yet, and the first refusal."""
+        """The outcomes of a batch. Raises Suspended if one is not known yet, else the first refusal."""
         answers = self._replay.answers
         keys = [_key(phase, attributes) for attributes in batch]
         missing = {key: item for key, item in zip(keys, batch, strict=True) if key not in answers}

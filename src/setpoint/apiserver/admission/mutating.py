@@ -142,7 +142,7 @@ class MutatingPolicy(Policy):
     def _applied(
         self, expression: Expression, values: Mapping[str, Value], target: ServedResource, obj: JsonObject
     ) -> JsonObject:
-        """Raises PolicyError, EvaluationError, BudgetSpent."""
+        """The object after the policy's mutations. Raises PolicyError, EvaluationError, BudgetSpent."""
         if expression.program is None:
             raise PolicyError(expression.error)
         value, problem = self.evaluation(values, POLICY_LIMIT).evaluate(expression)

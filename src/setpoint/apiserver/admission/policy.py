@@ -91,7 +91,7 @@ class Policy:
 
     @cached_property
     def conditions(self) -> MatchConditions:
-        """Of which requests it is, beyond rules and selectors."""
+        """The conditions under which the policy applies, beyond rules and selectors."""
         documents = self.spec.get("matchConditions") or ()
         return MatchConditions(documents, ignores_failure=self.ignores_failure, environment=self.environment)
 

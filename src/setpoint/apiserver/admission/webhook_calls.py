@@ -212,7 +212,7 @@ def _check(response: JsonObject, *, mutating: bool) -> None:
 
 
 def _operations(response: JsonObject) -> list[Any]:
-    """Raises ApiStatusError (500)."""
+    """The operations of a webhook's patch. Raises ApiStatusError (500)."""
     patch = response.get("patch")
     if not patch:
         return []

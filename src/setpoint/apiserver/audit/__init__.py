@@ -1,1 +1,1 @@
-"""The audit log: who asked for what, and what came of it."""
+"""The audit log: requests with their users and results, by the rules of a policy."""

@@ -92,7 +92,7 @@ class AuditPolicy:
 
     @classmethod
     def read(cls, path: Path) -> AuditPolicy:
-        """Raises AuditPolicyError."""
+        """Reads a policy from a file. Raises AuditPolicyError."""
         import yaml
 
         try:

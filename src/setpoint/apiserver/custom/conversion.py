@@ -100,7 +100,7 @@ class ConversionWebhook:
 
 
 def _converted(response: JsonObject) -> list[Any]:
-    """Raises CallFailed."""
+    """The converted objects of a response. Raises CallFailed."""
     result = response.get("result")
     result = result if isinstance(result, dict) else {}
     if result.get("status") != "Success":

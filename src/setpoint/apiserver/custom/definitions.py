@@ -62,7 +62,7 @@ class CustomResources:
                 _log.exception("%s %s: its resource is not served", COLLECTION, record.name)
 
     def created(self, record: Record) -> Record:
-        """After a CRD was stored for the first time."""
+        """Called after a CRD was stored for the first time."""
         return self.settle(record)
 
     def settle(self, record: Record) -> Record:
@@ -87,7 +87,7 @@ class CustomResources:
         self._foreseen = made
 
     def updated(self, record: Record, old: JsonObject) -> Record:
-        """After a CRD was changed, or marked as being deleted."""
+        """Called after a CRD was changed, or marked as being deleted."""
         crd: JsonObject = decode(record.value)
         if not crd["metadata"].get("deletionTimestamp"):
             return self.settle(record)
@@ -96,11 +96,11 @@ class CustomResources:
         return self._terminate(record)
 
     def deleted(self, record: Record) -> None:
-        """After a CRD is gone."""
+        """Called after a CRD is gone."""
         self._state.storage.then(lambda: self._unserve(record.name))
 
     def instance_deleted(self, name: str) -> None:
-        """After an object of that CRD is gone: it may have been what the CRD's deletion waited for."""
+        """Called after an object of that CRD is gone: the CRD's deletion may have waited for it."""
         if not any(served.terminating for served in self._served.get(name, ())):
             return
         record = self._state.storage.get(COLLECTION, "", name)

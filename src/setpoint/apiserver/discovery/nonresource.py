@@ -54,7 +54,7 @@ _TEXT: Final = {"content-type": "text/plain; charset=utf-8", "x-content-type-opt
 
 
 def answer(state: State, request: IncomingRequest) -> Response:
-    """Raises ApiStatusError: 404 for a path where nothing is, 405 for another method than GET."""
+    """The answer for a non-resource path. Raises ApiStatusError: 404 for an unknown one, 405 for any method but GET."""
     if not request.path.startswith("/"):  # ``OPTIONS *``, and CONNECT, which names a host
         return nothing()
     path = request.path.rstrip("/") or "/"

@@ -103,7 +103,7 @@ def unauthorized() -> ApiStatusError:
 
 
 def _authenticated(user: UserInfo) -> UserInfo:
-    """With the group of all who are known."""
+    """The user with the group of all authenticated users."""
     if user.name == ANONYMOUS or AUTHENTICATED in user.groups:
         return user
     return replace(user, groups=(*user.groups, AUTHENTICATED))

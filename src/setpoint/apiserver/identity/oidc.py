@@ -1,4 +1,4 @@
-"""Identity tokens of an OpenID Connect provider: who their bearer is, as ``--oidc-…`` flags say."""
+"""Identity tokens of an OpenID Connect provider: their users, by the ``--oidc-…`` flags."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions that are asked by creating an object: who am I, may I, may they. Nothing is stored."""
+"""Reviews of tokens, of access and of the user's own identity, by objects that are answered and not stored."""
 
 from __future__ import annotations
 

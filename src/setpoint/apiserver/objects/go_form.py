@@ -46,7 +46,7 @@ _TOLD_APART: Final = {"io.k8s.api.autoscaling.v2.HPAScalingRules": ("policies",)
 
 @dataclass(slots=True)
 class _Plan:
-    """Of one struct: its fields, and those that are always written, with their zero values."""
+    """The plan for one struct: its fields, and those that are always written, with their zero values."""
 
     fields: dict[str, tuple[int, str]] = field(default_factory=dict)
     """By name: what is to be done, and the type."""

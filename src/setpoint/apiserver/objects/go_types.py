@@ -76,7 +76,7 @@ def _go_field(name: str, text: str) -> GoField:
 
 @cache
 def _table() -> dict[str, dict[str, tuple[str, str]]]:
-    """Of each message the fields: by number the name in JSON and the type."""
+    """The fields of each message: by number the name in JSON and the type."""
     import zstandard
 
     packed = files("setpoint.apiserver.objects").joinpath("protobuf.json.zst").read_bytes()

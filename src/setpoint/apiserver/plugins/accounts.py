@@ -13,7 +13,7 @@ _PREFIX: Final = "kube-api-access-"
 _PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 _MIRROR: Final = "kubernetes.io/config.mirror"
 _SECONDS: Final = 3607
-"""Of a token's life; as upstream, which tells from it that the pod did not ask for the token itself."""
+"""The lifetime of a token; as upstream, which tells from it that the pod did not ask for the token itself."""
 
 
 def mount_token(attributes: Attributes) -> None:

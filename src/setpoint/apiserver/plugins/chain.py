@@ -68,12 +68,12 @@ def mutates(attributes: Attributes) -> bool:
 
 
 def mutate(attributes: Attributes) -> None:
-    """Before webhooks mutate. Raises ApiStatusError."""
+    """Runs the mutating plugins, before webhooks mutate. Raises ApiStatusError."""
     _run(MUTATING, attributes)
 
 
 def validate(attributes: Attributes) -> None:
-    """After everything has mutated; quotas come last, since they count. Raises ApiStatusError."""
+    """Runs the validating plugins, after all mutation; quotas come last, since they count. Raises ApiStatusError."""
     _run(VALIDATING, attributes)
     if QUOTAS not in attributes.call.plugins_off:
         check_quotas(attributes)

@@ -117,7 +117,7 @@ def check_namespace(attributes: Attributes) -> None:
 
 
 def _warnings(attributes: Attributes, standard: _Standard) -> list[str]:
-    """Of the pods that are there, the same reasons together."""
+    """The warnings for existing pods, with equal reasons together."""
     namespace = attributes.obj["metadata"]["name"]
     pods = [*attributes.stored("pods", namespace)]
     found: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""Admission as the handlers of requests ask for it; `setpoint.apiserver.webhooks` says how it is done."""
+"""The protocol by which handlers of requests ask for admission; `setpoint.apiserver.admission` implements it."""
 
 from __future__ import annotations
 

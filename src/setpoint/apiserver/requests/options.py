@@ -191,7 +191,7 @@ def _dry_run(values: list[str], errors: list[FieldError]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ListOptions:
-    """Of lists, watches and deletions of whole collections."""
+    """The options of lists, watches and deletions of whole collections."""
 
     label_selector: Selector = field(default_factory=Selector)
     field_selector: FieldSelector = field(default_factory=FieldSelector)

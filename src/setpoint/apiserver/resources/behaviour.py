@@ -30,19 +30,19 @@ class Definitions(Protocol):
         ...
 
     def created(self, record: Record) -> Record:
-        """After a CRD was stored for the first time; returns what is stored then."""
+        """Called after a CRD was stored for the first time; returns its new record."""
         ...
 
     def updated(self, record: Record, old: JsonObject) -> Record:
-        """After a CRD was changed, or marked as being deleted; returns what is stored then."""
+        """Called after a CRD was changed, or marked as being deleted; returns its new record."""
         ...
 
     def deleted(self, record: Record) -> None:
-        """After a CRD is gone."""
+        """Called after a CRD is gone."""
         ...
 
     def foresee(self, crd: JsonObject) -> None:
-        """Before a CRD is stored."""
+        """Called before a CRD is stored."""
         ...
 
 
@@ -73,7 +73,7 @@ class WriteContext(Protocol):
 
     @property
     def name(self) -> str:
-        """Of the object, as the request's path has it; empty if it does not."""
+        """The object's name in the request's path; empty if there is none."""
         ...
 
     @property
@@ -164,11 +164,11 @@ class Behaviour(Protocol):
         ...
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
-        """Before validation. The status, where it is a subresource, is dropped already."""
+        """Called before validation. The status, where it is a subresource, is dropped already."""
         ...
 
     def prepare_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> None:
-        """Before validation. The status, where it is a subresource, is the old one already."""
+        """Called before validation. The status, where it is a subresource, is the old one already."""
         ...
 
     def prepare_subresource_update(
@@ -182,7 +182,7 @@ class Behaviour(Protocol):
         ...
 
     def validate_subresource(self, subresource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
-        """Of an update of ``/status`` and its like."""
+        """The errors in an update of ``/status`` or another subresource."""
         ...
 
     def warnings(self, obj: JsonObject, old: JsonObject | None) -> list[str]: ...

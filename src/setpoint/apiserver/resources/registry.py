@@ -75,11 +75,11 @@ class ServedResource:
         """Whether objects are computed when they are asked for, and never stored."""
         self.terminating = False
         self.has_defaults = False
-        """Of a custom resource: whether its schema has defaults at all."""
+        """Whether the schema of a custom resource has defaults at all."""
         self.defaults_since = 0
         """Objects stored before this revision may lack defaults that the schema has now."""
         self.siblings: dict[str, ServedResource] = {}
-        """Of a custom resource in several versions: all of them, by apiVersion; objects may be stored in any."""
+        """All versions of a custom resource that has several, by apiVersion; objects may be stored in any."""
         self.asks = False
         """Whether a webhook converts."""
         self._convert = convert
@@ -89,7 +89,7 @@ class ServedResource:
 
     @cached_property
     def rules(self) -> RuleValidator:
-        """Of a custom resource: the rules of its schema, compiled when they are first asked."""
+        """The rules of a custom resource's schema, compiled when they are first used."""
         return RuleValidator(self.schema_document or {})
 
     def convert(self, obj: dict[str, Any], target: ServedResource, replay: Replay | None) -> dict[str, Any]:

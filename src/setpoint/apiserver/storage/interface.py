@@ -127,7 +127,7 @@ class Storage(Protocol):
 
     @property
     def revision(self) -> int:
-        """Of the last write."""
+        """The revision of the last write."""
         ...
 
     def advance(self, revision: int) -> None:

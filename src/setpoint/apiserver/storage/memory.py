@@ -41,7 +41,7 @@ class MemoryStorage:
         self._window: deque[tuple[_Collection, Change]] = deque()
         self._window_bytes = 0
         self._pending: _Pending | None = None
-        """Of the transaction that is open."""
+        """The state of the open transaction."""
 
     @property
     def damage(self) -> Sequence[Damage]:

@@ -61,7 +61,7 @@ def wrong(row: Row) -> str:
 
 
 def fact_checksum(name: str, value: int) -> int:
-    """Of a row in the table of facts."""
+    """The checksum of a row in the table of facts."""
     return crc32(f"{name}\0{value}".encode())
 
 

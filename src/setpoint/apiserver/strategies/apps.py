@@ -100,7 +100,7 @@ class ReplicaSets(_Workload):
 
 
 class ReplicationControllers(_Workload):
-    """The elder of replica sets: its selector is a plain map, by default its template's labels."""
+    """Replication controllers: their selector is a plain map, by default their template's labels."""
 
     propagation = "Orphan"
 

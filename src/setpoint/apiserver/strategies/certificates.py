@@ -1,4 +1,4 @@
-"""Certificate signing requests: who asked stays who asked, and approval has an address of its own."""
+"""Certificate signing requests: the requester never changes, and approval is a subresource of its own."""
 
 from __future__ import annotations
 

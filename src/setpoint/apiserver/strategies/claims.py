@@ -19,7 +19,7 @@ _KIND: Final = "must be 'PersistentVolumeClaim' when referencing the default api
 
 
 def access_mode_errors(modes: list[str] | None, path: str, detail: str = "") -> Errors:
-    """Of volumes and claims. ``detail``: what is said where there is none."""
+    """The errors in the access modes of volumes and claims. ``detail``: the message for a missing mode."""
     if not modes:
         return [required(path, detail)]
     errors = [not_supported(path, mode, _MODES) for mode in modes if mode not in _MODES]

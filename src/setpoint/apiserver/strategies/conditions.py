@@ -18,7 +18,7 @@ _MOST = 64
 
 
 def condition_errors(conditions: Sequence[JsonObject], path: str, *, params: bool = False) -> list[FieldError]:
-    """Of ``matchConditions``."""
+    """The errors in ``matchConditions``."""
     errors: list[FieldError] = []
     if len(conditions) > _MOST:
         errors.append(too_many(path, len(conditions), _MOST))

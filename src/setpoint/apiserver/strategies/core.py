@@ -113,7 +113,7 @@ class Secrets(Strategy):
 
 
 def _registry_errors(held: bytes, path: str) -> list[FieldError]:
-    """Of the credentials of a registry of images, which must be a JSON object; their text is not shown."""
+    """The errors in the credentials of a registry of images, which must be a JSON object; their text is not shown."""
     shown = "<secret contents redacted>"
     try:
         value = json.loads(held.decode("latin-1"))

@@ -162,7 +162,7 @@ def _version_errors(spec: JsonObject, before: JsonObject) -> list[FieldError]:
 
 
 def _schema_errors(document: JsonObject, path: str, has_status: bool, known: list[Any]) -> list[FieldError]:
-    """``known``: schemas of before, whose rules were taken and are not held against an update."""
+    """The errors in a schema. ``known``: earlier schemas; defaults and rules are not checked again in one of them."""
     errors = structural.check(document, path, status_subresource=has_status)
     if errors or any(json_equal((schema or {}).get("openAPIV3Schema"), document) for schema in known):
         return errors

@@ -117,7 +117,7 @@ def _configuration(config: JsonObject, path: str) -> Errors:
 
 
 def claim_spec_errors(spec: JsonObject, path: str) -> Errors:
-    """Of what a claim asks for."""
+    """The errors in the spec of a claim."""
     devices, path = spec.get("devices") or {}, f"{path}.devices"
     requests = devices.get("requests") or []
     known: dict[str, set[str]] = {
@@ -271,7 +271,7 @@ def _identifier(name: str, path: str) -> Errors:
 
 
 def claim_template_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
-    """``old``: the spec before an update."""
+    """The errors in a spec; ``old``: the one before an update."""
     metadata, path = spec.get("metadata") or {}, "spec.metadata"
     errors: Errors = []
     for key in metadata.get("annotations") or ():
@@ -291,7 +291,7 @@ def claim_template_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
 
 
 def class_errors(spec: JsonObject) -> Errors:
-    """Of a class of devices."""
+    """The errors in a class of devices."""
     errors = _selectors(spec.get("selectors"), "spec.selectors")
     configs = spec.get("config") or []
     errors += _several(configs, "config", "spec")
@@ -314,7 +314,7 @@ def _not_extended(name: str) -> list[str]:
 
 
 def taint_rule_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
-    """``old``: the spec before an update."""
+    """The errors in a spec; ``old``: the one before an update."""
     selector, path = spec.get("deviceSelector") or {}, "spec.deviceSelector"
     errors: Errors = []
     if selector.get("driver") is not None:
@@ -349,7 +349,7 @@ def _pool_name(name: str, path: str) -> Errors:
 
 
 def slice_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
-    """``old``: the spec before an update."""
+    """The errors in a spec; ``old``: the one before an update."""
     pool = spec.get("pool") or {}
     errors = driver_name_errors(spec.get("driver", ""), "spec.driver")
     errors += _pool_name(pool.get("name", ""), "spec.pool.name")
@@ -461,7 +461,7 @@ def _device(device: JsonObject, path: str, *, each: bool) -> Errors:
 
 
 def admin_errors(spec: JsonObject, namespace: JsonObject) -> Errors:
-    """Of requests for the access of administrators, which only labelled namespaces allow."""
+    """The errors in requests for the access of administrators, which only labelled namespaces allow."""
     if (namespace.get("metadata") or {}).get("labels", {}).get(_ADMIN) == "true":
         return []
     return [

@@ -32,11 +32,11 @@ _PATH: Final = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 _PATH_RULE: Final = r"Invalid path (regex used for validation is '[A-Za-z0-9/\-._~%!$&'()*+,;=:]+')"
 _TWO_PARTS: Final = "violates the requirement that an index interval can have at most two parts separated by '-'"
 _FREE: Final = ("nodeSelector", "tolerations", "schedulingGates")
-"""Of a template of a job that has not begun."""
+"""The fields of a template that may change while the job has not begun."""
 
 
 def job_errors(obj: JsonObject, *, new: bool) -> Errors:
-    """Of a job, but for what may change. ``new``: whether it is being created."""
+    """The errors in a job, but for what may change. ``new``: whether it is being created."""
     spec = obj["spec"]
     errors = (_generated_errors(obj) if new else []) + job_spec_errors(spec, "spec")
     selector = spec.get("selector")
@@ -94,7 +94,7 @@ def _name_errors(obj: JsonObject) -> Errors:
 
 
 def job_spec_errors(spec: JsonObject, path: str) -> Errors:
-    """Of a job and of the template of one."""
+    """The errors in a job and of the template of one."""
     errors = [
         invalid(f"{path}.{name}", spec[name], _NOT_NEGATIVE)
         for name in (
@@ -315,7 +315,7 @@ def _count_indexes(text: str, completions: int) -> tuple[int, str]:
 
 
 def job_change_errors(new: JsonObject, old: JsonObject) -> Errors:
-    """Of a job's update."""
+    """The errors in a job's update."""
     spec, before = new["spec"], old["spec"]
     errors: Errors = []
     count, at_once = spec.get("completions"), spec.get("parallelism")

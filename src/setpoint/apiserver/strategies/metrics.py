@@ -27,7 +27,7 @@ _BOTH: Final = "may not set both a target raw value and a target utilization"
 
 
 def target_errors(reference: JsonObject, path: str) -> Errors:
-    """Of a reference to what is scaled or measured."""
+    """The errors in a reference to a scaled or measured object."""
     errors: Errors = []
     for key in ("kind", "name"):
         value = reference.get(key, "")
@@ -41,7 +41,7 @@ def target_errors(reference: JsonObject, path: str) -> Errors:
 
 
 def metrics_errors(metrics: list[JsonObject], path: str) -> Errors:
-    """Of all metrics of an autoscaler."""
+    """The errors in all metrics of an autoscaler."""
     errors: Errors = []
     for index, metric in enumerate(metrics):
         errors += _metric(metric, f"{path}[{index}]")

@@ -28,7 +28,7 @@ _NUMBERS: Final = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "su
 
 
 def care_errors(container: JsonObject, path: str, spec: JsonObject, grace: int | None) -> Errors:
-    """Of probes and hooks."""
+    """The errors in probes and hooks."""
     errors: Errors = []
     cycle = container.get("lifecycle")
     if cycle is not None:
@@ -89,7 +89,7 @@ def _http_get(action: JsonObject, path: str) -> Errors:
 
 
 def restart_errors(container: JsonObject, path: str) -> Errors:
-    """Of when a container begins again by itself."""
+    """The errors in the restart policy and rules of a container."""
     policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules") or []
     errors: Errors = []
     if policy is None:

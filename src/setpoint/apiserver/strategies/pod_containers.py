@@ -33,7 +33,7 @@ _EPHEMERAL: Final = (
 
 
 def containers_errors(spec: JsonObject, path: str, volumes: dict[str, JsonObject], *, pod: bool) -> Errors:
-    """Of all containers of a pod's spec. ``volumes``: those that are right."""
+    """The errors in all containers of a pod's spec. ``volumes``: the valid ones, by name."""
     grace = spec.get("terminationGracePeriodSeconds")
     containers = spec.get("containers") or []
     names: set[str] = set()

@@ -53,12 +53,12 @@ _UNITS: Final = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "
 
 
 def between_errors(value: int, least: int, most: int, path: str) -> list[FieldError]:
-    """Of a number that must be in a range."""
+    """The errors in a number that must be in a range."""
     return [] if least <= value <= most else [invalid(path, value, f"must be between {least} and {most}, inclusive")]
 
 
 def id_errors(value: int | None, path: str) -> list[FieldError]:
-    """Of a user or group."""
+    """The errors in a user or group."""
     return [] if value is None else between_errors(value, 0, _MAX_ID, path)
 
 
@@ -77,26 +77,26 @@ def port_name_problems(name: str) -> list[str]:
 
 
 def port_errors(port: Any, path: str) -> list[FieldError]:
-    """Of a port that is given by number or by name."""
+    """The errors in a port that is given by number or by name."""
     if isinstance(port, str):
         return [invalid(path, port, text) for text in port_name_problems(port)]
     return between_errors(port or 0, 1, 65535, path)
 
 
 def pull_policy_errors(policy: str, path: str) -> list[FieldError]:
-    """Of ``imagePullPolicy``."""
+    """The errors in ``imagePullPolicy``."""
     if not policy:
         return [required(path)]
     return [] if policy in _PULL else [not_supported(path, policy, _PULL)]
 
 
 def no_backsteps(target: str, path: str) -> list[FieldError]:
-    """Of a path that must not lead upwards."""
+    """The errors in a path that must not contain ``..``."""
     return [invalid(path, target, "must not contain '..'")] if ".." in target.split("/") else []
 
 
 def relative_path(target: str, path: str) -> list[FieldError]:
-    """Of a path within another."""
+    """The errors in a path that must be relative, without ``..``."""
     errors = [invalid(path, target, "must be a relative path")] if target.startswith("/") else []
     return errors + no_backsteps(target, path)
 
@@ -110,7 +110,7 @@ def unreserved_path(target: str, path: str) -> list[FieldError]:
 
 
 def downward_errors(item: JsonObject, path: str) -> list[FieldError]:
-    """Of what a file in a volume shows of its pod."""
+    """The errors in an item of a downward API volume."""
     field, resource = item.get("fieldRef"), item.get("resourceFieldRef")
     if field is not None:
         errors = field_errors(field, f"{path}.fieldRef", volume=True)
@@ -125,7 +125,7 @@ def downward_errors(item: JsonObject, path: str) -> list[FieldError]:
 
 
 def field_errors(reference: JsonObject, path: str, *, volume: bool = False) -> list[FieldError]:
-    """Of a reference to a field of the pod."""
+    """The errors in a reference to a field of the pod."""
     target = reference.get("fieldPath", "")
     for name in ("apiVersion", "fieldPath"):
         if not reference.get(name):
@@ -149,7 +149,7 @@ def field_errors(reference: JsonObject, path: str, *, volume: bool = False) -> l
 
 
 def resource_errors(reference: JsonObject, path: str, *, volume: bool = False) -> list[FieldError]:
-    """Of a reference to what a container of the pod asks for."""
+    """The errors in a reference to resources of a container of the pod."""
     name = reference.get("resource", "")
     errors: list[FieldError] = []
     if volume and not reference.get("containerName"):

@@ -37,7 +37,7 @@ _SEARCH_RULE: Final = (
 
 
 def address_errors(address: str, path: str) -> Errors:
-    """Of an IP address."""
+    """The errors in an IP address."""
     try:
         ip_address(address)
     except ValueError:
@@ -49,7 +49,7 @@ def address_errors(address: str, path: str) -> Errors:
 
 
 def affinity_errors(affinity: JsonObject | None, path: str) -> Errors:
-    """Of a pod's affinity to nodes and to other pods."""
+    """The errors in a pod's affinity to nodes and to other pods."""
     if not affinity:
         return []
     errors: Errors = []
@@ -78,7 +78,7 @@ def _weight_errors(term: JsonObject, path: str) -> Errors:
 
 
 def node_selector_errors(selector: JsonObject, path: str) -> Errors:
-    """Of terms that choose nodes."""
+    """The errors in a node selector."""
     terms, path = selector.get("nodeSelectorTerms") or [], f"{path}.nodeSelectorTerms"
     if not terms:
         return [required(path, "must have at least one node selector term")]
@@ -86,7 +86,7 @@ def node_selector_errors(selector: JsonObject, path: str) -> Errors:
 
 
 def _node_term_errors(term: JsonObject, path: str, *, values: bool = True) -> Errors:
-    """``values``: whether values must be such as labels have."""
+    """The errors in a term of a node selector. ``values``: whether values must be valid values of labels."""
     errors: Errors = []
     for index, requirement in enumerate(term.get("matchExpressions") or ()):
         errors += _node_requirement_errors(requirement, f"{path}.matchExpressions[{index}]", values=values)
@@ -119,7 +119,7 @@ def _node_requirement_errors(requirement: JsonObject, path: str, *, values: bool
 
 
 def node_field_errors(requirement: JsonObject, path: str) -> Errors:
-    """Of a requirement of a node's own fields."""
+    """The errors in a requirement of a node's own fields."""
     operator, given, key = requirement.get("operator", ""), requirement.get("values") or [], requirement.get("key", "")
     errors: Errors = []
     if operator not in ("In", "NotIn"):
@@ -147,7 +147,7 @@ def _pod_term_errors(term: JsonObject, path: str) -> Errors:
 
 
 def _label_keys_errors(term: JsonObject, path: str) -> Errors:
-    """Of keys whose values of the pod itself are put into the selector."""
+    """The errors in ``matchLabelKeys`` and ``mismatchLabelKeys``."""
     selector, match = term.get("labelSelector"), term.get("matchLabelKeys") or []
     errors: Errors = []
     for name in ("matchLabelKeys", "mismatchLabelKeys"):
@@ -175,7 +175,7 @@ def _label_keys_errors(term: JsonObject, path: str) -> Errors:
 
 
 def spreading_errors(constraints: list[JsonObject] | None, path: str) -> Errors:
-    """Of topology spread constraints."""
+    """The errors in topology spread constraints."""
     errors: Errors = []
     for index, constraint in enumerate(constraints or ()):
         where, skew = f"{path}[{index}]", constraint.get("maxSkew", 0)
@@ -207,7 +207,7 @@ def spreading_errors(constraints: list[JsonObject] | None, path: str) -> Errors:
 
 
 def toleration_errors(tolerations: list[JsonObject] | None, path: str) -> Errors:
-    """Of pods, runtime classes and classes of devices."""
+    """The errors in tolerations, of pods, runtime classes and device classes."""
     errors: Errors = []
     for index, toleration in enumerate(tolerations or ()):
         where, key, operator = f"{path}[{index}]", toleration.get("key", ""), toleration.get("operator", "")
@@ -240,7 +240,7 @@ def toleration_errors(tolerations: list[JsonObject] | None, path: str) -> Errors
 
 
 def resolving_errors(spec: JsonObject, path: str) -> Errors:
-    """Of name servers of a pod's own."""
+    """The errors in ``dnsPolicy`` and ``dnsConfig``."""
     config, where = spec.get("dnsConfig"), f"{path}.dnsConfig"
     if spec.get("dnsPolicy") == "None":
         if config is None:
@@ -275,7 +275,7 @@ def resolving_errors(spec: JsonObject, path: str) -> Errors:
 
 
 def naming_errors(spec: JsonObject, path: str) -> Errors:
-    """Of what a pod is called in the network, and of names of other things in its spec."""
+    """The errors in a pod's names in the network, and in names of other objects in its spec."""
     errors: Errors = []
     override = spec.get("hostnameOverride")
     if override is not None:

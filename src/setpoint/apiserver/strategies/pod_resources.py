@@ -31,7 +31,7 @@ def _native(name: str) -> bool:
 
 
 def container_resource_errors(name: str, path: str) -> Errors:
-    """Of the name of something that a container may ask for."""
+    """The errors in the name of a resource of a container."""
     errors = [invalid(path, name, text) for text in qualified_name(name)]
     if "/" not in name:
         huge = name.startswith("hugepages-")
@@ -73,7 +73,7 @@ def _pod_resource_errors(name: str, path: str) -> Errors:
 
 
 def pod_requirements_errors(spec: JsonObject, path: str) -> Errors:
-    """Of what a pod asks for as a whole."""
+    """The errors in the resources of a pod as a whole."""
     resources, where = spec["resources"], f"{path}.resources"
     if (spec.get("os") or {}).get("name") == "windows":
         return [forbidden(where, "may not be set for a windows pod")]
@@ -122,7 +122,7 @@ def requirements_errors(
     path: str,
     name_errors: Callable[[str, str], Errors] = container_resource_errors,
 ) -> Errors:
-    """Of what a container asks for. ``claims``: the names of its pod's claims of devices."""
+    """The errors in the resources of a container. ``claims``: the names of its pod's claims of devices."""
     errors: Errors = []
     limits = {name: Quantity(text) for name, text in (resources.get("limits") or {}).items()}
     requests = {name: Quantity(text) for name, text in (resources.get("requests") or {}).items()}
@@ -177,7 +177,7 @@ def _claim_errors(claims: list[JsonObject], known: list[str], path: str) -> Erro
 
 
 def resizing_errors(policies: list[JsonObject], restart: str, path: str) -> Errors:
-    """Of what is to be done where resources change."""
+    """The errors in a container's ``resizePolicy``."""
     errors: Errors = []
     seen: set[str] = set()
     for index, policy in enumerate(policies):

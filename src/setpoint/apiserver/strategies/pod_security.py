@@ -41,7 +41,7 @@ _CONTAINER_FIELDS: Final = (
 
 
 def pod_security_errors(spec: JsonObject, path: str) -> Errors:
-    """Of a pod's own context."""
+    """The errors in a pod's own security context."""
     context, path = spec.get("securityContext"), f"{path}.securityContext"
     if not context:
         return []
@@ -84,7 +84,7 @@ def _sysctls(sysctls: list[JsonObject], spec: JsonObject, path: str) -> Errors:
 
 
 def container_security_errors(context: JsonObject, path: str, *, host_users: bool) -> Errors:
-    """Of a container's context. ``host_users``: its pod has no user namespace of its own."""
+    """The errors in a container's security context. ``host_users``: its pod has no user namespace of its own."""
     errors: Errors = []
     for name in ("runAsUser", "runAsGroup"):
         errors += id_errors(context.get(name), f"{path}.{name}")
@@ -210,7 +210,7 @@ def _each(spec: JsonObject, path: str) -> list[tuple[JsonObject, str]]:
 
 
 def host_process_errors(spec: JsonObject, path: str) -> Errors:
-    """Of containers that run as processes of a Windows node."""
+    """The errors in containers that run as processes of a Windows node."""
     errors: Errors = []
     own = ((spec.get("securityContext") or {}).get("windowsOptions") or {}).get("hostProcess")
     everyone = _each(spec, path)
@@ -231,7 +231,7 @@ def host_process_errors(spec: JsonObject, path: str) -> Errors:
 
 
 def system_errors(spec: JsonObject, path: str) -> Errors:
-    """Of a pod that says which operating system it is for."""
+    """The errors in a pod for the operating system ``os.name``, which does not have all fields."""
     system = spec.get("os")
     if system is None:
         return []

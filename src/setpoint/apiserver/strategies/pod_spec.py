@@ -34,7 +34,7 @@ _NOT_APART: Final = "when `hostUsers` is false"
 
 
 def template_errors(template: Any, path: str, *, restart: tuple[str, ...] = ("Always",)) -> Errors:
-    """Of a template. ``restart``: the policies that its owner takes."""
+    """The errors in a pod template. ``restart``: the policies that its owner allows."""
     if not isinstance(template, dict) or not isinstance(template.get("spec"), dict):
         return []
     errors = labels_errors((template.get("metadata") or {}).get("labels"), f"{path}.labels")
@@ -52,7 +52,7 @@ def template_errors(template: Any, path: str, *, restart: tuple[str, ...] = ("Al
 
 
 def pod_spec_errors(spec: JsonObject, path: str, *, pod: str | None = None) -> Errors:
-    """``pod``: the name of the pod, None in a template."""
+    """The errors in a pod's spec. ``pod``: the name of the pod, None in a template."""
     errors: Errors = []
     volumes, wrong = volumes_errors(spec.get("volumes") or [], f"{path}.volumes", pod or "")
     errors += wrong

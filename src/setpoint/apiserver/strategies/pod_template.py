@@ -24,7 +24,7 @@ def default_template(template: Any) -> None:
 
 
 def default_pod_spec(spec: JsonObject, *, pod: bool = False) -> None:
-    """``pod``: of a pod itself rather than of a template, which gets a few more."""
+    """Sets the defaults of a pod's spec. ``pod``: whether it is a pod's own, which has a few more than a template's."""
     spec.setdefault("restartPolicy", "Always")
     if spec.get("terminationGracePeriodSeconds") is None:
         spec["terminationGracePeriodSeconds"] = 30

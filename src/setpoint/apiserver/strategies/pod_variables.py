@@ -30,7 +30,7 @@ def _variable_errors(name: str, path: str) -> Errors:
 
 
 def variables_errors(variables: list[JsonObject], path: str) -> Errors:
-    """Of variables with values of their own."""
+    """The errors in variables with values of their own."""
     errors: Errors = []
     for index, variable in enumerate(variables):
         where, name, source = f"{path}[{index}]", variable.get("name", ""), variable.get("valueFrom")
@@ -80,7 +80,7 @@ def _file_key(part: JsonObject, path: str) -> Errors:
 
 
 def variables_from_errors(sources: list[JsonObject], path: str) -> Errors:
-    """Of variables of whole config maps and secrets."""
+    """The errors in variables of whole config maps and secrets."""
     errors: Errors = []
     for index, source in enumerate(sources):
         where = f"{path}[{index}]"

@@ -172,7 +172,7 @@ def _initiator_problem(name: str, unknown: str) -> str:
 def iscsi_errors(
     source: JsonObject, path: str, unknown: str = "must be valid format starting with iqn, eui, or naa"
 ) -> Errors:
-    """Of pods and persistent volumes."""
+    """The errors in an iSCSI source, of pods and persistent volumes."""
     errors = [] if source.get("targetPortal") else [required(f"{path}.targetPortal")]
     if not source.get("iqn"):
         errors.append(required(f"{path}.iqn"))
@@ -270,7 +270,7 @@ def caseless(words: str) -> str:
 
 
 def driver_name_errors(name: str, path: str) -> Errors:
-    """Of a CSI driver."""
+    """The errors in a CSI driver."""
     if not name:
         return [required(path)]
     errors = [too_long(path, 63)] if len(name) > 63 else []

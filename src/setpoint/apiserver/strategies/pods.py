@@ -1,4 +1,4 @@
-"""Pods: defaults, what may change, and how they end."""
+"""Pods: defaults, immutable fields, and graceful deletion."""
 
 from __future__ import annotations
 

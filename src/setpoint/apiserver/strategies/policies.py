@@ -103,7 +103,7 @@ class AdmissionPolicies(_Configuration):
 
 
 class PolicyBindings(_Configuration):
-    """Of mutating or validating policies."""
+    """The bindings of mutating or validating policies."""
 
     def default(self, obj: JsonObject) -> None:
         spec = obj.get("spec")

@@ -18,7 +18,7 @@ _GROUP: Final = "rbac.authorization.k8s.io"
 
 
 class Roles(Strategy):
-    """``namespaced``: whether they are of one namespace, where only resources are."""
+    """Roles, or cluster roles; ``namespaced``: whether they belong to a namespace, and so have no non-resource URLs."""
 
     name_rule = staticmethod(path_segment)
     create_on_update = True
@@ -66,7 +66,7 @@ class Roles(Strategy):
 
 
 class Bindings(Strategy):
-    """``namespaced``: whether they are of one namespace."""
+    """Bindings of roles; ``namespaced``: whether they belong to a namespace."""
 
     name_rule = staticmethod(path_segment)
     create_on_update = True

@@ -296,7 +296,7 @@ def _fewer(spec: JsonObject, before: JsonObject) -> Iterator[FieldError]:
 
 
 def family_errors(spec: JsonObject) -> list[FieldError]:
-    """Of the addresses, the families and the policy, as far as they contradict each other."""
+    """The errors in the addresses, the families and the policy, as far as they contradict each other."""
     if spec.get("type") == "ExternalName":
         return []
     errors: list[FieldError] = []

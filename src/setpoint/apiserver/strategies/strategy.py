@@ -53,10 +53,10 @@ class Strategy:
         """Sets what was left out."""
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
-        """Before validation. The status, where it is a subresource, is dropped already."""
+        """Called before validation. The status, where it is a subresource, is dropped already."""
 
     def prepare_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> None:
-        """Before validation. The status, where it is a subresource, is the old one already."""
+        """Called before validation. The status, where it is a subresource, is the old one already."""
 
     def prepare_subresource_update(
         self, call: WriteContext, subresource: str, new: JsonObject, old: JsonObject
@@ -83,7 +83,7 @@ class Strategy:
         return []
 
     def validate_subresource(self, subresource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
-        """Of an update of ``/status`` and its like."""
+        """The errors in an update of ``/status`` or another subresource."""
         return []
 
     def warnings(self, obj: JsonObject, old: JsonObject | None) -> list[str]:

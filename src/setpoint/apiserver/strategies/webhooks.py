@@ -144,7 +144,7 @@ def review_version_errors(versions: Any, path: str) -> list[FieldError]:
 
 
 def rule_errors(rule: JsonObject, path: str) -> list[FieldError]:
-    """Of an entry of ``rules`` or ``resourceRules``."""
+    """The errors in an entry of ``rules`` or ``resourceRules``."""
     errors: list[FieldError] = []
     operations = rule.get("operations") or []
     if not operations:
@@ -200,7 +200,7 @@ def _resource_errors(resources: Sequence[str], path: str) -> list[FieldError]:
 
 
 def client_config_errors(config: Any, path: str) -> list[FieldError]:
-    """Of a ``clientConfig``: the url form or the service form."""
+    """The errors in a ``clientConfig``: the url form or the service form."""
     config = config if isinstance(config, dict) else {}
     url, service = config.get("url"), config.get("service")
     if (url is None) == (service is None):

@@ -43,7 +43,7 @@ def _selector_errors(selector: JsonObject | None, kind: str) -> Errors:
 
 
 def _template(spec: JsonObject, kind: str, problem: str | None, *, template: JsonObject | None = None) -> Errors:
-    """The errors of the template, alone and with the selector. ``problem``: the error for an invalid selector."""
+    """The errors in the template, alone and with the selector. ``problem``: the error for an invalid selector."""
     selector, own = spec.get("selector"), spec.get("template") or {}
     labels = (own.get("metadata") or {}).get("labels")
     errors: Errors = []
@@ -70,7 +70,7 @@ def _same_selector(spec: JsonObject, old: JsonObject | None) -> Errors:
 
 
 def deployment_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
-    """``old``: the spec before an update."""
+    """The errors in a spec; ``old``: the one before an update."""
     errors = _counts(spec, "replicas") + _selector_errors(spec.get("selector"), "deployment")
     errors += _template(spec, "ReplicaSet", "invalid label selector")
     strategy = spec.get("strategy") or {}
@@ -100,7 +100,7 @@ def _rolling_deployment(rolling: JsonObject, path: str) -> Errors:
 
 
 def share_errors(value: Any, path: str) -> Errors:
-    """Of a number or a percentage."""
+    """The errors in a number or a percentage."""
     if isinstance(value, str):
         return [] if _PERCENT.fullmatch(value) else [invalid(path, value, _PERCENT_RULE)]
     return [invalid(path, value, _NOT_NEGATIVE)] if value < 0 else []
@@ -120,13 +120,13 @@ def _too_much(value: Any, path: str) -> Errors:
 
 
 def replica_set_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
-    """``old``: the spec before an update."""
+    """The errors in a spec; ``old``: the one before an update."""
     errors = _counts(spec, "replicas", "minReadySeconds") + _selector_errors(spec.get("selector"), "deployment")
     return errors + _template(spec, "ReplicaSet", "invalid label selector") + _same_selector(spec, old)
 
 
 def controller_errors(spec: JsonObject) -> Errors:
-    """Of a replication controller."""
+    """The errors in a replication controller."""
     errors = _counts(spec, "minReadySeconds")
     selector, template = spec.get("selector") or {}, spec.get("template")
     if not selector:
@@ -145,7 +145,7 @@ def controller_errors(spec: JsonObject) -> Errors:
 
 
 def daemon_set_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
-    """``old``: the spec before an update."""
+    """The errors in a spec; ``old``: the one before an update."""
     selector = spec.get("selector")
     errors = _same_selector(spec, old) + label_selector_errors(selector, "spec.selector")
     if selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions"):
@@ -181,7 +181,7 @@ def _rolling_daemons(rolling: JsonObject, path: str) -> Errors:
 
 
 def stateful_set_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
-    """``old``: the spec before an update."""
+    """The errors in a spec; ``old``: the one before an update."""
     errors: Errors = []
     management, claims = spec.get("podManagementPolicy", ""), spec.get("volumeClaimTemplates") or []
     if management not in ("OrderedReady", "Parallel"):

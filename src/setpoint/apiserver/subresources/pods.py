@@ -32,7 +32,7 @@ def bind_pod(call: Call) -> Response:
 
 
 def bind(call: Call) -> Response:
-    """POST bindings: the older way to say the same."""
+    """POST bindings: the older form of the subresource ``binding``."""
     return _bind(call, "")
 
 

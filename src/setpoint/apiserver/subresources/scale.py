@@ -47,7 +47,7 @@ _NOT_APPLIED: Final = (
 
 
 def get_scale(call: Call) -> Response:
-    """Raises ApiStatusError."""
+    """GET scale: the object's replicas, as a Scale. Raises ApiStatusError."""
     shape = Representation.negotiate(call)
     _, live = _live(call)
     return _answer(call, shape, scale_of(call.served, live))

@@ -37,7 +37,7 @@ class Matcher:
 
     @classmethod
     def of(cls, call: Call, options: ListOptions) -> Matcher:
-        """Raises ApiStatusError (400) for a field that can't be selected by."""
+        """The matcher for these options. Raises ApiStatusError (400) for a field that can't be selected by."""
         served = call.served
         if options.field_selector:
             known = fields.supported(served.resource, served.selectable_fields)
@@ -51,7 +51,7 @@ class Matcher:
         return cls(served, options.label_selector, options.field_selector)
 
     def matches(self, value: bytes, versions: Versions) -> bool:
-        """Of an object as it is stored."""
+        """Whether an object, as it is stored, matches."""
         spend(len(value))
         if self._labels and not self._labels.matches(labels_of(value)):
             return False

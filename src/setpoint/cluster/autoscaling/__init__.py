@@ -1,4 +1,4 @@
-"""HorizontalPodAutoscalers: how many replicas the metrics ask for, and how fast there may be more or fewer."""
+"""HorizontalPodAutoscalers: the replicas that metrics need, and the limits on the speed of changes."""
 
 from setpoint.cluster.autoscaling.autoscalers import Autoscalers
 

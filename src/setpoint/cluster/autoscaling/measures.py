@@ -81,7 +81,7 @@ class Measures:
         self._now = now
 
     async def of(self, spec: MetricSpec) -> Proposal:
-        """Raises `MetricsError`."""
+        """The proposal of one metric. Raises `MetricsError`."""
         if spec.type == "Resource" and spec.resource is not None:
             replicas, metric, value = await self._resource(spec.resource.name, spec.resource.target)
             made = ResourceMetricStatus(name=spec.resource.name, current=value)
@@ -179,7 +179,7 @@ class Measures:
         return Proposal(replicas, f"external metric {name}", MetricStatus(type="External", external=status))
 
     def _of_one(self, value: int, target: MetricTarget, name: str) -> tuple[int, MetricValueStatus]:
-        """Of a metric that is one number for all pods."""
+        """The replicas for a metric that is one number for all pods, and its value."""
         if target.average_value is not None:
             replicas, average = by_total(
                 value, replicas=self._present, target=milli(target.average_value), tolerance=self._tolerance

@@ -32,7 +32,7 @@ class Pace:
         self._changed: list[tuple[float, int]] = []
 
     def begin(self, replicas: int, now: float) -> None:
-        """Before the first recommendation."""
+        """Notes the replicas from before the first recommendation."""
         if not self._recommended:
             self._recommended.append((now, replicas))
 

@@ -36,12 +36,12 @@ class ContainerBehaviour:
     """
 
     pulls: float | None = None
-    """Until its image is there; ``NEVER`` for an image that can't be pulled. By default at once."""
+    """Seconds until its image is there; ``NEVER`` for an image that can't be pulled. By default at once."""
     runs: float | None = None
-    """Until it ends by itself. By default containers of Jobs run for a second, init containers for no time, all others
-    for ever; with ``exit_codes``, for no time."""
+    """Seconds until it ends by itself. By default containers of Jobs run for a second, init containers for no time, all
+    others for ever; with ``exit_codes``, for no time."""
     exit_codes: tuple[int, ...] = ()
-    """Of its first run, its second and so on; the last one is also that of all later runs. By default 0."""
+    """The exit codes of its first run, its second and so on; all later runs have the last one. By default 0."""
     started: float | None = None
     """From its start until its startup probe succeeds. By default as the probe's numbers say."""
     alive: float | None = None

@@ -90,7 +90,7 @@ def ended(status: ContainerStatus) -> ContainerStateTerminated | None:
 
 
 def running(status: ContainerStatus) -> ContainerStateRunning | None:
-    """Since when it runs, if that is its state."""
+    """The running state of a container; None in any other state."""
     return status.state.running if status.state is not None else None
 
 

@@ -43,7 +43,7 @@ class NodeLifecycle:
 
     def __init__(self) -> None:
         self._silent: dict[str, float] = {}
-        """Since when the kubelets of nodes have been dead, by the loop's clock."""
+        """The times at which the kubelets of nodes died, by the loop's clock."""
         self.controller = (
             Controller(Node, self._reconcile, name="node-controller", owns_status=False, leader_only=False)
             .reads(Pod)
@@ -133,7 +133,7 @@ class TaintEvictions:
     def __init__(self) -> None:
         self._tainted: set[str] = set()
         self._began: dict[str, dict[str, float]] = {}
-        """When each pod was first seen beside a taint of its node, by node and uid, by the loop's clock."""
+        """The loop's times at which pods were first seen beside a taint of their node, by node and uid."""
         self.controller = (
             Controller(
                 Node,

@@ -24,7 +24,7 @@ REGISTRY: Final = "process.setpoint.dev"
 COMMAND: Final = f"{REGISTRY}/command"
 """Annotation of a pod: the command of its containers, in a shell's words; with ``NAME.`` before it, of one of them."""
 LINES: Final = 10_000
-"""Of each run, that are kept for its log."""
+"""The lines of each run that are kept for its log."""
 _INHERITED: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ", "USER")
 _NOT_STARTED: Final = 128
 _UNKNOWN: Final = 137

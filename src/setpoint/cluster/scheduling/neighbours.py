@@ -52,7 +52,7 @@ class Neighbours:
         return bool(self._pull)
 
     def pull(self, place: Place) -> int:
-        """The weight of what draws the pod to a node, less what keeps it away."""
+        """The weight of the affinities that draw the pod to a node, less that of those that keep it away."""
         labels = place.node.labels
         return sum(weight for (key, value), weight in self._pull.items() if labels.get(key) == value)
 

@@ -69,7 +69,7 @@ class PlacedPod:
 
     @classmethod
     def of(cls, pod: Pod) -> PlacedPod:
-        """Raises `SelectorError` if a selector of its affinities is not valid."""
+        """The record of a pod. Raises `SelectorError` if a selector of its affinities is not valid."""
         spec = pod.spec
         made = cls(
             key=pod.key,
@@ -163,7 +163,7 @@ class Occupancy:
     def __init__(self) -> None:
         self.places: dict[str, Place] = {}
         self.pods: dict[ObjectKey, PlacedPod] = {}
-        """Of pods that wait, too; without those that have ended."""
+        """The known pods, including waiting ones; without those that have ended."""
         self.with_terms: dict[ObjectKey, PlacedPod] = {}
         """Pods on nodes that have affinities to other pods."""
         self.nominated: dict[ObjectKey, str] = {}

@@ -40,12 +40,12 @@ class Scheduler:
         self._name = name
         self._occupancy = Occupancy()
         self._orders: dict[ObjectKey, tuple[int, int]] = {}
-        """Of each pod without a place: its priority, negative, and when it came."""
+        """Each pod without a place, with its negated priority and its number in the order of arrival."""
         self._came = count()
         self._due: set[ObjectKey] = set()
         """Pods that have not been looked at since they, or the cluster, changed."""
         self._priorities: Counter[int] = Counter()
-        """Of the pods that are due."""
+        """The priorities of the pods that are due, counted."""
         self._waiting: set[ObjectKey] = set()
         """Pods that found no place."""
         self._begun = False

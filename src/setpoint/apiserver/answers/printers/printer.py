@@ -1,4 +1,4 @@
-"""A printer: the columns of one resource's tables and how an object becomes a row."""
+"""Printers: the columns of a resource's tables, and the rows of objects."""
 
 from __future__ import annotations
 

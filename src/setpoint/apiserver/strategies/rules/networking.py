@@ -47,7 +47,7 @@ def _address(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def special_errors(text: str, path: str) -> list[FieldError]:
-    """Of an address that endpoints and services can't have."""
+    """The errors in an address that endpoints and services can't have."""
     address = _address(text)
     return [invalid(path, text, why) for name, why in _SPECIAL if address is not None and getattr(address, name)]
 
@@ -324,7 +324,7 @@ def _endpoint_addresses(place: Place) -> list[FieldError]:
 
 
 def _domain_errors(name: str, path: str) -> list[FieldError]:
-    """Of a fully qualified name of a host."""
+    """The errors in a fully qualified name of a host."""
     if not name:
         return [required(path)]
     if problems := dns1123_subdomain(name):

@@ -161,7 +161,7 @@ def one_of(*values: str, empty: bool = False) -> Check:
 
 
 def between(least: int, most: int, text: str = "", *, missing: bool = False) -> Check:
-    """``missing``: what is missing is zero."""
+    """Checks that a number is in a range. ``missing``: whether a missing one counts as zero."""
 
     def check(place: Place) -> list[FieldError]:
         value = 0 if place.value is None and missing else place.value
@@ -262,7 +262,7 @@ def frozen(text: str) -> Check:
 
 
 def union(text: str, *names: str) -> Check:
-    """Of these fields of the object at the path at most one is set; the further ones are forbidden."""
+    """Checks that at most one of these fields of the object at the path is set; further ones are forbidden."""
 
     def check(place: Place) -> list[FieldError]:
         value = place.value or {}
