@@ -71,7 +71,7 @@ class _Worker(_Greenlet):  # type: ignore[misc]
     left = 0
     may_pause: Callable[[], bool] = staticmethod(bool)
     answer: Any = None
-    """What the work gave and what it raised, until `Work.go` takes it."""
+    """The result of the work and its exception, until `Work.go` takes them."""
 
     def pause(self) -> None:
         self.left = _SLICE
@@ -80,7 +80,7 @@ class _Worker(_Greenlet):  # type: ignore[misc]
 
 
 def _serve() -> None:
-    """What a worker runs: one piece of work after another.
+    """The function of a worker: it runs one piece of work after another.
 
     Python's collector does not see what a suspended greenlet's frames refer to. While the worker is idle they therefore
     refer to nothing: neither to the last answer, whose traceback would keep a whole server, nor to the worker itself.
