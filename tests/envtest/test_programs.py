@@ -48,7 +48,7 @@ def test_flags_are_read_as_gos_programs_read_them() -> None:
     assert not parse(FLAGS, ["--anonymous-auth=false"]).true("anonymous-auth", True)
     assert flags.several("api-audiences") == ["a", "b", "c"]
     assert flags.text("v") == "4"
-    assert parse(FLAGS, ["--audit-log-path=x", "--cert-dir=y"]).meaningless == ["audit-log-path"]
+    assert parse(FLAGS, ["--audit-log-maxage=1", "--cert-dir=y"]).meaningless == ["audit-log-maxage"]
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,14 @@ def test_flags_are_read_as_gos_programs_read_them() -> None:
         (["here"], "unknown command or argument 'here'"),
         (["--authorization-mode=Node,Webhook"], "--authorization-mode=Webhook is not supported here"),
         (["--admission-control-config-file=x"], "--admission-control-config-file is not supported"),
+        (["--audit-webhook-config-file=x"], "--audit-webhook-config-file is not supported"),
+        (["--audit-log-path=x"], "--audit-policy-file and --audit-log-path belong together"),
+        (["--oidc-issuer-url=http://x"], "the URL of a provider begins with https://"),
+        (["--feature-gates=Nope=true"], "unrecognized feature gate: Nope"),
+        (["--feature-gates=AllAlpha=true"], "--feature-gates=AllAlpha=true is not supported"),
+        (["--feature-gates=AllAlpha"], "give it as NAME=true or NAME=false"),
+        (["--runtime-config=batch/v1beta1=true"], "--runtime-config=batch/v1beta1=true is not supported"),
+        (["--runtime-config=api/all=maybe"], "the value is true or false"),
         (["--secure-port=x"], 'invalid argument "x" for "--secure-port" flag'),
         (["--etcd-servers=http://127.0.0.1:1"], "does not answer"),
     ],
@@ -152,6 +160,28 @@ async def test_users_are_held_to_their_roles(tmp_path: Path) -> None:
 
 
 @pytest.mark.wall_clock
+async def test_versions_and_resources_can_be_turned_off(tmp_path: Path) -> None:
+    off = "--runtime-config=api/beta=false,batch/v1=false,batch/v1/jobs=true,apps/v1/daemonsets=false"
+    gates = "--feature-gates=AllAlpha=false,kube:AllBeta=false"
+    async with server(*arguments(tmp_path, off, gates)) as url:
+        found = {}
+        for version in ("batch/v1", "apps/v1"):
+            _, document = await ask(f"{url}/apis/{version}", token="secret")
+            found[version] = {item["name"] for item in document["resources"] if "/" not in item["name"]}
+        assert found["batch/v1"] == {"jobs"}
+        assert "deployments" in found["apps/v1"]
+        assert "daemonsets" not in found["apps/v1"]
+
+
+async def test_the_audit_log_is_written_as_its_policy_says(tmp_path: Path) -> None:
+    policy, log = tmp_path / "policy.yaml", tmp_path / "audit.log"
+    policy.write_text("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n")
+    async with server(*arguments(tmp_path, f"--audit-policy-file={policy}", f"--audit-log-path={log}")) as url:
+        await ask(f"{url}{MAPS}", token="secret")
+    events = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [(event["stage"], event["verb"]) for event in events][-1] == ("ResponseComplete", "list")
+
+
 async def test_certificates_name_users_and_groups(tmp_path: Path) -> None:
     authority, client = certified("jane", "system:masters")
     (tmp_path / "ca.crt").write_bytes(authority)

@@ -136,7 +136,7 @@ async def secure(security: Security, host: str, directory: Path | None) -> Secur
             except ValueError as problem:
                 raise SecurityError(f"--token-auth-file: {problem}") from None
         static[token] = UserInfo(_ADMIN, groups=("system:masters",))
-        oidc = [await _provider(security.oidc)] if security.oidc is not None else []
+        oidc = [await oidc_provider(security.oidc)] if security.oidc is not None else []
         authentication = Authentication(static, oidc=oidc, anonymous=security.anonymous_auth)
     return Secured(
         tls=tls.context,
@@ -145,19 +145,20 @@ async def secure(security: Security, host: str, directory: Path | None) -> Secur
         authentication=authentication,
         client_ca=client_ca,
         token=token,
-        audit=_audit(security),
+        audit=audit_log(security.audit_policy_file, security.audit_log_path),
     )
 
 
-def _audit(security: Security) -> AuditLog | None:
-    """The log is appended to, line by line."""
-    policy, path = security.audit_policy_file, security.audit_log_path
+def audit_log(policy: Path | None, path: Path | None) -> AuditLog | None:
+    """A log that is appended to, line by line; ``-`` is stdout. Raises SecurityError."""
     if policy is None and path is None:
         return None
     if policy is None or path is None:
         raise SecurityError("--audit-policy-file and --audit-log-path belong together, and only one of them is given")
     try:
         rules = AuditPolicy.read(policy)
+        if str(path) == "-":
+            return AuditLog(rules, lambda line: print(line.decode(), end="", flush=True))  # noqa: T201
         path.open("ab").close()  # whether it can be written
     except AuditPolicyError as problem:
         raise SecurityError(f"--audit-policy-file {problem}") from None
@@ -292,7 +293,8 @@ def _check_signing(pem: bytes, name: str) -> None:
         raise SecurityError(f"{name}: {problem}") from None
 
 
-async def _provider(options: OidcOptions) -> OidcProvider:
+async def oidc_provider(options: OidcOptions) -> OidcProvider:
+    """The provider with its keys, read or fetched. Raises SecurityError."""
     if not options.issuer_url.startswith("https://"):
         raise SecurityError(f"--oidc-issuer-url {options.issuer_url}: the URL of a provider begins with https://")
     if not options.client_id:

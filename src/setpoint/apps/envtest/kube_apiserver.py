@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from setpoint.apps.envtest.feature_gates import check_gates
 from setpoint.apps.envtest.flags import FlagError, help_text, parse
 from setpoint.apps.envtest.server_flags import FLAGS, REFUSED
 
@@ -53,6 +54,7 @@ def _check(flags: Flags) -> None:
     wrong = [mode for mode in modes if mode not in _MODES]
     if wrong:
         raise FlagError(f"--authorization-mode={','.join(wrong)} is not supported here: use {', '.join(_MODES)}")
+    check_gates(flags.several("feature-gates"))
     for name in flags.meaningless:
         _say(f"--{name} does nothing in setpoint's kube-apiserver")
 

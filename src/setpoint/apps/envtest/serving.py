@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from setpoint.apiserver import (
@@ -25,6 +26,11 @@ from setpoint.apiserver import (
 )
 from setpoint.apps.envtest.etcd import DIRECTORY
 from setpoint.apps.envtest.flags import FlagError, Flags
+from setpoint.apps.envtest.runtime_config import restrict
+
+if TYPE_CHECKING:
+    from setpoint.apiserver.audit.log import AuditLog
+    from setpoint.apiserver.identity.oidc import OidcProvider
 
 __all__ = ["ServingError", "run", "serving"]
 
@@ -64,14 +70,17 @@ async def serving(flags: Flags) -> AsyncIterator[HttpFront]:
     storage = await _storage(flags)
     modes = flags.several("authorization-mode")
     authorizer = Rbac(storage) if modes and "AlwaysAllow" not in modes else None
+    authentication = await _authentication(flags)
     server = ApiServer(
         storage=storage,
-        authentication=_authentication(flags),
+        authentication=authentication,
         authorizer=authorizer,
         account_tokens=_account_tokens(flags),
         default_objects=True,
+        audit=_audit(flags),
         plugins_off=flags.several("disable-admission-plugins"),
     )
+    restrict(server, flags.several("runtime-config"))
     port = flags.number("secure-port", 6443)
     host = flags.text("bind-address", "127.0.0.1")
     async with AsyncExitStack() as stack:
@@ -88,7 +97,10 @@ async def serving(flags: Flags) -> AsyncIterator[HttpFront]:
             assert names is not None
             client = await stack.enter_async_context(Client(InProcessTransport(server.handle)))
             await stack.enter_async_context(ControlPlane(client, controllers=names))
-        front = await stack.enter_async_context(HttpFront(server, host, port, tls=_tls(flags, host)))
+        guarded = authorizer is not None or not authentication.anonymous
+        front = await stack.enter_async_context(
+            HttpFront(server, host, port, tls=_tls(flags, host), authenticates=guarded)
+        )
         server.listens_at(front.host, front.port)
         yield front
 
@@ -125,7 +137,46 @@ async def _asked(host: str, port: int) -> bytes:
         writer.close()
 
 
-def _authentication(flags: Flags) -> Authentication:
+def _audit(flags: Flags) -> AuditLog | None:
+    policy, path = (flags.text(f"audit-{name}") for name in ("policy-file", "log-path"))
+    if not policy and not path:
+        return None
+    from setpoint.cluster.security import SecurityError, audit_log
+
+    try:
+        return audit_log(Path(policy) if policy else None, Path(path) if path else None)
+    except SecurityError as problem:
+        raise FlagError(str(problem)) from None
+
+
+async def _provider(flags: Flags) -> OidcProvider:
+    from setpoint.cluster.security import OidcOptions, SecurityError, oidc_provider
+
+    claims = {}
+    for text in flags.several("oidc-required-claim"):
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise FlagError(f"--oidc-required-claim={text}: give it as NAME=VALUE")
+        claims[name] = value
+    authority = flags.text("oidc-ca-file")
+    options = OidcOptions(
+        flags.text("oidc-issuer-url"),
+        flags.text("oidc-client-id"),
+        ca_file=Path(authority) if authority else None,
+        username_claim=flags.text("oidc-username-claim", "sub"),
+        username_prefix=flags.text("oidc-username-prefix") or None,
+        groups_claim=flags.text("oidc-groups-claim"),
+        groups_prefix=flags.text("oidc-groups-prefix"),
+        required_claims=claims,
+        signing_algorithms=tuple(flags.several("oidc-signing-algs")) or ("RS256",),
+    )
+    try:
+        return await oidc_provider(options)
+    except SecurityError as problem:
+        raise FlagError(str(problem)) from None
+
+
+async def _authentication(flags: Flags) -> Authentication:
     static = {}
     if tokens := flags.text("token-auth-file"):
         from setpoint.apiserver.identity.static_tokens import read_tokens
@@ -136,6 +187,7 @@ def _authentication(flags: Flags) -> Authentication:
             raise FlagError(f"--token-auth-file: {problem}") from None
     return Authentication(
         static=static,
+        oidc=[await _provider(flags)] if flags.text("oidc-issuer-url") else [],
         bootstrap=flags.true("enable-bootstrap-token-auth", False),
         anonymous=flags.true("anonymous-auth", True),
     )

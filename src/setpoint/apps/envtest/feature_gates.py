@@ -1,0 +1,118 @@
+"""The feature gates of kube-apiserver 1.37 by their defaults, which are what the embedded server behaves as."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from setpoint.apps.envtest.flags import FlagError
+
+__all__ = ["check_gates"]
+
+_ON: Final = frozenset(
+    (
+        "APIResponseCompression", "APIServerIdentity", "AggregatedDiscoveryRemoveBetaType",
+        "AllowOverwriteTerminationGracePeriodSeconds", "AllowParsingUserUIDFromCertAuth", "AllowServiceExternalIPs",
+        "AllowUnsafeMalformedObjectDeletion", "AtomicFIFO", "AuthorizePodWebsocketUpgradeCreatePermission",
+        "CPUManagerPolicyBetaOptions", "CPUManagerPolicyOptions", "CRDObservedGenerationTracking",
+        "CRDValidationRatcheting", "CSIServiceAccountTokenSecrets", "ClearingNominatedNodeNameAfterBinding",
+        "ClientsAllowCARotation", "ClientsAllowTLSCacheGC", "ClusterTrustBundle", "ClusterTrustBundleProjection",
+        "ComponentFlagz", "ComponentStatusz", "ConcurrentWatchObjectDecode", "ConstrainedImpersonation",
+        "ContainerCheckpoint", "ContainerRestartRules", "ContextualLogging", "CustomCPUCFSQuotaPeriod",
+        "CustomResourceFieldSelectors", "DRAAdminAccess", "DRAConsumableCapacity", "DRADeviceBindingConditions",
+        "DRADeviceTaintRules", "DRADeviceTaints", "DRAExtendedResource", "DRAFractionalCapacityRange",
+        "DRAPartitionableDevices", "DRAPrioritizedList", "DRAResourceClaimDeviceStatus",
+        "DRAResourceClaimGranularStatusAuthorization", "DRASchedulerFilterTimeout", "DeclarativeValidation",
+        "DeclarativeValidationBeta", "DeclarativeValidationTakeover", "DeploymentReplicaSetTerminatingReplicas",
+        "DetectCacheInconsistency", "DisableAllocatorDualWrite", "DisableCPUQuotaWithExclusiveCPUs",
+        "DisableNodeKubeProxyVersion", "DynamicResourceAllocation", "EnvFiles", "EtcdRangeStream",
+        "ExcludeAdmissionWebhookVirtualResources", "ExecProbeTimeout", "ExtendWebSocketsToKubelet",
+        "ExternalServiceAccountTokenSigner", "GitRepoVolumeDriver", "GracefulNodeShutdown",
+        "GracefulNodeShutdownBasedOnPodPriority", "HPAConfigurableTolerance", "HPAGeneration",
+        "HPAOptimizedSelectorStore", "HPAScaleToZero", "HostnameOverride", "HugepageAwareEviction",
+        "ImageMaximumGCAge", "ImageVolume", "InOrderInformers", "InOrderInformersBatchProcess",
+        "InPlacePodLevelResourcesVerticalScaling", "InPlacePodVerticalScaling",
+        "InPlacePodVerticalScalingInitContainers", "InformerResourceVersion", "JobManagedBy", "KubeProxyIPVS",
+        "KubeletCgroupDriverFromCRI", "KubeletCrashLoopBackOffMax", "KubeletEnsureSecretPulledImages",
+        "KubeletFineGrainedAuthz", "KubeletInUserNamespace", "KubeletPSI", "KubeletPodResourcesDynamicResources",
+        "KubeletPodResourcesGet", "KubeletPodResourcesListUseActivePods", "KubeletSeparateDiskGC",
+        "KubeletServiceAccountTokenForCredentialProviders", "KubeletTracing", "ListFromCacheSnapshot",
+        "LoggingBetaOptions", "ManifestBasedAdmissionControlConfig", "MatchLabelKeysInPodAffinity",
+        "MatchLabelKeysInPodTopologySpread", "MatchLabelKeysInPodTopologySpreadSelectorMerge",
+        "MaxUnavailableStatefulSet", "MemoryQoS", "MultiCIDRServiceAllocator", "MutableCSINodeAllocatableCount",
+        "MutablePodResourcesForSuspendedJobs", "MutableSchedulingDirectivesForSuspendedJobs",
+        "MutatingAdmissionPolicy", "NFTablesNetlink", "NFTablesProxyMode", "NativeHistograms",
+        "NodeControllerLeaseCircuitBreaker", "NodeDeclaredFeatures", "NodeInclusionPolicyInPodTopologySpread",
+        "NodeLogQuery", "NodeSwap", "NominatedNodeNameForExpectation", "OpenAPIEnums", "OpportunisticBatching",
+        "PLEGOnDemandRelist", "PersistentVolumeClaimUnusedSinceTime", "PodCertificateRequest", "PodDeletionCost",
+        "PodLevelResources", "PodLevelResourcesFixDefaulting", "PodLevelResourcesFixKubeletQOSClass",
+        "PodObservedGenerationTracking", "PodReadyToStartContainersCondition", "PodSchedulingReadiness",
+        "PodTopologyLabelsAdmission", "PodsAPI", "PortForwardWebsockets", "PreferSameTrafficDistribution",
+        "ProcMountType", "RecoverVolumeExpansionFailure", "RecursiveReadOnlyMounts",
+        "RelaxedEnvironmentVariableValidation", "RelaxedServiceNameValidation", "ReloadKubeletClientCAFile",
+        "ReloadKubeletServerCertificateFile", "RemoteRequestHeaderUID", "ResourceHealthStatus",
+        "ResourceHealthStatusMessage", "RestartAllContainersOnContainerExits", "RotateKubeletServerCertificate",
+        "SELinuxChangePolicy", "SELinuxMount", "SELinuxMountReadWriteOncePod", "SchedulerAsyncPreemption",
+        "SchedulerPopFromBackoffQ", "SeparateCacheWatchRPC", "SeparateTaintEvictionController",
+        "ServiceAccountNodeAudienceRestriction", "ServiceAccountTokenJTI", "ServiceAccountTokenNodeBinding",
+        "ServiceAccountTokenNodeBindingValidation", "ServiceAccountTokenPodNodeInfo",
+        "ServiceCIDRStatusFieldWiping", "SizeBasedListCostEstimate", "StaleControllerConsistencyDaemonSet",
+        "StaleControllerConsistencyHPA", "StaleControllerConsistencyJob", "StaleControllerConsistencyReplicaSet",
+        "StaleControllerConsistencyStatefulSet", "StatefulSetSemanticRevisionComparison", "StorageCapacityScoring",
+        "StorageNamespaceIndex", "StorageVersionHash", "StorageVersionMigrator", "StrictIPCIDRValidation",
+        "StructuredAuthenticationConfigurationEgressSelector", "StructuredAuthenticationConfigurationJWKSMetrics",
+        "SupplementalGroupsPolicy", "SystemdWatchdog", "TokenRequestServiceAccountUIDValidation",
+        "TopologyManagerPolicyBetaOptions", "TopologyManagerPolicyOptions", "TranslateStreamCloseWebsocketRequests",
+        "UnauthenticatedHTTP2DOSMitigation", "UnknownVersionInteroperabilityProxy", "UnlockWhileProcessingFIFO",
+        "UserNamespacesSupport", "VolumeAttributesClass", "VolumeLimitScaling",
+        "WatchCacheInitializationPostStartHook", "WatchList", "WatchListClient", "WatchListCompression",
+        "WebhookRoundTripLoadBalancing", "WinDSR", "WinOverlay", "WindowsGracefulNodeShutdown",
+    )
+)  # fmt: skip
+_OFF: Final = frozenset(
+    (
+        "APIServerWebhookAuthenticationToken", "APIServingWithRoutine", "AllAlpha", "AllBeta",
+        "AllowDNSOnlyNodeCSR", "AllowInsecureKubeletCertificateSigningRequests", "AtomicWriteVolumeUserFields",
+        "CBORServingAndStorage", "CPUManagerPolicyAlphaOptions", "CRIListStreaming", "CSIVolumeHealth",
+        "ChangeContainerStatusOnKubeletRestart", "ClientsAllowCBOR", "ClientsPreferCBOR",
+        "CloudControllerManagerWatchBasedRoutesReconciliation", "CloudControllerManagerWebhook",
+        "CompositePodGroup", "ConsistentListFromCacheSkipTimeoutFallback", "ContainerStopSignals",
+        "ControllerManagerReleaseLeaderElectionLockOnExit", "CoordinatedLeaderElection",
+        "CrossNamespaceVolumeDataSource", "DRADerivedAttributes", "DRADeviceCompatibilityGroups",
+        "DRAListTypeAttributes", "DRANodeAllocatableResources", "DRAOptionalNodeOperations",
+        "DRAPartitionableDevicesType", "DRAResourcePoolStatus", "DRAWorkloadResourceClaims", "DefaultPodSysctls",
+        "EmptyDirVolumeMode", "EventedPLEG", "EvictionRequestAPI", "GRPCContainerProbeTLS", "GenericWorkload",
+        "H2CContainerProbe", "ImageVolumeWithDigest", "InPlacePodVerticalScalingExclusiveCPUs",
+        "InPlacePodVerticalScalingExclusiveMemory", "InPlacePodVerticalScalingMemoryBackedVolumes",
+        "InPlacePodVerticalScalingSchedulerPreemption", "InterPodAffinityHostnameFastPath", "KMSv1",
+        "KubeProxyNFTablesLocalhostNodePorts", "KubeletAllocatedPodsEndpoint", "KubeletRegistrationGetOnExistsOnly",
+        "LocalStorageCapacityIsolationFSQuotaMonitoring", "LoggingAlphaOptions", "MutablePVNodeAffinity",
+        "NodeLifecycleConditions", "PodAndContainerStatsFromCRI", "PodGroupPreemptionPolicy",
+        "PodLevelResourceManagers", "PodLogsQuerySplitStreams", "QOSReserved", "ReduceDefaultCrashLoopBackOffDecay",
+        "RuntimeClassInImageCriApi", "SchedulerAsyncAPICalls", "SchedulerPreQueueingHints", "ShardedListAndWatch",
+        "StatefulSetRecreateStrategy", "StorageVersionAPI", "TaintTolerationComparisonOperators",
+        "TopologyAwareWorkloadScheduling", "TopologyManagerPolicyAlphaOptions", "UserNamespacesHostNetworkSupport",
+        "VolumeBindMountOptions", "WindowsCPUAndMemoryAffinity", "WindowsHostNetwork", "WorkloadWithJob",
+    )
+)  # fmt: skip
+_TRUTHS: Final = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
+
+
+def check_gates(given: Sequence[str]) -> None:
+    """``given``: ``NAME=BOOL`` each, ``kube:`` before it or not.
+
+    Raises:
+        FlagError: there is no such gate, or it is not to have its default value.
+    """
+    for text in given:
+        name, equals, value = text.removeprefix("kube:").partition("=")
+        wanted = _TRUTHS.get(value.strip().lower())
+        if not equals or wanted is None:
+            raise FlagError(f'invalid argument "{text}" for "--feature-gates" flag: give it as NAME=true or NAME=false')
+        if name not in _ON and name not in _OFF:
+            raise FlagError(f"--feature-gates: unrecognized feature gate: {name}")
+        if wanted != (name in _ON):
+            raise FlagError(
+                f"--feature-gates={text} is not supported by setpoint's kube-apiserver, which behaves as 1.37 does by "
+                f"default ({name}={str(not wanted).lower()}): leave it out, or use the real one"
+            )

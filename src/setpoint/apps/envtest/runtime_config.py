@@ -1,0 +1,43 @@
+"""``--runtime-config``: which of the built-in versions and resources are served."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from setpoint.apiserver import ApiServer
+from setpoint.apps.envtest.flags import FlagError
+
+__all__ = ["restrict"]
+
+_TRUTHS: Final = {"": True, "true": True, "1": True, "false": False, "0": False}
+_SETS: Final = frozenset({"api/all", "api/ga", "api/beta", "api/alpha"})
+
+
+def restrict(server: ApiServer, given: Sequence[str]) -> None:
+    """Takes away the resources that ``given`` turns off by ``api/all``, ``api/ga``, their version or their own name,
+    each with ``=true`` or ``=false`` behind it. The narrower entry counts.
+
+    Raises:
+        FlagError: something that is not served here is to be served, or is named in another way.
+    """
+    wanted: dict[str, bool] = {}
+    for text in given:
+        key, _, value = text.partition("=")
+        if value.lower() not in _TRUTHS:
+            raise FlagError(f'invalid argument "{text}" for "--runtime-config" flag: the value is true or false')
+        wanted[key] = _TRUTHS[value.lower()]
+    known = {*_SETS}
+    for served in server.registry:
+        resource = served.resource
+        version = resource.api_version
+        known |= {version, f"{version}/{resource.plural}"}
+        keys = ("api/all", "api/ga", version, f"{version}/{resource.plural}")
+        if not next((wanted[key] for key in reversed(keys) if key in wanted), True):
+            server.registry.remove(served)
+    for key, on in wanted.items():
+        if on and (key not in known or key in ("api/beta", "api/alpha")):
+            raise FlagError(
+                f"--runtime-config={key}=true is not supported by setpoint's kube-apiserver, which serves the versions "
+                "that 1.37 serves by default (docs/served.md lists them): leave it out, or use the real one"
+            )
