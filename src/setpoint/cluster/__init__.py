@@ -34,6 +34,7 @@ from setpoint.cluster.resource_quotas import ResourceQuotas
 from setpoint.cluster.resources import ServedResources
 from setpoint.cluster.role_aggregation import AggregatedRoles
 from setpoint.cluster.scheduling import Scheduler
+from setpoint.cluster.signing_requests import OldSigningRequests, SigningRequests
 from setpoint.cluster.statefulsets import StatefulSets
 from setpoint.cluster.volume_claims import VolumeClaims
 from setpoint.cluster.volume_protection import AttributesProtection, ClaimProtection, VolumeProtection
@@ -64,6 +65,7 @@ __all__ = [
     "LocalWebhooks",
     "NamespaceLifecycle",
     "NodeLifecycle",
+    "OldSigningRequests",
     "PersistentVolumes",
     "PodBehaviour",
     "PodGarbage",
@@ -74,6 +76,7 @@ __all__ = [
     "Scheduler",
     "ServedResources",
     "ServiceEndpoints",
+    "SigningRequests",
     "StaleEndpoints",
     "StatefulSets",
     "TaintEvictions",

@@ -26,6 +26,7 @@ from setpoint.cluster.replicasets import ReplicaSets, ReplicationControllers
 from setpoint.cluster.resource_quotas import ResourceQuotas
 from setpoint.cluster.resources import ServedResources
 from setpoint.cluster.role_aggregation import AggregatedRoles
+from setpoint.cluster.signing_requests import OldSigningRequests, SigningRequests
 from setpoint.cluster.statefulsets import StatefulSets
 from setpoint.cluster.volume_claims import VolumeClaims
 from setpoint.cluster.volume_protection import AttributesProtection, ClaimProtection, VolumeProtection
@@ -34,6 +35,7 @@ from setpoint.meta import Object
 from setpoint.models.apps_v1 import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from setpoint.models.autoscaling_v2 import HorizontalPodAutoscaler
 from setpoint.models.batch_v1 import CronJob, Job
+from setpoint.models.certificates_v1 import CertificateSigningRequest
 from setpoint.models.core_v1 import (
     Node,
     PersistentVolume,
@@ -46,6 +48,7 @@ from setpoint.models.core_v1 import (
 from setpoint.models.policy_v1 import PodDisruptionBudget
 from setpoint.models.rbac_v1 import ClusterRole
 from setpoint.models.storage_v1 import VolumeAttributesClass
+from setpoint.webhook.authority import Pair
 
 EVERYTHING: Final = ("*",)
 GARBAGE_COLLECTOR: Final = "garbage-collector-controller"
@@ -64,6 +67,8 @@ class Parts:
     resources: ServedResources
     factory: InformerFactory
     ca: str = ""
+    signer: Pair | None = None
+    """The authority whose certificates the server accepts from clients."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,18 @@ class Entry:
 
 
 ENTRIES: Final = (
+    Entry(
+        "certificatesigningrequest-cleaner-controller",
+        lambda _: [OldSigningRequests().controller],
+        (CertificateSigningRequest,),
+        ("csrcleaner",),
+    ),
+    Entry(
+        "certificatesigningrequest-signing-controller",
+        lambda parts: [SigningRequests(parts.signer).controller],
+        (CertificateSigningRequest,),
+        ("csrsigning",),
+    ),
     Entry("clusterrole-aggregation-controller", lambda _: [AggregatedRoles().controller], (ClusterRole,)),
     Entry("cronjob-controller", lambda _: [CronJobs().controller], (CronJob,)),
     Entry("daemonset-controller", lambda _: [DaemonSets().controller], (DaemonSet,)),

@@ -23,6 +23,7 @@ from setpoint.cluster.scheduling import Scheduler
 from setpoint.controller import Controller
 from setpoint.manager import Manager, Runtime
 from setpoint.meta import Object
+from setpoint.webhook.authority import Pair
 
 WATCH_SECONDS: Final = 12 * 3600.0
 """The least duration of a watch of the control plane."""
@@ -52,6 +53,7 @@ class ControlPlane:
         controllers: their names, as of kube-controller-manager's ``--controllers`` (`catalog`): ``*`` is all of them,
             ``-NAME`` none of that name.
         ca: the certificate (PEM) in every namespace's ``kube-root-ca.crt``.
+        signer: signs approved CertificateSigningRequests; None for an authority that is made when it is needed.
 
     Raises:
         UnknownControllerError: no controller has one of the names.
@@ -67,6 +69,7 @@ class ControlPlane:
         behaviour: Behaviours = as_annotated,
         controllers: Iterable[str] = EVERYTHING,
         ca: str = "",
+        signer: Pair | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         random: Random | None = None,
     ) -> None:
@@ -79,7 +82,7 @@ class ControlPlane:
             bookmarks=False,
             idle_timeout=None,
         )
-        parts = Parts(self.resources, factory, ca)
+        parts = Parts(self.resources, factory, ca, signer)
         awake: list[Controller[Any]] = []
         sleepers: dict[type[Object], list[Controller[Any]]] = {}
         entries = chosen(controllers)

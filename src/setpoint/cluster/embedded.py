@@ -109,7 +109,10 @@ class EmbeddedCluster:
                 await self._publish(secured.client_ca)
             if self._controllers is not None:
                 ca = "" if secured is None else secured.authority.decode()
-                plane = ControlPlane(self.client, controllers=self._controllers, nodes=self._nodes, ca=ca)
+                signer = None if secured is None else secured.signer
+                plane = ControlPlane(
+                    self.client, controllers=self._controllers, nodes=self._nodes, ca=ca, signer=signer
+                )
                 server.kubelets = plane.kubelets
                 await stack.enter_async_context(plane)
             self._stack = stack.pop_all()

@@ -91,7 +91,8 @@ class Security:
 @dataclass(frozen=True, slots=True)
 class Secured:
     """The result of `secure`: ``authority`` (PEM) is the CA that clients trust, ``token`` an administrator's where
-    users are authenticated; any token will do elsewhere."""
+    users are authenticated; any token will do elsewhere. ``client_ca`` are the authorities of users; ``signer`` is the
+    server's own, unless its certificate comes from files."""
 
     tls: ssl.SSLContext
     authority: bytes
@@ -99,6 +100,7 @@ class Secured:
     authentication: Authentication | None
     client_ca: bytes
     token: str
+    signer: Pair | None
     audit: AuditLog | None
 
 
@@ -112,9 +114,12 @@ async def secure(security: Security, host: str, directory: Path | None) -> Secur
     """
     if not security.auth and (wrong := _only_with_auth(security)):
         raise SecurityError(f"{wrong} says how users are authenticated, which happens only with --auth")
-    serving, authority = _certificate(security, host, directory)
+    serving, authority, signer = _certificate(security, host, directory)
     client_ca = b"" if security.client_ca_file is None else _read(security.client_ca_file, "--client-ca-file")
     try:
+        ServerTls(client_ca)  # by itself, so that what is wrong with the file is said
+        if security.auth and signer is not None:
+            client_ca += signer.certificate
         tls = ServerTls(client_ca)
     except CertificateError as problem:
         raise SecurityError(f"--client-ca-file {security.client_ca_file}: {problem}") from None
@@ -145,6 +150,7 @@ async def secure(security: Security, host: str, directory: Path | None) -> Secur
         authentication=authentication,
         client_ca=client_ca,
         token=token,
+        signer=signer,
         audit=audit_log(security.audit_policy_file, security.audit_log_path),
     )
 
@@ -187,14 +193,14 @@ def _only_with_auth(security: Security) -> str:
 # -- certificates ------------------------------------------------------------------------------------------------------
 
 
-def _certificate(security: Security, host: str, directory: Path | None) -> tuple[Pair, bytes]:
-    """The serving certificate, and what clients trust."""
+def _certificate(security: Security, host: str, directory: Path | None) -> tuple[Pair, bytes, Pair | None]:
+    """The serving certificate, the authority that made it, if that was here, and what clients trust."""
     certificate, key = security.tls_cert_file, security.tls_private_key_file
     if (certificate is None) != (key is None):
         raise SecurityError("--tls-cert-file and --tls-private-key-file belong together, and only one of them is given")
     if certificate is not None and key is not None:
         pair = Pair(_read(certificate, "--tls-cert-file"), _read(key, "--tls-private-key-file"))
-        return pair, pair.certificate
+        return pair, pair.certificate, None
     names = _NAMES if host in _NAMES or not host else (*_NAMES, host)
     now = datetime.now(UTC)
     try:
@@ -210,7 +216,7 @@ def _certificate(security: Security, host: str, directory: Path | None) -> tuple
             serving = _keep(directory, "apiserver", issue(authority, names, now=now, lifetime=_SERVING))
     except CertificateError as problem:
         raise SecurityError(str(problem)) from None
-    return serving, authority.certificate
+    return serving, authority.certificate, authority
 
 
 def _kept(directory: Path | None, name: str) -> Pair | None:

@@ -67,14 +67,14 @@ def service_names(service: str, namespace: str) -> list[str]:
 
 def make_authority(name: str, *, now: datetime, lifetime: timedelta) -> Pair:
     """A self-signed CA that may only sign serving certificates."""
-    x509, _ = _library()
+    x509, _ = library()
     key = _new_key()
     subject = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, name[:64])])
     usage = {"digital_signature": True, "key_cert_sign": True, "crl_sign": True}
     builder = (
-        _builder(subject, subject, key, now, now + lifetime)
+        certificate_builder(subject, subject, key, now, now + lifetime)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_usage(**usage), critical=True)
+        .add_extension(key_usage(**usage), critical=True)
     )
     return _signed(builder, key, key)
 
@@ -87,8 +87,8 @@ def issue(authority: Pair, names: Sequence[str], *, now: datetime, lifetime: tim
     """
     if not names:
         raise CertificateError("a serving certificate needs at least one name or address")
-    x509, serialization = _library()
-    issuer = _load(authority.certificate)
+    x509, serialization = library()
+    issuer = load(authority.certificate)
     try:
         signer = serialization.load_pem_private_key(authority.key, None)
     except (ValueError, TypeError) as problem:
@@ -98,12 +98,12 @@ def issue(authority: Pair, names: Sequence[str], *, now: datetime, lifetime: tim
     until = min(now + lifetime, issuer.not_valid_after_utc)
     usage = {"digital_signature": True}
     builder = (
-        _builder(subject, issuer.subject, key, now, until)
+        certificate_builder(subject, issuer.subject, key, now, until)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_usage(**usage), critical=True)
+        .add_extension(key_usage(**usage), critical=True)
         .add_extension(x509.ExtendedKeyUsage([x509.oid.ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.SubjectAlternativeName([_general_name(name) for name in names]), critical=False)
-        .add_extension(_key_identifier(issuer), critical=False)
+        .add_extension(key_identifier(issuer), critical=False)
     )
     return _signed(builder, key, signer)
 
@@ -115,8 +115,8 @@ def facts_of(certificate: bytes) -> Facts:
     Raises:
         CertificateError: the text has no valid certificate.
     """
-    x509, _ = _library()
-    loaded = _load(certificate)
+    x509, _ = library()
+    loaded = load(certificate)
     names: set[str] = set()
     try:
         found = loaded.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
@@ -133,7 +133,7 @@ def signed_by(certificate: bytes, authority: bytes) -> bool:
     from cryptography.exceptions import InvalidSignature
 
     try:
-        _load(certificate).verify_directly_issued_by(_load(authority))
+        load(certificate).verify_directly_issued_by(load(authority))
     except (ValueError, TypeError, InvalidSignature):
         return False
     return True
@@ -142,12 +142,12 @@ def signed_by(certificate: bytes, authority: bytes) -> bool:
 @lru_cache(maxsize=_KNOWN)
 def matches(pair: Pair) -> bool:
     """Whether certificate and key belong together."""
-    _, serialization = _library()
+    _, serialization = library()
     try:
         key = serialization.load_pem_private_key(pair.key, None)
     except (ValueError, TypeError):
         return False
-    public = _load(pair.certificate).public_key()
+    public = load(pair.certificate).public_key()
     return bool(key.public_key() == public)
 
 
@@ -166,7 +166,7 @@ def split(pem: bytes) -> list[bytes]:
     return blocks
 
 
-def _library() -> tuple[Any, Any]:
+def library() -> tuple[Any, Any]:
     """The modules of cryptography: x509 and serialization."""
     try:
         from cryptography import x509
@@ -178,8 +178,8 @@ def _library() -> tuple[Any, Any]:
     return x509, serialization
 
 
-def _load(pem: bytes) -> Any:
-    x509, _ = _library()
+def load(pem: bytes) -> Any:
+    x509, _ = library()
     try:
         return x509.load_pem_x509_certificate(pem)
     except ValueError as problem:
@@ -187,14 +187,14 @@ def _load(pem: bytes) -> Any:
 
 
 def _new_key() -> Any:
-    _library()
+    library()
     from cryptography.hazmat.primitives.asymmetric import ec
 
     return ec.generate_private_key(ec.SECP256R1())
 
 
-def _builder(subject: Any, issuer: Any, key: Any, now: datetime, until: datetime) -> Any:
-    x509, _ = _library()
+def certificate_builder(subject: Any, issuer: Any, key: Any, now: datetime, until: datetime) -> Any:
+    x509, _ = library()
     start = now.astimezone(UTC).replace(microsecond=0) - BACKDATE
     return (
         x509.CertificateBuilder()
@@ -208,9 +208,9 @@ def _builder(subject: Any, issuer: Any, key: Any, now: datetime, until: datetime
     )
 
 
-def _key_identifier(issuer: Any) -> Any:
+def key_identifier(issuer: Any) -> Any:
     """The authority key identifier for certificates of ``issuer``, which may lack a key identifier of its own."""
-    x509, _ = _library()
+    x509, _ = library()
     try:
         named = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
     except x509.ExtensionNotFound:
@@ -218,8 +218,8 @@ def _key_identifier(issuer: Any) -> Any:
     return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(named)
 
 
-def _usage(**used: bool) -> Any:
-    x509, _ = _library()
+def key_usage(**used: bool) -> Any:
+    x509, _ = library()
     words = (
         "digital_signature content_commitment key_encipherment data_encipherment key_agreement key_cert_sign crl_sign "
         "encipher_only decipher_only"
@@ -228,7 +228,7 @@ def _usage(**used: bool) -> Any:
 
 
 def _general_name(name: str) -> Any:
-    x509, _ = _library()
+    x509, _ = library()
     try:
         return x509.IPAddress(ipaddress.ip_address(name))
     except ValueError:
@@ -236,7 +236,7 @@ def _general_name(name: str) -> Any:
 
 
 def _signed(builder: Any, key: Any, signer: Any) -> Pair:
-    _, serialization = _library()
+    _, serialization = library()
     from cryptography.hazmat.primitives import hashes
 
     return Pair(

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from tests.cluster.test_signing_requests import asked
+
+from setpoint.meta import to_wire
+
 from .conftest import Kubectl, deployment
 
 METRICS = "metrics.hollow.setpoint.io"
@@ -66,3 +70,11 @@ async def test_top_shows_what_annotations_say_and_an_idle_program_otherwise(clus
     ]  # fmt: skip
     missing = await cluster("get", "--raw", "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods/gone", fails=True)
     assert 'pods.metrics.k8s.io "gone" not found' in missing.err
+
+
+async def test_a_certificate_that_is_approved_is_issued(cluster: Kubectl) -> None:
+    await cluster("create", "-f", "-", stdin=to_wire(asked()) | {"apiVersion": "certificates.k8s.io/v1"})
+    await cluster("certificate", "approve", "mary")
+    await cluster("wait", "--for=jsonpath={.status.certificate}", "csr/mary", "--timeout=20s")
+    (_, row) = (await cluster("get", "csr")).rows
+    assert row[-1] == "Approved,Issued"

@@ -1,0 +1,145 @@
+"""CertificateSigningRequests: approved ones are signed for the signers that Kubernetes has itself; old ones go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Final
+
+from setpoint.controller import Context, Controller, Outcome, after, done
+from setpoint.models.certificates_v1 import CertificateSigningRequest, CertificateSigningRequestCondition
+from setpoint.webhook.authority import CertificateError, Pair, facts_of, make_authority
+from setpoint.webhook.signing import RequestFacts, request_facts, sign_request
+
+LIFETIME: Final = timedelta(days=365)
+"""Of a certificate whose request does not ask for less."""
+_AUTHORITY_LIFETIME: Final = timedelta(days=3650)
+_DECIDED: Final = timedelta(hours=1)
+_PENDING: Final = timedelta(hours=24)
+_NODES: Final = "system:nodes"
+_NODE: Final = "system:node:"
+_CLIENT: Final = frozenset({"digital signature", "key encipherment", "client auth"})
+_SERVING: Final = frozenset({"digital signature", "key encipherment", "server auth"})
+
+
+class SigningRequests:
+    """Signs approved requests for ``kubernetes.io/kube-apiserver-client``, ``…-client-kubelet``, ``kubelet-serving``
+    and ``legacy-unknown``, with the cluster's authority.
+
+    A request that its signer does not sign (other usages, another subject) gets the condition ``Failed``. Requests for
+    other signers are left to them.
+
+    Args:
+        authority: whose certificates the server accepts from clients; None for one that is made with the first request.
+
+    *Caveats*: no request is approved here; upstream approves those of kubelets.
+    """
+
+    def __init__(self, authority: Pair | None = None) -> None:
+        self._authority = authority
+        self.controller = Controller(
+            CertificateSigningRequest, self._reconcile, name="csrsigning", owns_status=False, leader_only=False
+        )
+
+    async def _reconcile(self, request: CertificateSigningRequest, ctx: Context) -> Outcome:
+        status, spec = request.status, request.spec
+        states = {each.type for each in status.conditions if each.status in ("True", None)}
+        check = SIGNERS.get(spec.signer_name)
+        if check is None or status.certificate or "Approved" not in states or states & {"Denied", "Failed"}:
+            return done()
+        asked = LIFETIME if spec.expiration_seconds is None else timedelta(seconds=spec.expiration_seconds)
+        try:
+            facts = request_facts(spec.request)
+            if wrong := check(facts, frozenset(spec.usages)):
+                raise CertificateError(wrong)
+            authority = self._authority
+            if authority is None:
+                authority = make_authority("setpoint", now=ctx.now(), lifetime=_AUTHORITY_LIFETIME)
+                self._authority = authority
+            status.certificate = sign_request(
+                authority, spec.request, spec.usages, now=ctx.now(), lifetime=min(asked, LIFETIME)
+            )
+        except CertificateError as problem:
+            failed = CertificateSigningRequestCondition(
+                type="Failed", status="True", reason="SignerValidationFailure", message=str(problem)
+            )
+            status.conditions.append(failed)
+        return done()
+
+
+class OldSigningRequests:
+    """Deletes requests an hour after they were decided, a day after they were made if they were not, and those whose
+    certificate has expired."""
+
+    def __init__(self) -> None:
+        self.controller = Controller(
+            CertificateSigningRequest, self._reconcile, name="csrcleaner", owns_status=False, leader_only=False
+        )
+
+    async def _reconcile(self, request: CertificateSigningRequest, ctx: Context) -> Outcome:
+        until = _end_of(request)
+        left = (until - ctx.now()).total_seconds() if until is not None else None
+        if left is None:
+            return done()
+        if left > 0:
+            return after(left, "the request stays for a while")
+        await ctx.delete(request)
+        return done()
+
+
+def _end_of(request: CertificateSigningRequest) -> datetime | None:
+    status, made = request.status, request.metadata.creation_timestamp
+    if not status.conditions:
+        return None if made is None else made + _PENDING
+    ends = [
+        since + _DECIDED
+        for each in status.conditions
+        if (since := each.last_update_time) is not None
+        and (each.type in ("Denied", "Failed") or (each.type == "Approved" and status.certificate))
+    ]
+    if status.certificate:
+        with suppress(CertificateError):  # of another signer, in a form of its own
+            ends.append(facts_of(status.certificate).not_after)
+    return min(ends, default=None)
+
+
+# -- rules of signers: an empty text, or what is wrong -----------------------------------------------------------------
+
+
+def _usages(found: frozenset[str], allowed: frozenset[str], needed: str) -> str:
+    if needed not in found or found - allowed:
+        return f"usages are {sorted(found)}: this signer needs {needed!r}, and allows {sorted(allowed)}"
+    return ""
+
+
+def _node(facts: RequestFacts) -> str:
+    if facts.organizations != (_NODES,):
+        return f"subject organization is not {_NODES}"
+    return "" if facts.common_name.startswith(_NODE) else f'subject common name does not begin with "{_NODE}"'
+
+
+def _of_client(_facts: RequestFacts, usages: frozenset[str]) -> str:
+    return _usages(usages, _CLIENT, "client auth")
+
+
+def _of_kubelet_client(facts: RequestFacts, usages: frozenset[str]) -> str:
+    if facts.dns_names or facts.addresses or facts.emails or facts.uris:
+        return "subject alternative names are not allowed"
+    return _node(facts) or _usages(usages, _CLIENT, "client auth")
+
+
+def _of_kubelet_serving(facts: RequestFacts, usages: frozenset[str]) -> str:
+    if not facts.dns_names and not facts.addresses:
+        return "at least one DNS name or address is needed"
+    if facts.emails or facts.uris:
+        return "alternative names that are emails or URIs are not allowed"
+    return _node(facts) or _usages(usages, _SERVING, "server auth")
+
+
+SIGNERS: Final[dict[str, Callable[[RequestFacts, frozenset[str]], str]]] = {
+    "kubernetes.io/kube-apiserver-client": _of_client,
+    "kubernetes.io/kube-apiserver-client-kubelet": _of_kubelet_client,
+    "kubernetes.io/kubelet-serving": _of_kubelet_serving,
+    "kubernetes.io/legacy-unknown": lambda _facts, _usages: "",
+}

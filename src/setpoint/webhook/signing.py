@@ -1,0 +1,130 @@
+"""Certificates for requests: those that others made, with keys that only they have (PKCS #10)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from setpoint.webhook import authority as parts
+from setpoint.webhook.authority import CertificateError, Pair
+
+__all__ = ["RequestFacts", "request_facts", "sign_request"]
+
+_KEY_USAGES: Final = {
+    "signing": "digital_signature",
+    "digital signature": "digital_signature",
+    "content commitment": "content_commitment",
+    "key encipherment": "key_encipherment",
+    "key agreement": "key_agreement",
+    "data encipherment": "data_encipherment",
+    "cert sign": "key_cert_sign",
+    "crl sign": "crl_sign",
+    "encipher only": "encipher_only",
+    "decipher only": "decipher_only",
+}
+_EXTENDED: Final = {
+    "any": "ANY_EXTENDED_KEY_USAGE",
+    "server auth": "SERVER_AUTH",
+    "client auth": "CLIENT_AUTH",
+    "code signing": "CODE_SIGNING",
+    "email protection": "EMAIL_PROTECTION",
+    "s/mime": "EMAIL_PROTECTION",
+    "timestamping": "TIME_STAMPING",
+    "ocsp signing": "OCSP_SIGNING",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RequestFacts:
+    """The subject and the names that a request asks for."""
+
+    common_name: str
+    organizations: tuple[str, ...]
+    dns_names: tuple[str, ...]
+    addresses: tuple[str, ...]
+    emails: tuple[str, ...]
+    uris: tuple[str, ...]
+
+
+def request_facts(request: bytes) -> RequestFacts:
+    """The facts in a request (PEM).
+
+    Raises:
+        CertificateError: it can't be read, or its signature is wrong.
+    """
+    x509, _ = parts.library()
+    loaded = _load(request)
+    subject, oids = loaded.subject, x509.oid.NameOID
+    names = [str(each.value) for each in subject.get_attributes_for_oid(oids.COMMON_NAME)]
+    found = _alternatives(loaded)
+    return RequestFacts(
+        common_name=names[-1] if names else "",
+        organizations=tuple(str(each.value) for each in subject.get_attributes_for_oid(oids.ORGANIZATION_NAME)),
+        dns_names=_of(found, x509.DNSName),
+        addresses=_of(found, x509.IPAddress),
+        emails=_of(found, x509.RFC822Name),
+        uris=_of(found, x509.UniformResourceIdentifier),
+    )
+
+
+def sign_request(
+    authority: Pair, request: bytes, usages: Sequence[str], *, now: datetime, lifetime: timedelta
+) -> bytes:
+    """The certificate (PEM) for a request's key, subject and names; it never outlives ``authority``.
+
+    ``usages`` are those of ``spec.usages`` of a CertificateSigningRequest.
+
+    Raises:
+        CertificateError: the request or the authority can't be read, or a usage is unknown.
+    """
+    x509, serialization = parts.library()
+    from cryptography.hazmat.primitives import hashes
+
+    loaded, issuer = _load(request), parts.load(authority.certificate)
+    unknown = [usage for usage in usages if usage not in _KEY_USAGES and usage not in _EXTENDED]
+    if unknown:
+        raise CertificateError(f"unknown usage {unknown[0]!r}")
+    until = min(now + lifetime, issuer.not_valid_after_utc)
+    builder = (
+        parts.certificate_builder(loaded.subject, issuer.subject, loaded, now, until)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(parts.key_identifier(issuer), critical=False)
+    )
+    used = {_KEY_USAGES[usage]: True for usage in usages if usage in _KEY_USAGES}
+    if used:
+        builder = builder.add_extension(parts.key_usage(**used), critical=True)
+    oids = x509.oid.ExtendedKeyUsageOID
+    extended = list(dict.fromkeys(getattr(oids, _EXTENDED[usage]) for usage in usages if usage in _EXTENDED))
+    if extended:
+        builder = builder.add_extension(x509.ExtendedKeyUsage(extended), critical=False)
+    names = _alternatives(loaded)
+    if names is not None:
+        builder = builder.add_extension(names, critical=False)
+    signer = serialization.load_pem_private_key(authority.key, None)
+    signed: bytes = builder.sign(signer, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+    return signed
+
+
+def _load(request: bytes) -> Any:
+    x509, _ = parts.library()
+    try:
+        loaded = x509.load_pem_x509_csr(request)
+    except ValueError as problem:
+        raise CertificateError(f"the request can't be read: {problem}") from None
+    if not loaded.is_signature_valid:
+        raise CertificateError("the request is not signed by its key")
+    return loaded
+
+
+def _alternatives(loaded: Any) -> Any:
+    x509, _ = parts.library()
+    try:
+        return loaded.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return None
+
+
+def _of(names: Any, kind: Any) -> tuple[str, ...]:
+    return () if names is None else tuple(map(str, names.get_values_for_type(kind)))
