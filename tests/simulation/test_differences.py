@@ -45,3 +45,9 @@ def test_a_wish_that_was_taken_back_and_left_a_trace_is_found() -> None:
 def test_a_user_who_waits_for_what_takes_its_time_has_wished_for_nothing_else() -> None:
     assert not found(("a", "under way"), ("a", "still"), ("a", "done"))
     assert not found(("a", "under way"), ("a", "done"), ("b", "other"), ("a", "under way"), ("a", "done"))
+
+
+def test_a_counter_outside_that_has_gone_on_is_more_of_it() -> None:
+    (grown,) = differences({"external cloud": [{"next": 2}]}, {"external cloud": [{"next": 3}]})
+    (shrunk,) = differences({"external cloud": [{"next": 3}]}, {"external cloud": [{"next": 2}]})
+    assert (grown.is_more, shrunk.is_more) == (True, False)

@@ -48,7 +48,8 @@ class Difference(NamedTuple):
     @property
     def is_more(self) -> bool:
         """Whether there is an object, or a thing outside of the cluster, beside those that are expected."""
-        if not self.path and isinstance(self.expected, int):
+        counts = type(self.expected) is type(self.found) is int
+        if counts and (not self.path or self.subject.startswith("external ")):
             return bool(self.found > self.expected)
         if self.subject.startswith("external ") and isinstance(self.expected, list):
             return isinstance(self.found, list) and all(item in self.found for item in self.expected)

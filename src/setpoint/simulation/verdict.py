@@ -33,6 +33,9 @@ class Reference:
     def __post_init__(self) -> None:
         masks = set(self.ignore)
         self.created, self.deleted = dict(self.baseline.created), dict(self.baseline.deleted)
+        last = self.baseline.there[-1] if self.baseline.there else {}
+        self.passing = frozenset(each for each in last if each in self.deleted and each not in self.baseline.end)
+        """What goes by itself after the user's last step, in its own time, which a fault may bring forward."""
         for other in self.others:
             masks |= learned(self.baseline.end, other.end)
             for ours, theirs in zip(self.baseline.rests, other.rests, strict=False):
@@ -89,6 +92,8 @@ class Reference:
         if plan.travels:
             # On an old view much is made that has to go again: what counts is what should have stayed, and went.
             for subject, count in result.wrongly.items():
+                if subject in self.passing:
+                    continue
                 yield Finding(
                     "destroyed",
                     subject,
