@@ -88,13 +88,14 @@ mypy: $(VENV)/.dev
 basedpyright: $(VENV)/.dev
 	$(BIN)/basedpyright
 
-models: $(VENV)/.dev ## generate the models again from the pinned schemas, and the list of the public API
+models: $(VENV)/.dev ## generate the models again from the pinned schemas, the list of the public API, and tables of the reference
 	$(BIN)/python tools/generate_models.py
 	$(BIN)/python tools/generate_protobuf.py
 	$(BIN)/python tools/generate_clientset.py
 	$(BIN)/python tools/generate_blocking.py
 	$(BIN)/python tools/served_table.py
 	$(BIN)/python tools/public_api.py
+	$(BIN)/python -m tools.docs.reference
 
 models-check: $(VENV)/.dev ## fail if the models differ from what the generator writes
 	$(BIN)/python tools/generate_models.py --check
@@ -103,6 +104,7 @@ models-check: $(VENV)/.dev ## fail if the models differ from what the generator 
 	$(BIN)/python tools/generate_blocking.py --check
 	$(BIN)/python tools/served_table.py --check
 	$(BIN)/python tools/public_api.py --check
+	$(BIN)/python -m tools.docs.reference --check
 
 # What they measure is written to benchmarks/.build/results; make bench-informer ARGS='--objects 1000 --systems setpoint'
 # measures less, and ARGS='... --keep' stores the figures that docs/ shows, if nothing of those is missing.
