@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-peers test-generated test-browser corpus test-lowest test-newest test-strange test-days fuzz mutation docs lint types mypy basedpyright models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-simulation dist check clean
+.PHONY: help demo test test-peers test-generated test-browser corpus test-lowest test-newest test-strange test-days fuzz mutation docs lint types mypy basedpyright models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-processes bench-simulation dist check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -122,6 +122,9 @@ bench-controller: $(VENV)/.dev ## controllers beside controller-runtime's and ko
 
 bench-webhook: $(VENV)/.dev ## webhook servers beside controller-runtime's and kopf's
 	$(BIN)/python benchmarks/webhook.py $(ARGS)
+
+bench-processes: $(VENV)/.dev ## reconciles that write, by the number of processes of run --processes
+	$(BIN)/python benchmarks/processes.py $(ARGS)
 
 bench-simulation: $(VENV)/.dev ## what it costs to prove a controller against every fault
 	$(BIN)/python benchmarks/simulation.py $(ARGS)
