@@ -3,8 +3,7 @@
 It reads the docstrings, comments and messages of Python files, and the text of Markdown pages, and prints a line for
 each finding: file, line, rule, the words, and the remedy. The exit status is 1 if there is a finding.
 
-The places of `NOT_YET` have findings left and are not reported. The list may only shrink: a place in it without
-findings is a finding itself. Words in backticks are code and are not checked.
+Words in backticks are code and are not checked.
 """
 
 from __future__ import annotations
@@ -20,12 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-
-NOT_YET = (
-    "src/setpoint/simulation/",
-    "src/setpoint/torture/",
-)
-"""Files and folders that have findings left."""
 
 NOT_READ = ("src/setpoint/models/", "tests/test_words.py", "tests/typing/cases/", "tools/words.py")
 """Generated text, and examples of findings."""
@@ -196,22 +189,12 @@ def files(places: Iterable[str]) -> list[str]:
 
 def main(places: list[str]) -> int:
     """Prints the findings in these places, or in the whole project; returns the exit status."""
-    unclean = dict.fromkeys(NOT_YET, 0)
     reported = 0
     for name in files(places):
-        if not (ROOT / name).exists():
-            continue
-        excused = next((place for place in NOT_YET if name.startswith(place)), None)
-        for finding in check(name, (ROOT / name).read_text("utf-8")):
-            if excused is not None and not places:
-                unclean[excused] += 1
-            else:
+        if (ROOT / name).exists():
+            for finding in check(name, (ROOT / name).read_text("utf-8")):
                 reported += 1
                 print(finding)
-    if not places:
-        for place in (place for place, count in unclean.items() if not count):
-            reported += 1
-            print(f"tools/words.py: {place} has no findings left: take it off NOT_YET")
     return 1 if reported else 0
 
 

@@ -1,4 +1,4 @@
-"""Actor: everybody in the world whose tasks can be told from everybody else's: that makes it mortal."""
+"""Actor: one participant of the world, whose tasks are known as its own, so that it can be killed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ State = Literal["running", "paused", "dead"]
 class Actor:
     """A process of the world: a controller's, the server, the garbage collector.
 
-    Whatever runs in tasks and callbacks that descend from `start` belongs to it, so that the loop can stop all of it
-    at once, as SIGSTOP and SIGKILL do (`SimulationLoop.pause`, `SimulationLoop.kill`).
+    Everything that runs in tasks and callbacks that descend from `start` belongs to it, so that the loop can stop all
+    of it at once, as SIGSTOP and SIGKILL do (`SimulationLoop.pause`, `SimulationLoop.kill`).
     """
 
     __slots__ = ("lane", "name", "parked", "state", "timers")
@@ -25,9 +25,9 @@ class Actor:
         self.lane = lane
         self.state: State = "running"
         self.parked: list[asyncio.Handle] = []
-        """What became ready while it was paused."""
+        """Callbacks that became ready while it was paused."""
         self.timers: list[asyncio.TimerHandle] = []
-        """What it was waiting for when it was paused."""
+        """Timers that it was waiting for when it was paused."""
 
     def start(self, coro: Coroutine[Any, Any, T], name: str = "") -> asyncio.Task[T]:
         """Runs ``coro`` in a task of this actor."""
@@ -48,9 +48,9 @@ class Actor:
 
 
 ACTOR: ContextVar[Actor | None] = ContextVar("setpoint_simulation_actor", default=None)
-"""Who is acting. None is the world itself: the scenario and the harness around it."""
+"""The actor that is running. None is the world itself: the scenario and the harness around it."""
 AUTHOR: ContextVar[Actor | None] = ContextVar("setpoint_simulation_author", default=None)
-"""For whom somebody else is acting: a request that is under way is carried out though its sender may be dead."""
+"""The actor that another one acts for: a request that is under way is carried out though its sender may be dead."""
 
 
 def author() -> Actor | None:

@@ -26,7 +26,7 @@ virtual hour cost as much as the whole scenario."""
 
 
 class SimulatedCluster(Cluster):
-    """What a scenario talks to. It has everything that `setpoint.testing.cluster` gives.
+    """The cluster of a scenario. It has everything that `setpoint.testing.cluster` gives.
 
     Each wait (`settle`, `until`, `eventually`) ends a step: there faults begin and end that last over what the user
     does next.
@@ -62,7 +62,7 @@ class SimulatedCluster(Cluster):
                 raise NotSettled(f"not settled after {patience:g} s:\n  " + "\n  ".join(restless))
 
     async def until(self, condition: Callable[[], bool | Awaitable[bool]], *, within: float = 3600.0) -> None:
-        """Until ``condition()`` holds; a step ends. What can't come true while faults last ends the faults."""
+        """Until ``condition()`` holds; a step ends. A condition that can't come true while faults last ends them."""
         await self._world.wait_until(lambda: _held(condition), within, "")
 
     async def eventually(

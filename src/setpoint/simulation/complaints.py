@@ -1,4 +1,4 @@
-"""Complaints: what the framework only logs, of user functions that are no reconciles: mappings, handlers, indexes."""
+"""Complaints: what the framework only logs, of user functions other than reconciles: mappings, handlers, indexes."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class Explorer:
         acts = [point for point in self._points if point.kind in ("write", "external")]
         revision: int | None = None
         for point in acts:
-            # Dying before a write is dying after the one before it, unless somebody else has written since.
+            # Dying before a write is dying after the one before it, unless another actor has written since.
             if point.kind == "external" or revision is None or point.changed:
                 yield fault("crash-after", point.name)
             if revision is None or point.kind == "external":
@@ -183,10 +183,10 @@ class Explorer:
     # -- combinations --------------------------------------------------------------------------------------------------
 
     def combinations(self, singles: list[Fault]) -> Iterator[Plan]:
-        """Pairs and triples, drawn by the seed, for as long as anybody asks."""
+        """Pairs and triples, drawn by the seed, without end."""
         random = Random(self._seed)
         if len({each.at for each in singles}) < 2:
-            return  # faults of one point are no combination
+            return  # faults of one point do not combine
         groups: dict[str, list[Fault]] = {}
         for each in singles:
             groups.setdefault(switch_of(each.kind, dict(each.how)), []).append(each)

@@ -1,4 +1,4 @@
-"""External systems: the part of the world that is no Kubernetes, and fails in ways of its own."""
+"""External systems: the part of the world outside of Kubernetes, which fails in ways of its own."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ExternalError(ConnectionError):
 
 
 class Calls(Protocol):
-    """What the world decides about a call of a marked method."""
+    """The decisions of the world about a call of a marked method."""
 
     def external_point(self, name: str, actor: Actor) -> tuple[str, list[Fault]]: ...
     async def external_gate(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None: ...
@@ -60,7 +60,7 @@ class External:
     """
 
     def state(self) -> dict[str, Any]:
-        """What belongs to the end state: the public attributes, unless overridden. Plain JSON-like values."""
+        """The part that belongs to the end state: the public attributes, unless overridden. Plain JSON-like values."""
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
     @property

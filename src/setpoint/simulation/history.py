@@ -1,4 +1,4 @@
-"""History: every change of every object, with who made it, in which step, and what the points of a run are called."""
+"""History: every change of every object, with its author and step, and the names of the points of a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from setpoint.apiserver.storage import Change, MemoryStorage
 from setpoint.simulation.actor import author
 
 UNTOLD = frozenset({"events", "events.events.k8s.io"})
-"""Kinds that are no part of any state: reports."""
+"""Kinds that do not belong to any state: reports."""
 FIRST: Final = 5_417_000_000
 """The revision before the first: no number of a user's looks like a version."""
 
@@ -26,7 +26,7 @@ class _Owner(msgspec.Struct):
 
 
 class Meta(msgspec.Struct, rename="camel"):
-    """What the simulation reads of every object's metadata."""
+    """The part of every object's metadata that the simulation reads."""
 
     name: str = ""
     namespace: str = ""
@@ -76,7 +76,7 @@ class Entry(NamedTuple):
 
 
 def label_of(namespace: str, name: str, generate_name: str) -> str:
-    """How an object is called in points and comparisons."""
+    """The name of an object in points and comparisons."""
     if generate_name and name.startswith(generate_name):
         name = generate_name + "*"
     return f"{namespace}/{name}" if namespace else name
@@ -93,13 +93,13 @@ class History(MemoryStorage):
         self.step = 0
         self.recording = False
         self.untold = UNTOLD
-        """Collections that are no part of any story."""
+        """Collections that do not belong to any story."""
         self.alive: dict[str, tuple[str, str]] = {}
         """The uid of everything that is there now, and what it is called."""
         self.called: dict[str, str] = {}
         """Every uid that there ever was, and what it was called."""
         self.made: Counter[str] = Counter()
-        """How many objects there ever were of each collection and label."""
+        """The number of objects that there ever were of each collection and label."""
         self._counts: Counter[str] = Counter()
         self.watchers: list[Callable[[Entry], None]] = []
 

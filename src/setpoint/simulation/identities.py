@@ -13,7 +13,7 @@ _ADDRESS: Final = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")
 
 
 class StandIns:
-    """What is written for uids, generated names, addresses and node ports of ``documents``, alone or within a text.
+    """The texts for uids, generated names, addresses and node ports of ``documents``, alone or within another text.
 
     ``called``: uids of all objects that there ever were, and their names; versions may be among them. The uid of an
     object that has gone is another one's than that of its successor of the same name.

@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from setpoint.simulation.process import Process
 
 CIRCLES: Final = 12
-"""How often a controller may bring an object back into a state in which it was before, in one step."""
+"""The number of times that a controller may bring an object back into a state in which it was before, in one step."""
 REPLACEABLE: Final = frozenset(
     {"pods", "replicasets.apps", "controllerrevisions.apps", "endpoints", "endpointslices.discovery.k8s.io"}
 )
-"""Kinds of which one object is as good as another: what goes of them on an old view and comes back is no loss."""
+"""Kinds of which one object is as good as another: one that goes on an old view and comes back is not a loss."""
 MOST_WRITES: Final = 1500
 """Writes of controllers in one step after which a run is ended."""
 
 
 class Rules(Protocol):
-    """What the oracles need to know of a setup."""
+    """The part of a setup that the oracles need to know."""
 
     @property
     def off(self) -> Mapping[str, str]: ...
@@ -66,7 +66,7 @@ class Judged(Protocol):
 
 
 class Judge:
-    """Watches every change. What is found goes to ``findings``; a hot loop ends the run."""
+    """Watches every change. Findings go to ``findings``; a hot loop ends the run."""
 
     def __init__(self, world: Judged) -> None:
         self._world = world
@@ -79,7 +79,7 @@ class Judge:
         """Objects of users that the garbage collector has deleted."""
         self.writes = 0
         self.quiet_since: str = ""
-        """What a world is waited for in which nothing may be written; ``""`` while there is none."""
+        """The phase in which nothing may be written; ``""`` while writes are allowed."""
         self._step_writes = 0
         self._step = -1
         self._states: dict[str, Counter[bytes]] = {}
@@ -228,7 +228,7 @@ class Judge:
                 self.found("predicate", predicate.why, f"{predicate.mode}: {why} does not hold in the end")
 
     def check_tasks(self, begun: Iterable[tuple[asyncio.Task[Any], Actor | None, str]]) -> None:
-        """What a reconcile has begun, and nobody has waited for, is not there in the next process."""
+        """Finds the tasks that a reconcile has begun and not waited for: the next process would not have them."""
         for task, actor, place in begun:
             if not task.done() and actor is not None and actor.state == "running":
                 self.found("error", place, f"a reconcile began a task that is left over: {place}; await it, or return")
@@ -247,7 +247,7 @@ class Judge:
 
 
 def _leaves(value: Any, path: str = "") -> Counter[str]:
-    """What there is in a plain value: the names in mappings, the items of lists."""
+    """The leaves of a plain value: the names in mappings, the items of lists."""
     found: Counter[str] = Counter()
     if isinstance(value, dict):
         for key, item in value.items():
@@ -260,7 +260,7 @@ def _leaves(value: Any, path: str = "") -> Counter[str]:
 
 
 def _mistake(trace: TracebackType | None) -> str:
-    """Where the interpreter, and not a ``raise`` of the program, raised it; ``""`` if the program did."""
+    """The line at which the interpreter raised it; ``""`` if a ``raise`` of the program did."""
     last, place = None, ""
     while trace is not None:
         last = trace

@@ -27,8 +27,8 @@ class SimulationLoop(VirtualTimeLoop):
 
     *Guarantees*
 
-    - After `kill` no line of the actor's code runs any more: no ``finally``, no ``__aexit__``, no callback. What it
-      awaited stays awaited for ever, as after SIGKILL.
+    - After `kill` no line of the actor's code runs any more: no ``finally``, no ``__aexit__``, no callback. All that
+      it awaited stays awaited for ever, as after SIGKILL.
     - After `pause` nothing of it runs until `resume`; then all of it goes on, what is overdue at once.
 
     *Caveats*: synchronous code that is running when it is killed runs to its next await.
@@ -100,7 +100,7 @@ class SimulationLoop(VirtualTimeLoop):
     def kill(self, actor: Actor) -> None:
         """Ends the actor as SIGKILL ends a process."""
         actor.state = "dead"
-        # Tasks that nobody refers to are closed by Python, and closing runs their finally blocks.
+        # Tasks without references are closed by Python, and closing runs their finally blocks.
         self._graveyard.extend(asyncio.all_tasks(self))
         self._graveyard.extend(actor.parked)
         self._graveyard.extend(actor.timers)

@@ -20,8 +20,8 @@ class Memory:
     """The global variables of the modules in which the controllers' functions stand, and the attributes of the objects
     whose methods they are, as they were when this was made.
 
-    *Caveats*: only plain values and Python's own containers. What else a module keeps lives on, and so does what the
-    functions close over: make it in the factory.
+    *Caveats*: only plain values and Python's own containers. Other objects of a module live on, and so do those that
+    the functions close over: make them in the factory.
     """
 
     def __init__(self, controllers: Iterable[Controller[Any]]) -> None:

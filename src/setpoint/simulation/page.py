@@ -1,4 +1,4 @@
-"""Page: a counter-example as one HTML file that needs nothing else: a lane for everybody, and the undisturbed run."""
+"""Page: a counter-example as one HTML file: a lane for each participant, beside the undisturbed run."""
 
 from __future__ import annotations
 

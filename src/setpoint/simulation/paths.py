@@ -19,7 +19,7 @@ def path_findings(baseline: Result, reference: Reference) -> list[Finding]:
     wishes = baseline.wishes
     for step, wish in enumerate(wishes):
         if step + 1 < len(wishes) and wishes[step + 1] == wish:
-            continue  # the user only waits: what is still under way then is no trace of another wish
+            continue  # the user only waits: work that is still under way then is not a trace of another wish
         earlier = first.setdefault(wish, step)
         if earlier == step:
             continue
@@ -39,15 +39,15 @@ def path_findings(baseline: Result, reference: Reference) -> list[Finding]:
 
 
 def direct_objects(baseline: Result) -> tuple[dict[str, Any], ...]:
-    """What users wish for in the end, if that was not come to directly."""
+    """The objects that users wish for in the end, if their way there was not the direct one."""
     if len(set(baseline.wishes)) <= 2 or not baseline.wished:
         return ()
     return tuple(baseline.wished)
 
 
 def direct_findings(baseline: Result, direct: Result, reference: Reference) -> list[Finding]:
-    """What is not as it is when the last wishes are the first. ``reference`` learns what may hang on the way, since
-    a fault may hide some of the wishes."""
+    """The differences from a run in which the last wishes are the first. ``reference`` learns what may hang on the way,
+    since a fault may hide some of the wishes."""
     reference.records = records(baseline.end, direct.end)
     last = len(baseline.rests) - 1
     traces = _Traces(baseline, last, reference.masks)

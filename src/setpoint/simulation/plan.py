@@ -81,7 +81,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
         """The plan of a token, the digest of the code that it was found with, and the scenario's name.
 
         Raises:
-            PlanError: it is no token.
+            PlanError: it is not a token.
         """
         text = token.strip()
         if not text.startswith(PREFIX):

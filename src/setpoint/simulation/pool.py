@@ -6,12 +6,12 @@ import os
 import selectors
 from collections.abc import Iterable, Iterator
 
+from setpoint.simulation.interpreter_worker import InterpreterWorker
 from setpoint.simulation.plan import Plan
 from setpoint.simulation.rehearsal import rehearse
 from setpoint.simulation.result import Options, Result
 from setpoint.simulation.setup import Setup
 from setpoint.simulation.single import run_here
-from setpoint.simulation.stranger import Stranger
 from setpoint.simulation.worker import Worker
 from setpoint.simulation.zygote import Job
 
@@ -59,7 +59,7 @@ class Pool:
         """A worker in which strings have other hashes. Raises SetupFailed where the setup can't be brought there."""
         known = self._others.get(seed)
         if known is None:
-            known = self._others[seed] = Stranger(self._setup, seed)
+            known = self._others[seed] = InterpreterWorker(self._setup, seed)
         return known
 
     def each(self, jobs: Iterable[Job]) -> Iterator[tuple[int, Plan, Result]]:
@@ -107,5 +107,5 @@ class Pool:
                         done[number] = (plan, worker.receive())
                         free.append(worker)
             finally:
-                for worker in busy:  # nobody wants to know any more
+                for worker in busy:  # the results are not wanted any more
                     worker.receive()

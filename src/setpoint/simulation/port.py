@@ -33,7 +33,7 @@ class Port:
 
     def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
         if ("watch", "true") in request.query:
-            # Bookmarks and endings of the control plane's watches are no part of any story.
+            # Bookmarks and endings of the control plane's watches do not belong to any story.
             query = [pair for pair in request.query if pair[0] not in ("timeoutSeconds", "allowWatchBookmarks")]
             query.append(("timeoutSeconds", _FOREVER))
             request = replace(request, query=tuple(query), idle_timeout=None)

@@ -46,7 +46,7 @@ class Predicate:
     why: str
 
     def broken(self, objects: Objects) -> str:
-        """Why the objects break it, ``""`` if they don't."""
+        """The reason for which the objects break it, ``""`` if they don't."""
         try:
             held: Any = self.holds(objects)
         except AssertionError as problem:

@@ -24,7 +24,7 @@ _TOGETHER: Final = 1.0
 """Seconds within which changes belong to one step."""
 _CLUSTERS_OWN: Final = frozenset({"kube-controller-manager", "kube-scheduler", "kubelet", "kube-apiserver"})
 _EVERYWHERE: Final = frozenset({("configmaps", "kube-root-ca.crt"), ("serviceaccounts", "default")})
-"""What every cluster makes in every namespace."""
+"""Objects that every cluster makes in every namespace."""
 _WORKLOADS: Final = ("apps/", "batch/")
 _GIVEN: Final = frozenset(
     {"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink", "deletionTimestamp",
@@ -33,7 +33,7 @@ _GIVEN: Final = frozenset(
 
 
 class RecordingError(Exception):
-    """A file is no recording, or can't be used; the message says why."""
+    """A file is not a recording, or can't be used; the message says why."""
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -52,14 +52,14 @@ class Recorded(msgspec.Struct, frozen=True):
 
     @property
     def author(self) -> tuple[str, str]:
-        """Who wrote it last, as a field manager, and which subresource."""
+        """The field manager that wrote it last, and the subresource."""
         entries = self.metadata.get("managedFields") or ()
         newest: Mapping[str, Any] = max(entries, key=lambda entry: str(entry.get("time", "")), default={})
         return str(newest.get("manager", "")), str(newest.get("subresource", ""))
 
     @property
     def maker(self) -> str:
-        """Who made it, as a field manager, as far as that can be told."""
+        """The field manager that made it, as far as that can be told."""
         entries = [each for each in self.metadata.get("managedFields") or () if not each.get("subresource")]
         oldest: Mapping[str, Any] = min(entries, key=lambda entry: str(entry.get("time", "")), default={})
         return str(oldest.get("manager", ""))
@@ -72,7 +72,7 @@ def read_lines(path: Path) -> Iterator[tuple[Recorded | None, int]]:
     """The changes, each with where its line ends; None for the head. A last line that was cut off is left out.
 
     Raises:
-        RecordingError: it is no recording.
+        RecordingError: it is not a recording.
         OSError: it can't be read.
     """
     end = 0
@@ -93,7 +93,7 @@ def read_lines(path: Path) -> Iterator[tuple[Recorded | None, int]]:
 
 
 class Recording:
-    """What `setpoint record` has written.
+    """A file that `setpoint record` has written.
 
     ```python
     recording = sp.simulation.Recording("tuesday.jsonl")
@@ -101,7 +101,7 @@ class Recording:
     ```
 
     Raises:
-        RecordingError: the file is no recording.
+        RecordingError: the file is not a recording.
         OSError: it can't be read.
     """
 
@@ -110,7 +110,7 @@ class Recording:
         self.changes = [line for line, _ in read_lines(self.path) if line is not None]
 
     def scenario(self, controllers: Sequence[Controller[Any]], *, mine: Collection[str] = ()) -> Scenario:
-        """What others did, at its times, as a scenario.
+        """The actions of others, at their times, as a scenario.
 
         Left out is what ``controllers`` did: objects that kinds of theirs own, their statuses, and what managers wrote
         that are named in ``mine`` (field managers; the names of the controllers always are). So is what every cluster's
@@ -141,7 +141,7 @@ class Recording:
 
 
 class _Played:
-    """Which changes are others'."""
+    """Tells changes of others from the controllers' own."""
 
     def __init__(self, owners: set[tuple[str, str]], mine: set[str]) -> None:
         self._owners = owners
@@ -224,7 +224,7 @@ class _Player:
             await self._quietly("PATCH", f"{path}/{name}/status", {"status": status})
 
     async def _path(self, change: Recorded, space: str) -> str | None:
-        """Where the collection is; None if the cluster serves no such kind."""
+        """The path of the collection; None if the cluster serves no such kind."""
         if change.collection not in self._served:
             known = await self._client.rest_mapper.refresh()
             self._served = {str(each.group_resource): each for each in known.resources}
@@ -240,7 +240,7 @@ class _Player:
         ]
 
     async def _quietly(self, method: str, path: str, body: Any) -> Any:
-        """What the server says; None where what was recorded is not possible here (any more)."""
+        """The server's answer; None where the recorded request is not possible here (any more)."""
         raw = None if body is None else msgspec.json.encode(body)
         kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
         try:
@@ -250,7 +250,7 @@ class _Player:
 
 
 def _wish(document: Mapping[str, Any], *, with_status: bool) -> dict[str, Any]:
-    """What somebody asked for, without what the server gives."""
+    """The wishes of the author, without the fields that the server gives."""
     meta = {name: value for name, value in document["metadata"].items() if name not in _GIVEN}
     meta.pop("ownerReferences", None)
     if not with_status:

@@ -15,7 +15,7 @@ _WHERE = {"write": "writes", "read": "live reads", "external": "external calls",
 
 @dataclass
 class Report:
-    """What `check` returns when it has found nothing.
+    """The report that `check` returns when it has found nothing.
 
     ``runs`` and ``seconds`` (of real time) are what it cost. ``singles`` of ``of_singles`` single faults and so many
     ``combinations`` were tried; ``complete`` says whether the budget sufficed for all single faults. ``off`` has what
@@ -36,11 +36,11 @@ class Report:
     masks: frozenset[str] = frozenset()
     notes: list[str] = field(default_factory=list)
     points: Counter[str] = field(default_factory=Counter)
-    """How many writes, reads, changes … the undisturbed run has."""
+    """The numbers of writes, reads, changes … of the undisturbed run."""
     disturbed: dict[str, dict[str, set[str]]] = field(default_factory=dict)
     """The points that were disturbed, by what they are and by the switch of the fault."""
     faults: Counter[str] = field(default_factory=Counter)
-    """How many runs there were with each switch's faults."""
+    """The number of runs with each switch's faults."""
 
     @property
     def complete(self) -> bool:

@@ -8,7 +8,7 @@ import msgspec
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What an oracle has to say: which promise is broken, by what, and what was expected."""
+    """The statement of an oracle: the promise that is broken, the cause, and the expected state."""
 
     oracle: str
     subject: str
@@ -68,19 +68,19 @@ class Result(msgspec.Struct):
     rests: list[dict[str, list[Any]]] = []
     """The states at the ends of the steps, if they were asked for."""
     wishes: list[str] = []
-    """What users asked for at the ends of the steps, as text that can be compared."""
+    """The wishes of users at the ends of the steps, as text that can be compared."""
     there: list[dict[str, int]] = []
-    """How many objects there were of each name at the ends of the steps."""
+    """The number of objects of each name at the ends of the steps."""
     created: dict[str, int] = {}
     deleted: dict[str, int] = {}
     wrongly: dict[str, int] = {}
     """Deletions by controllers of what was there at the ends of the steps before and after, in the undisturbed run."""
     collected: list[str] = []
-    """What users had made and the garbage collector has deleted: it was somebody's by then."""
+    """Objects that users had made and the garbage collector has deleted: they had an owner by then."""
     writes: int = 0
     steps: int = 0
     struck: int = 0
-    """How many of the plan's faults took place."""
+    """The number of the plan's faults that took place."""
     digest: str = ""
     trace: list[Line] = []
     explained: str = ""
@@ -101,7 +101,7 @@ class Result(msgspec.Struct):
 
 
 class Options(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How a run is made, beside its plan."""
+    """The options of a run, beside its plan."""
 
     shift: float = 0.0
     """Seconds by which the wall clock is later."""
@@ -114,7 +114,7 @@ class Options(msgspec.Struct, frozen=True, omit_defaults=True):
     quiet: bool = True
     """Whether to wait and see that nothing is written any more."""
     rests_expected: tuple[dict[str, int], ...] = ()
-    """How many objects of each name the undisturbed run has at the ends of its steps."""
+    """The number of objects of each name that the undisturbed run has at the ends of its steps."""
     since: int = 0
     """The step before which nothing of the plan happens: the run may begin where the undisturbed one is then."""
     audit: bool = False

@@ -42,7 +42,7 @@ PLACES: Final = dict.fromkeys(
 
 @dataclass(frozen=True)
 class Budget:
-    """How long to go on, in runs or in seconds of real time; None is no limit of that kind."""
+    """The limit of a search, in runs or in seconds of real time; None stands for no limit of that kind."""
 
     runs: int | None = None
     seconds: float | None = None
@@ -78,7 +78,7 @@ class Search:
     # -- what there is to find -----------------------------------------------------------------------------------------
 
     def findings(self) -> Iterator[Counterexample]:
-        """Counter-examples, the first ones first; it goes on for as long as anybody asks and the budget lasts.
+        """Counter-examples, the first ones first; it goes on for as long as the caller iterates and the budget lasts.
 
         Raises:
             SetupFailed: the world could not be made.

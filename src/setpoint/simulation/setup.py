@@ -17,7 +17,7 @@ from setpoint.testing.clusters import Cluster
 from setpoint.webhook import Admission, Converter
 
 Scenario: TypeAlias = Callable[[Cluster], Awaitable[None]]
-"""What users do: an ordinary test's body."""
+"""The actions of users: an ordinary test's body."""
 Factory: TypeAlias = Callable[[], Sequence[Controller[Any]] | Controller[Any]]
 """Makes the controllers of one process."""
 

@@ -69,7 +69,7 @@ def buried() -> Iterator[None]:
 
 @contextmanager
 def silent() -> Iterator[None]:
-    """What the program under test logs of its troubles is no news: they are made."""
+    """Suppresses the logs of the program under test: its troubles are made on purpose."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:

@@ -1,4 +1,4 @@
-"""Stand-ins: what is kept of values that nobody may see: which are the same, and nothing else."""
+"""Stand-ins: replacements for secret values, which show only which of them are the same."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class StandIns:
     """Replaces values: equal ones by equal stand-ins, of one length whatever theirs was.
 
     Args:
-        key: without it nobody can find a value by trying candidates; a recording is gone on with under the same one.
+        key: without it no reader can find a value by trying candidates; a recording is gone on with under the same one.
         fields: ``"configmaps data.password"`` or ``"* spec.token"``, collection and path; ``*`` in a path stands for
             every name, and for every place in a list. Values of Secrets are always replaced.
 
@@ -36,8 +36,8 @@ class StandIns:
             self._fields.append((collection, path.strip().split(".")))
 
     def redacted(self, collection: str, document: dict[str, Any]) -> dict[str, Any]:
-        """The object without what nobody may see, without what was applied to it last (which says the same), and of its
-        managed fields only whose they are."""
+        """The object without secret values, without the annotation of what was applied last (which has the same), and
+        of its managed fields only the managers."""
         meta = {name: value for name, value in document.get("metadata", {}).items() if name != "managedFields"}
         if managers := [
             {name: entry[name] for name in ("manager", "operation", "subresource", "time") if name in entry}

@@ -82,7 +82,7 @@ def snapshot(
     since: int,
     outside: Mapping[str, JSON] | None = None,
 ) -> Snapshot:
-    """What was written after the revision ``since``, and the states of external systems (``outside``).
+    """The objects that were written after the revision ``since``, and the states of external systems (``outside``).
 
     It is without what differs in any two runs: uids and addresses become the names of their objects, names that the
     server made up become their beginnings, times ``<time>``.
@@ -113,7 +113,7 @@ def _is_history(collection: str, document: dict[str, JSON]) -> bool:
 
 
 def records(way: Snapshot, direct: Snapshot) -> frozenset[str]:
-    """What is there after all changes, but not where the last wishes were the first ones, and is no more than a record:
+    """Objects that are there after all changes, but not where the last wishes were the first, and are mere records:
     jobs that were done for earlier wishes, and what belongs to them; claims that a smaller stateful set has left."""
     found = {each for each in way if each not in direct and each.startswith(_RECORDS)}
     owners = {f"<uid of {each}>" for each in found}
@@ -170,7 +170,7 @@ def _walk(value: JSON, stand_ins: StandIns, generation: int | None) -> JSON:
 
 
 def plain_values(value: JSON) -> JSON:
-    """An external system's state as JSON: keys and what is no JSON as text, sets sorted."""
+    """An external system's state as JSON: keys and values without a form in JSON as text, sets sorted."""
     if isinstance(value, Mapping):
         return {str(key): plain_values(item) for key, item in value.items()}
     if isinstance(value, (set, frozenset)):
@@ -186,7 +186,7 @@ def plain_values(value: JSON) -> JSON:
 
 
 def differences(expected: Snapshot, found: Snapshot, masks: frozenset[str] = frozenset()) -> list[Difference]:
-    """Where ``found`` is not ``expected``, but for fields that are masked."""
+    """The differences of ``found`` from ``expected``, but for fields that are masked."""
     result: list[Difference] = []
     for subject in sorted({*expected, *found}):
         ours, theirs = expected.get(subject, []), found.get(subject, [])

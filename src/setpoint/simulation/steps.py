@@ -18,7 +18,7 @@ Release = Callable[[], object]
 class Steps:
     """The user's steps. One ends with every wait of the scenario, and one with its end.
 
-    What a fault begins ends after a time that `settle` waits for (``seconds``), or lasts over what the user does next
+    The effect of a fault ends after a time that `settle` waits for (``seconds``), or lasts over what the user does next
     (``until="step"``): until the end of the step after the one in which it began.
     """
 

@@ -42,7 +42,7 @@ class Gate:
         """The first revision that is kept back; None if nothing is."""
         self.streams: list[Stream] = []
         self.missing = 0
-        """How many streams have been ended by the server, or by the network, and not begun again yet."""
+        """The number of streams that have been ended by the server, or by the network, and not begun again yet."""
 
     def shut(self, revision: int) -> None:
         if self.since is None or revision < self.since:

@@ -49,11 +49,11 @@ class Strikes:
     # -- the run -------------------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """What holds for the whole run."""
+        """Begins the faults that hold for the whole run."""
         self._take("run")
 
     def prepare(self, process: Process) -> None:
-        """What holds for every process of the run."""
+        """Begins the faults that hold for every process of the run."""
         for each in self._at.get("run", ()):
             if each.kind == "reverse-lists":
                 process.wire.reverses = True

@@ -63,7 +63,7 @@ def user_line() -> str:
     while frame is not None:
         if is_users(frame):
             return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-        if frame.f_code.co_name == "_run_once":  # below the loop there is nobody who does this
+        if frame.f_code.co_name == "_run_once":  # below the loop there is no code that does this
             return ""
         frame = frame.f_back
     return ""

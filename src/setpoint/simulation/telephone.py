@@ -16,7 +16,7 @@ LATENCY = 0.001
 
 
 class Telephone:
-    """What `externals.call` asks about every call."""
+    """Answers the questions of `externals.call` about every call."""
 
     def __init__(self, world: World) -> None:
         self._world = world

@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Job:
-    """One function in a thread: a reconcile function that is no coroutine function."""
+    """One function in a thread: a reconcile function that is not a coroutine function."""
 
     __slots__ = ("waits_for",)
 
@@ -28,7 +28,7 @@ class Turns:
         self._local = threading.local()
 
     def begin(self, job: Job, function: Callable[..., Any]) -> Callable[..., Any]:
-        """What to run in the thread instead of ``function``."""
+        """The function to run in the thread instead of ``function``."""
         self.jobs.add(job)
         self._running += 1
 
@@ -80,7 +80,7 @@ class Turns:
 
 
 def _awaited(callback: Callable[..., Any]) -> Future[Any] | None:
-    """What the thread waits for that has called ``asyncio.run_coroutine_threadsafe``."""
+    """The future of the thread that has called ``asyncio.run_coroutine_threadsafe``."""
     if not getattr(callback, "__qualname__", "").startswith("run_coroutine_threadsafe"):
         return None
     names = dict(zip(callback.__code__.co_freevars, callback.__closure__ or (), strict=True))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Traffic:
-    """What a world knows of its processes' writes."""
+    """The knowledge of a world about its processes' writes."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -66,7 +66,7 @@ class Traffic:
 
         async def arrive() -> None:
             AUTHOR.set(process.actor)
-            self._world.judge.excusing = True  # whoever sent it has made another attempt since
+            self._world.judge.excusing = True  # its sender has made another attempt since
             try:
                 answer = await self._world.handle(request)
             finally:
@@ -78,7 +78,7 @@ class Traffic:
         self._world.steps.begin(fault, lambda: self._world.harness.start(arrive(), name="late write"))
 
     async def touch(self, request: Request, asked: Asked) -> None:
-        """Somebody else writes the object, and takes it back: it has another version, and is the same."""
+        """Another program writes the object, and takes its change back: only the version is another one."""
         path = request.path.removesuffix(f"/{asked.subresource}") if asked.subresource else request.path
         other = Actor("another program", "others")
         headers = {"content-type": "application/merge-patch+json", "user-agent": "another-program"}

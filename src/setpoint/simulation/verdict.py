@@ -17,7 +17,7 @@ _UNANSWERED: Final = ("lost-answer", "late-write", "slow-answer", "slow-request"
 
 @dataclass
 class Reference:
-    """What undisturbed runs show: what every other run has to come to."""
+    """The results of undisturbed runs: every other run has to come to the same."""
 
     baseline: Result
     others: list[Result]
@@ -35,7 +35,7 @@ class Reference:
         self.created, self.deleted = dict(self.baseline.created), dict(self.baseline.deleted)
         last = self.baseline.there[-1] if self.baseline.there else {}
         self.passing = frozenset(each for each in last if each in self.deleted and each not in self.baseline.end)
-        """What goes by itself after the user's last step, in its own time, which a fault may bring forward."""
+        """Objects that go by themselves after the user's last step, in their own time, which a fault may shorten."""
         for other in self.others:
             masks |= learned(self.baseline.end, other.end)
             for ours, theirs in zip(self.baseline.rests, other.rests, strict=False):
@@ -120,7 +120,7 @@ class Reference:
 
 
 def _unknown(fault: Fault) -> str:
-    """What a controller can't know whether it has made it: an object whose name the server makes up, where the answer
+    """The object that a controller can't know to exist: one whose name the server makes up, where the answer
     does not come. It may make another one, and take the surplus away."""
     verb, _, rest = fault.at.partition(" ")
     subject = rest.rpartition(" #")[0]

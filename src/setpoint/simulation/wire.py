@@ -46,7 +46,7 @@ class Wire:
         """Whether the server can stream lists, which are consistent reads."""
         self.reverses = False
         self.rolls: Random | None = None
-        """What draws how long each request takes, and in which order lists are; None if all is in order."""
+        """Draws the duration of each request and the order of lists; None if all is in order."""
         self.record = None if world.setup.is_rehearsal else AccessRecord.from_environment()
 
     def send(self, request: Request) -> AbstractAsyncContextManager[Response]:

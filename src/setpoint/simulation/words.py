@@ -1,4 +1,4 @@
-"""Words: what a fault is, as a sentence for somebody who has not read the documentation."""
+"""Words: what a fault is, as a sentence for readers who do not know the documentation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SENTENCES: Final = {
     "freeze": "The controller's process stood still for {seconds} s in the middle of “{at}”, and another was elected.",
     "clock": "The clock of the controller's process was wrong by {seconds} s from {at} on.",
     "reverse-lists": "Lists came in the reverse order.",
-    "shuffle": "What was ready at the same time was worked on in an order of chance.",
+    "shuffle": "Keys that were ready at the same time were worked on in an order of chance.",
     "hash-seed": "The process had another hash seed (PYTHONHASHSEED={seed}), so that sets came in another order.",
     "resync": "The controller looked at every object once more at the end of {at}.",
     "external-fails": "The external system could not be reached at “{at}”.",
@@ -41,7 +41,7 @@ _SENTENCES: Final = {
 
 
 def in_words(fault: Fault) -> str:
-    """A sentence. A fault that nobody has found words for is told as plans tell it."""
+    """A sentence. A fault without a sentence here is told as plans tell it."""
     pattern = _SENTENCES.get(fault.kind)
     if pattern is None:
         return str(fault)

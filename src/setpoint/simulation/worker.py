@@ -32,7 +32,7 @@ class Worker:
 
     @property
     def ends(self) -> tuple[int, int]:
-        """This process's ends of the pipes; another that held one would keep the worker alive."""
+        """The ends of the pipes of this process; another one that held them would keep the worker alive."""
         return self._outgoing, self.incoming
 
     def send(self, job: Job) -> None:

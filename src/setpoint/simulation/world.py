@@ -100,7 +100,7 @@ class World:
         self._result = Result()
         self._randoms: list[Random] = []
         self.branch: Callable[[int], tuple[Plan, Options] | None] = lambda _step: None
-        """What is asked at the start of every step whether from here on this is the run of another plan."""
+        """Asked at the start of every step whether from here on this is the run of another plan."""
         self._began = 0.0
         self._wishes: dict[str, Any] = {}
 
@@ -134,8 +134,8 @@ class World:
         return Client(self.port, namespace=self.setup.namespace, random=self.dice(name))
 
     async def handle(self, request: Request) -> Response:
-        """The server's answer. What it makes up for a new object hangs on what that is called, and on how many there
-        were of it, so that a fault elsewhere does not change it."""
+        """The server's answer. The uid and the name that it makes up for a new object hang on the object's label, and
+        on the number of objects with it, so that a fault elsewhere does not change them."""
         if not request.body or request.method not in ("POST", "PATCH") or (asked := Asked.of(request)) is None:
             return await self.server.handle(request)
         label = f"{asked.collection} {asked.label}"
@@ -350,10 +350,10 @@ class World:
     # -- what the parts ask for ----------------------------------------------------------------------------------------
 
     def busy(self) -> bool:
-        """Whether anybody can do anything now."""
+        """Whether any actor can do anything now."""
         if any(process.busy() for process in self.processes) or self.plane.busy():
             return True
-        # Somebody is about to be elected.
+        # A process is about to be elected.
         candidates = [process for process in self.processes if process.alive and process.actor.state == "running"]
         return bool(candidates) and not any(process.leads() for process in candidates)
 
@@ -428,7 +428,7 @@ class World:
         return snapshot(self.history.documents(), called, since=self._warm_at, outside=outside)
 
     def _versions(self) -> dict[str, str]:
-        """What versions are called that a controller may have written down: how many there were before differs."""
+        """Names of the versions that a controller may have written down: the number of those before differs."""
         newest = {entry.uid: entry.revision for entry in self.history.entries}
         return {
             str(entry.revision): f"{'newest' if newest[entry.uid] == entry.revision else 'earlier'} version of "

@@ -75,7 +75,7 @@ class Zygote:
         self._goal = 0
         """The step at which this process becomes a trunk; 0 if it does not."""
         self._teller: int | None = None
-        """Where a trunk says that it is ready for a job."""
+        """The file to which a trunk writes that it is ready for a job."""
 
     def live(self) -> NoReturn:
         code = 1
@@ -185,7 +185,7 @@ def _limit(seconds: int) -> None:
 
 
 def _be_silent() -> None:
-    """What hundreds of runs print is of no use to anybody."""
+    """Throws away the output of hundreds of runs: it is of no use."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)

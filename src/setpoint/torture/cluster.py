@@ -19,8 +19,8 @@ K = TypeVar("K", bound=Object)
 
 
 class TorturedCluster(Cluster):
-    """What a scenario talks to. Each wait (`settle`, `until`, `eventually`) ends a step, as in the simulation. There is
-    no ``manager``, and nothing to `describe`: the controllers are in another process."""
+    """The cluster of a scenario. Each wait (`settle`, `until`, `eventually`) ends a step, as in the simulation. There
+    is no ``manager``, and nothing to `describe`: the controllers are in another process."""
 
     def __init__(self, trial: Trial) -> None:
         setup = trial.setup
@@ -36,7 +36,7 @@ class TorturedCluster(Cluster):
         await self._trial.end_step()
 
     async def until(self, condition: Callable[[], bool | Awaitable[bool]], *, within: float = 60.0) -> None:
-        """Until ``condition()`` holds; a step ends. What can't come true while faults last ends the faults.
+        """Until ``condition()`` holds; a step ends. A condition that can't come true while faults last ends them.
 
         Raises:
             AssertionError: it does not come true.

@@ -38,7 +38,7 @@ class Edge:
         self.requests = 0
         """Since the program was started last."""
         self.under_way = 0
-        """Requests that are no watches."""
+        """Requests other than watches."""
         self.asked_at = 0.0
         """The loop's time of the last request, or of the end of the last answer."""
         self.wrote_at = 0.0
@@ -127,7 +127,7 @@ class Edge:
         return answer
 
     async def _plain(self, request: Request) -> Response:
-        """What the server says; what it writes is the program's."""
+        """The server's answer; its writes count as the program's."""
         token = AUTHOR.set(self._trial.actor)
         try:
             return await self._trial.server.handle(request)
@@ -253,7 +253,7 @@ class Edge:
 
 
 def _asked(request: Request) -> Asked | None:
-    """What a request is about. Bodies of protobuf are looked at as the JSON that they stand for."""
+    """The object that a request is about. Bodies of protobuf are looked at as the JSON that they stand for."""
     if request.body and content_type(request.headers) == protobuf.PROTOBUF_TYPE:
         try:
             body = msgspec.json.encode(protobuf.decode(request.body))
@@ -273,7 +273,7 @@ def _refusal(faults: Mapping[str, Fault]) -> Response | None:
 
 
 def timed_out() -> Response:
-    """What a kube-apiserver says of a request that took too long: whether it is carried out is not known."""
+    """The answer of a kube-apiserver to a request that took too long: whether it is carried out is not known."""
     return refusal(
         504, "Timeout", "Timeout: request did not complete within requested timeout - context deadline exceeded"
     )

@@ -21,7 +21,7 @@ _DEATH: Final = 5.0
 class Program:
     """One life of the program: `kill` ends it and every process of its group, and nothing else.
 
-    What it prints goes to ``log``, which is added to. Its environment is this process's, but for ``KUBECONFIG``, and
+    Its output is added to ``log``. Its environment is this process's, but for ``KUBECONFIG``, and
     for what would make it believe that it runs in a pod.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Scenario: what users do, read from a file: functions of Python, or the plain form for everybody else."""
+"""Scenario: what users do, read from a file: functions of Python, or the plain form for users of other languages."""
 
 from __future__ import annotations
 

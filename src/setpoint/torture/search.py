@@ -22,7 +22,7 @@ from setpoint.torture.workers import Work, Workers
 Progress = Callable[[str, "Search"], None]
 """Is called about once a second with what is being done."""
 REPEAT: Final = 4
-"""How often a plan that has found something is tried again."""
+"""The number of times that a plan that has found something is tried again."""
 SILENCE: Final = 2.0
 """Seconds of silence that mean rest, before the program's own rhythm is known."""
 _LEAST, _MOST = 0.4, 15.0
@@ -64,7 +64,7 @@ class Search:
     # -- what there is to find -----------------------------------------------------------------------------------------
 
     def findings(self) -> Iterator[Counterexample]:
-        """Counter-examples, each confirmed; it goes on for as long as anybody asks and the budget lasts.
+        """Counter-examples, each confirmed; it goes on for as long as the caller iterates and the budget lasts.
 
         Raises:
             ProgramError: the program can't be tortured.
@@ -180,7 +180,7 @@ class Search:
             silence = min(max(2 * silence, 1.5 * longest), _MOST)
             self.expected = Expected(silence)
         results = [each.result for each in outcomes]
-        # What only some of them show is chance; what all show is so.
+        # A finding of some of them only is chance; one of all is not.
         common = set.intersection(*({each.identity for each in result.findings} for result in results))
         results[0].findings = [each for each in results[0].findings if each.identity in common]
         reference = Reference(results[0], results[1:], self._setup.ignore, self._setup.off)

@@ -14,7 +14,7 @@ from setpoint.simulation import External, Predicate
 from setpoint.testing.clusters import Cluster
 
 Scenario: TypeAlias = Callable[[Cluster], Awaitable[None]]
-"""What users do, as for `setpoint.simulation.check`."""
+"""The actions of users, as for `setpoint.simulation.check`."""
 
 
 @dataclass(frozen=True, kw_only=True)

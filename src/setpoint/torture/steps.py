@@ -11,8 +11,8 @@ Release = Callable[[], object]
 
 
 class Steps:
-    """What a fault begins ends after some seconds, or lasts over what the user does next (``until="step"``): until the
-    end of the step after the one in which it began. ``number`` is that of the step under way."""
+    """The effect of a fault ends after some seconds, or lasts over what the user does next (``until="step"``): until
+    the end of the step after the one in which it began. ``number`` is that of the step under way."""
 
     def __init__(self) -> None:
         self.number = 0
@@ -51,7 +51,7 @@ class Steps:
         return bool(self._due or self._at_end)
 
     def ending(self) -> list[Release]:
-        """What lasted over the step that is ending."""
+        """Ends the effects that lasted over the step that is ending."""
         found = [each for each in self._at_end if each[0] <= self.number]
         self._at_end = [each for each in self._at_end if each not in found]
         return [release for _, release in found]

@@ -38,7 +38,7 @@ class Gate:
 
     @property
     def kept(self) -> int:
-        """How many events are kept back."""
+        """The number of events that are kept back."""
         return max((len(stream.kept) for stream in self.streams), default=0)
 
 
@@ -135,7 +135,7 @@ class Held(AsyncIterator[bytes]):
 
 
 def _seen(raw: bytes) -> Sketch:
-    """An object's metadata. What has none of that form (a row of a table) is about no revision."""
+    """An object's metadata. A document without metadata of that form (a row of a table) is about no revision."""
     try:
         return sketch(raw)
     except msgspec.MsgspecError:

@@ -39,7 +39,7 @@ _TURN: Final = 0.02
 _PATIENCE: Final = 30.0
 """Seconds that a step waits for rest before users go on."""
 _EXITS: Final = 3
-"""How often the program may end by itself under faults: it is started again, as a kubelet does."""
+"""The number of times that the program may end by itself under faults: it is started again, as a kubelet does."""
 
 
 class ProgramError(Exception):
@@ -47,7 +47,7 @@ class ProgramError(Exception):
 
 
 class Expected(msgspec.Struct, frozen=True):
-    """What the undisturbed runs have shown. ``silence``: seconds without a write that mean rest; ``hears``: the kinds
+    """The results of the undisturbed runs. ``silence``: seconds without a write that mean rest; ``hears``: the kinds
     that the program watches then."""
 
     silence: float
@@ -59,7 +59,7 @@ class Expected(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct):
-    """What comes of a trial. ``failed``: why the program can't be tortured, ``""`` if it can."""
+    """The outcome of a trial. ``failed``: why the program can't be tortured, ``""`` if it can."""
 
     result: Result
     longest: float = 0.0
@@ -99,7 +99,7 @@ class Trial:
         self._lives = 0
         self._exits = 0
         self._away = False
-        """Whether nobody expects the program to be there: it is down, or stopped."""
+        """Whether the program is meant to be away: it is down, or stopped."""
         self._over = False
         self._struck: list[Fault] = []
         self._waited = False
@@ -250,7 +250,7 @@ class Trial:
         result.wrongly = dict(judge.wrongly)
         result.writes, result.steps = judge.writes, self.steps.number
         result.struck = len(self._struck)
-        # The restart to see that nothing is written any more is no part of the story, unless something is.
+        # The restart to see that nothing is written any more does not belong to the story, unless something is.
         told = len(self.tape.lines) if self._told is None else self._told
         after = [line for line in self.tape.lines[told:] if line.what in ("writes", "finding")]
         result.trace = [*self.tape.lines[:told], *after]

@@ -176,7 +176,7 @@ def _live(work: Work, folder: Path, news: connection.Connection, life: int) -> N
             news.send_bytes(b"R" + _encode(outcome))
             code = 0
     except BrokenPipeError:
-        pass  # nobody wants to know any more
+        pass  # the outcome is not wanted any more
     except BaseException:  # noqa: BLE001 - the process that waits for the outcome has to know
         with suppress(OSError):
             news.send_bytes(b"E" + traceback.format_exc().encode())

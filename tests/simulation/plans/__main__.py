@@ -90,13 +90,13 @@ def drawn(setup: Setup, search: Search, seed: int) -> Iterator[Plan]:
     alone = iter(singles)
     for plan in explorer.combinations(singles):
         if (one := next(alone, None)) is not None:
-            yield Plan((one,))
+            yield Plan((one,), seed=seed)
         yield plan
 
 
 def tried(name: str, setup: Setup, count: int, seed: int, workers: int | None) -> tuple[int, int]:
     """So many plans of one example; returns how many were accused, and how many were not the same twice."""
-    search = Search(setup, budget=Budget(), workers=workers)
+    search = Search(setup, budget=Budget(), seed=seed, workers=workers)
     accused = different = 0
     with Pool(setup, workers) as pool:
         search._pool = pool
@@ -119,9 +119,9 @@ def tried(name: str, setup: Setup, count: int, seed: int, workers: int | None) -
             told = ", ".join(map(str, plan.faults))
             same = one.digest == again.digest and one.end == again.end
             if number % EVERY == 0:
-                stranger = pool._seeded(1)
-                stranger.send((plan, Options(rests_expected=tuple(reference.baseline.there))))
-                same = same and stranger.receive().digest == one.digest
+                other = pool._seeded(1)
+                other.send((plan, Options(rests_expected=tuple(reference.baseline.there))))
+                same = same and other.receive().digest == one.digest
             if not same:
                 different += 1
                 print(f"{name}: not the same twice: {told}", flush=True)

@@ -1,4 +1,4 @@
-"""Stranger: a worker in an interpreter of its own, in which the order of sets is another one."""
+"""InterpreterWorker: a worker of another interpreter, in which sets come in another order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from setpoint.simulation.setup import Setup
 from setpoint.simulation.worker import SetupFailed, Worker
 
 
-class Stranger(Worker):
+class InterpreterWorker(Worker):
     """A worker in an interpreter of its own, in which the order of sets is another one. The interpreter serves the
     next setup, too: it takes seconds to start."""
 
@@ -38,14 +38,14 @@ class Stranger(Worker):
         self.busy = False
 
     def close(self) -> None:
-        if self.busy:  # nobody has waited for a result that the next one would take for its own
+        if self.busy:  # the next worker would take a result that is under way for its own
             self._interpreter.close()
         else:
             self._interpreter.end()
 
 
 def _places(setup: Setup) -> dict[int, tuple[str, str]]:
-    """Where the external systems are that are variables of modules, by their identity."""
+    """The places of external systems that are variables of modules, by their identity."""
     wanted = {id(each) for each in setup.externals}
     return {
         id(value): (module, name)
