@@ -76,6 +76,17 @@ async def test_status_and_spec_have_their_own_addresses(served: Api) -> None:
     assert by_spec["metadata"]["generation"] == 2
 
 
+async def test_a_status_that_stays_the_same_is_not_stored(served: Api) -> None:
+    made = (await served.post(MYKINDS, mykind())).ok()
+    made["status"] = {"ready": 1}
+    made = (await served.put(f"{MYKINDS}/one/status", made)).ok()
+    before = served.revision
+    (await served.put(f"{MYKINDS}/one/status", made)).ok()
+    # Fields that the definition does not have are dropped, and nothing is left of this change.
+    (await served.patch(f"{MYKINDS}/one/status", {"status": {"ready": 1, "unheardOf": 2}})).ok()
+    assert served.revision == before
+
+
 async def test_custom_objects_need_a_version_for_updates(served: Api) -> None:
     await served.post(MYKINDS, mykind())
     (await served.put(f"{MYKINDS}/one", mykind())).failed(422, "Invalid", "must be specified for an update")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -89,6 +90,22 @@ async def test_an_apply_creates_what_is_not_there(api: Api) -> None:
     before = api.revision
     assert (await api.apply(f"{MAPS}/web", configuration(a="1"))).status == 200
     assert api.revision == before
+
+
+async def test_an_apply_of_a_zero_that_is_not_kept_is_stored_once() -> None:
+    """To the managers it is a change each time; upstream then leaves their times alone."""
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    applied = deployment()
+    applied["spec"]["minReadySeconds"] = 0
+    async with serving(now=lambda: now) as api:
+        first = (await api.apply(f"{DEPLOYMENTS}/web", applied)).ok()
+        before = api.revision
+        now += timedelta(hours=1)
+        again = (await api.apply(f"{DEPLOYMENTS}/web", applied)).ok()
+        assert (api.revision, again) == (before, first)
+        applied["spec"]["replicas"] = 5
+        later = (await api.apply(f"{DEPLOYMENTS}/web", applied)).ok()
+        assert later["metadata"]["managedFields"][0]["time"] == "2026-01-01T01:00:00Z"
 
 
 async def test_what_is_no_longer_applied_goes(api: Api) -> None:

@@ -439,3 +439,23 @@ async def test_a_status_of_an_object_that_never_rests_is_a_conflict_and_tried_ag
         running = world.running("widget")
         assert (running.metrics.conflicts, running.metrics.errors, restless) == (1, 0, 0)
         assert (await world.get(Widget, "a")).status.ready == 3
+
+
+@virtual_time
+async def test_the_last_status_of_a_clean_up_is_written_as_long_as_other_finalizers_keep_the_object() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        ctx.status.ready = 1
+
+    async def clean_up(obj: Widget, ctx: sp.Context) -> None:
+        ctx.status.ready = 0
+
+    async with bare(sp.Controller(Widget, reconcile).finalize(clean_up)) as world:
+        made = widget()
+        made.metadata.finalizers = ["example.com/another"]
+        made = await world.create(made)
+        await world.settle()
+        assert (await world.get(Widget, "a")).status.ready == 1
+        await world.delete(made)
+        await world.settle()
+        left = await world.get(Widget, "a")
+        assert (left.status.ready, left.metadata.finalizers) == (0, ["example.com/another"])

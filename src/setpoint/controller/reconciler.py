@@ -292,10 +292,11 @@ class Reconciler(Generic[K]):
         except Exception as problem:
             await self._status.failed(problem, draft, obj, context)
             raise
-        if outcome is not None and not isinstance(outcome, Done):
-            await self._status.succeeded(draft, obj, context)
-            return outcome
-        await self._patch_finalizers(obj, finalizer.removed(obj, self._controller.finalizer))
+        done = outcome is None or isinstance(outcome, Done)
+        if not done or any(each != self._controller.finalizer for each in obj.metadata.finalizers):
+            await self._status.succeeded(draft, obj, context)  # else the object goes, and its status with it
+        if done:
+            await self._patch_finalizers(obj, finalizer.removed(obj, self._controller.finalizer))
         return outcome
 
     async def _patch_finalizers(self, obj: K, patch: list[dict[str, Any]]) -> K | None:

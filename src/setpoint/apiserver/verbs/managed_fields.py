@@ -9,9 +9,9 @@ from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.patch import FieldSet, TypedError, managers_of_request
 from setpoint.patch import apply as server_side_apply
-from setpoint.schema import ANYTHING, Schema
+from setpoint.schema import ANYTHING, Schema, json_equal
 
-__all__ = ["converter", "ignored_fields", "track"]
+__all__ = ["converter", "ignored_fields", "keep_times", "track"]
 
 JsonObject = dict[str, Any]
 _NOTHING: Final = FieldSet()
@@ -51,6 +51,25 @@ def track(
         entries = []
     if entries:
         new["metadata"]["managedFields"] = entries
+
+
+def keep_times(new: JsonObject, old: JsonObject) -> None:
+    """Gives the managedFields of ``new`` (in place) the times that they had, if the request has changed nothing else.
+
+    The managers can't know: a value that is sent and equals the default, or zero, is a change until it is in its stored
+    form. As upstream, where such an apply is not stored.
+    """
+    entries, before = new["metadata"].get("managedFields"), old["metadata"].get("managedFields")
+    if not entries or not before or entries == before or len(entries) != len(before):
+        return
+    if any({**entry, "time": ""} != {**earlier, "time": ""} for entry, earlier in zip(entries, before, strict=True)):
+        return
+    if new.keys() != old.keys() or any(new[key] != old[key] for key in new if key != "metadata"):
+        return
+    apart = ("managedFields", "resourceVersion")
+    metadata, earlier = ({k: v for k, v in each["metadata"].items() if k not in apart} for each in (new, old))
+    if metadata == earlier and json_equal({**new, "metadata": metadata}, {**old, "metadata": earlier}):
+        new["metadata"]["managedFields"] = before
 
 
 def converter(call: Call, served: ServedResource) -> server_side_apply.Convert | None:

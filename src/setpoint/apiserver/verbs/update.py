@@ -19,7 +19,7 @@ from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.storage import Record
 from setpoint.apiserver.strategies.disabled import drop_disabled
 from setpoint.apiserver.verbs.create import insert
-from setpoint.apiserver.verbs.managed_fields import track
+from setpoint.apiserver.verbs.managed_fields import keep_times, track
 from setpoint.apiserver.verbs.validation import PARTIAL, check_update, fit_namespace
 from setpoint.meta import GroupKind
 from setpoint.meta.numbers import NumberError, parse_uint
@@ -106,6 +106,7 @@ def modify(
             dedupe_owners(call, new["metadata"])
         new["metadata"].pop("resourceVersion", None)
     clean(new["metadata"])
+    keep_times(new, old)
     check_update(call, served, new, old, subresource=subresource)
     if admission is not None:
         versioned = {**new, "metadata": {**new["metadata"], "resourceVersion": str(record.revision)}}
@@ -136,6 +137,7 @@ def _prepared(call: Call, served: ServedResource, old: JsonObject, new: JsonObje
     if not served.custom:
         drop_disabled(str(served.group_resource), new)
     _keep_system_fields(new["metadata"], old["metadata"])
+    new["metadata"].pop("resourceVersion", None)  # a strategy that keeps the old metadata keeps this, too
     if not partial:
         strategy.prepare_update(call, new, old)
     if strategy.generation and strategy.wants_something_else(new, old):

@@ -1,0 +1,121 @@
+"""bluegreen.py: a new template runs beside the old one until it is ready, and then gets all the traffic at once.
+
+A port of Metacontroller's BlueGreenDeployment, with the same kind in the same group; its own test script passes
+(docs/examples/port.md). There are a blue and a green ReplicaSet, and a Service that selects the pods of one colour. The
+Service says which colour is active: the operator looks at the world, and never at the status that it wrote itself.
+
+python examples/bluegreen.py run --embedded
+"""
+
+import copy
+from typing import Annotated
+
+import msgspec
+
+import setpoint as sp
+from setpoint.meta import decode
+from setpoint.models.apps_v1 import ReplicaSet, ReplicaSetSpec, ReplicaSetStatus
+from setpoint.models.core_v1 import PodTemplateSpec, Service, ServiceSpec
+
+TEMPLATE = "bluegreendeployments.ctl.enisoc.com/pod-template-json"
+"""The annotation of a ReplicaSet: the template that it was made from, without what servers add to it."""
+OTHER = {"blue": "green", "green": "blue"}
+
+
+class ServiceTemplate(sp.Model):
+    metadata: sp.ObjectMeta
+    spec: ServiceSpec
+
+
+class BlueGreenDeploymentSpec(sp.Model):
+    replicas: Annotated[int, sp.Field(ge=0)]
+    min_ready_seconds: int = 0
+    selector: sp.LabelSelector
+    template: PodTemplateSpec
+    service: ServiceTemplate
+
+
+class BlueGreenDeploymentStatus(sp.ConditionedStatus):
+    active_color: str = ""
+    active: ReplicaSetStatus | None = None
+    inactive: ReplicaSetStatus | None = None
+
+
+class BlueGreenDeployment(sp.CustomResource, group="ctl.enisoc.com", version="v1"):
+    """Pods behind a Service, of one template at a time."""
+
+    spec: BlueGreenDeploymentSpec
+    status: BlueGreenDeploymentStatus = BlueGreenDeploymentStatus()
+
+
+def replica_set(owner: BlueGreenDeployment, color: str, replicas: int, template: PodTemplateSpec) -> ReplicaSet:
+    labels = {**template.metadata.labels, "color": color}
+    colored = copy.deepcopy(template)
+    colored.metadata.labels = labels
+    selector = copy.deepcopy(owner.spec.selector)
+    selector.match_labels["color"] = color
+    spec = ReplicaSetSpec(
+        replicas=replicas, min_ready_seconds=owner.spec.min_ready_seconds, selector=selector, template=colored
+    )
+    noted = {TEMPLATE: msgspec.json.encode(template, order="sorted").decode()}
+    return ReplicaSet.named(f"{owner.name}-{color}", owner.namespace, labels, noted, spec=spec)
+
+
+def service(owner: BlueGreenDeployment, color: str) -> Service:
+    metadata, spec = owner.spec.service.metadata, copy.deepcopy(owner.spec.service.spec)
+    spec.selector["color"] = color
+    return Service.named(metadata.name, owner.namespace, metadata.labels, metadata.annotations, spec=spec)
+
+
+def template_of(found: ReplicaSet) -> PodTemplateSpec:
+    return decode(PodTemplateSpec, found.annotations[TEMPLATE].encode())
+
+
+def told(found: ReplicaSet) -> ReplicaSetStatus:
+    """A ReplicaSet's status without its observedGeneration, which counts changes that are none of the reader's."""
+    return msgspec.structs.replace(found.status, observed_generation=None)
+
+
+def is_empty(found: ReplicaSet) -> bool:
+    """Whether a ReplicaSet is to have no pods, and has none: its status is about what it is now."""
+    status = found.status
+    return found.spec.replicas == 0 and status.replicas == 0 and status.observed_generation == found.metadata.generation
+
+
+def active_color(owner: BlueGreenDeployment, services: list[Service], sets: dict[str, ReplicaSet]) -> str:
+    """The colour that the Service selects; without one, the colour that has pods."""
+    for each in services:
+        if each.name == owner.spec.service.metadata.name and (color := each.spec.selector.get("color")) in OTHER:
+            return color
+    return max(("blue", "green"), key=lambda color: sets[color].status.available_replicas or 0 if color in sets else 0)
+
+
+async def reconcile(owner: BlueGreenDeployment, ctx: sp.Context) -> None:
+    spec = owner.spec
+    sets = {each.labels.get("color", ""): each for each in ctx.owned(ReplicaSet)}
+    color = active_color(owner, ctx.owned(Service), sets)
+    active, inactive = sets.get(color), sets.get(OTHER[color])
+    # Templates and numbers as they are now; they stay so unless a branch below changes them.
+    running, count = (template_of(active), active.spec.replicas or 0) if active else (spec.template, spec.replicas)
+    waiting, reserve = (template_of(inactive), inactive.spec.replicas or 0) if inactive else (spec.template, 0)
+    if running == spec.template:
+        count, reserve = spec.replicas, 0
+    elif inactive is not None and waiting == spec.template:
+        reserve = spec.replicas
+        if (inactive.status.available_replicas or 0) >= spec.replicas:
+            color, running, waiting, count, reserve = OTHER[color], waiting, running, reserve, count
+    elif inactive is None or is_empty(inactive):
+        waiting, reserve = spec.template, spec.replicas
+    else:
+        reserve = 0  # an earlier rollout goes no further; when its pods are gone, this one begins
+    await ctx.keep(Service, [service(owner, color)])
+    wanted = [replica_set(owner, color, count, running), replica_set(owner, OTHER[color], reserve, waiting)]
+    now_active, now_inactive = await ctx.keep(ReplicaSet, wanted)
+    ctx.status.active_color = color
+    ctx.status.active, ctx.status.inactive = told(now_active), told(now_inactive)
+
+
+controller = sp.Controller(BlueGreenDeployment, reconcile).owns(ReplicaSet).owns(Service)
+
+if __name__ == "__main__":
+    sp.main(controller)

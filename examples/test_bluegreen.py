@@ -1,0 +1,122 @@
+"""The tests of bluegreen.py: the cases of the original's script as facts, and what it does not ask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from bluegreen import BlueGreenDeployment, BlueGreenDeploymentSpec, ServiceTemplate, controller
+
+import setpoint as sp
+from setpoint.cluster import PodBehaviour
+from setpoint.models.apps_v1 import ReplicaSet
+from setpoint.models.core_v1 import Container, Pod, PodSpec, PodTemplateSpec, Service, ServicePort, ServiceSpec
+
+
+def deployment(image: str, replicas: int = 2) -> BlueGreenDeployment:
+    labels = {"app": "web"}
+    service = ServiceSpec(selector=labels, ports=[ServicePort(port=80)])
+    spec = BlueGreenDeploymentSpec(
+        replicas=replicas,
+        selector=sp.LabelSelector(match_labels=labels),
+        template=PodTemplateSpec(
+            metadata=sp.ObjectMeta(labels=labels), spec=PodSpec(containers=[Container(name="main", image=image)])
+        ),
+        service=ServiceTemplate(metadata=sp.ObjectMeta(name="front"), spec=service),
+    )
+    return BlueGreenDeployment.named("web", "default", spec=spec)
+
+
+def slow(pod: Pod) -> PodBehaviour:
+    """Pods that are ready after ten seconds; one image never is."""
+    return PodBehaviour(ready=float("inf") if pod.spec.containers[0].image == "broken" else 10.0)
+
+
+async def traffic(cluster: sp.testing.Cluster) -> str:
+    return (await cluster.get(Service, "front")).spec.selector["color"]
+
+
+async def pods(cluster: sp.testing.Cluster) -> dict[str, int | None]:
+    return {each.name: each.status.ready_replicas or 0 for each in await cluster.list(ReplicaSet)}
+
+
+@sp.testing.virtual_time
+async def test_each_rollout_changes_the_colour_and_leaves_no_pods_of_the_other() -> None:
+    async with sp.testing.cluster(controller) as cluster:
+        for image, color in (("web:1", "blue"), ("web:2", "green"), ("web:3", "blue")):
+            applied = await cluster.apply(deployment(image))
+            await cluster.settle()
+            assert await traffic(cluster) == color
+            assert await pods(cluster) == {"web-blue": 2 * (color == "blue"), "web-green": 2 * (color == "green")}
+            status = (await cluster.get(BlueGreenDeployment, "web")).status
+            assert status.active is not None
+            assert (status.active_color, status.active.available_replicas) == (color, 2)
+            assert status.observed_generation == applied.metadata.generation
+
+
+@sp.testing.virtual_time
+async def test_traffic_moves_when_all_new_pods_are_ready_and_not_before() -> None:
+    async with sp.testing.cluster(controller, behaviour=slow) as cluster:
+        await cluster.apply(deployment("web:1"))
+        await cluster.settle(patience=60)
+        await cluster.apply(deployment("web:2"))
+        await sp.testing.advance(9)
+        assert (await traffic(cluster), await pods(cluster)) == ("blue", {"web-blue": 2, "web-green": 0})
+        await cluster.settle(patience=60)
+        assert (await traffic(cluster), await pods(cluster)) == ("green", {"web-blue": 0, "web-green": 2})
+
+
+@sp.testing.virtual_time
+async def test_a_rollout_that_fails_is_taken_back_and_the_next_one_comes_through() -> None:
+    async with sp.testing.cluster(controller, behaviour=slow) as cluster:
+        await cluster.apply(deployment("web:1"))
+        await cluster.settle(patience=60)
+        await cluster.apply(deployment("broken"))
+        await cluster.settle(patience=600)
+        assert (await traffic(cluster), await pods(cluster)) == ("blue", {"web-blue": 2, "web-green": 0})
+        await cluster.apply(deployment("web:3"))
+        await cluster.settle(patience=60)
+        assert (await traffic(cluster), await pods(cluster)) == ("green", {"web-blue": 0, "web-green": 2})
+
+
+@sp.testing.virtual_time
+async def test_the_number_of_pods_follows_without_a_rollout() -> None:
+    """The original leaves it until the next rollout."""
+    async with sp.testing.cluster(controller) as cluster:
+        for replicas in (2, 3):
+            await cluster.apply(deployment("web:1", replicas))
+            await cluster.settle()
+            assert await pods(cluster) == {"web-blue": replicas, "web-green": 0}
+
+
+@sp.testing.virtual_time
+async def test_a_service_that_is_deleted_comes_back_with_the_colour_that_has_pods() -> None:
+    """The original takes blue, which may have none."""
+    async with sp.testing.cluster(controller) as cluster:
+        for image in ("web:1", "web:2"):
+            await cluster.apply(deployment(image))
+            await cluster.settle()
+        await cluster.delete(await cluster.get(Service, "front"))
+        await cluster.settle()
+        assert (await traffic(cluster), await pods(cluster)) == ("green", {"web-blue": 0, "web-green": 2})
+
+
+async def scenario(cluster: sp.testing.Cluster) -> None:
+    await cluster.apply(deployment("web:1"))
+    await cluster.settle()
+    await cluster.apply(deployment("web:2"))
+    await cluster.settle()
+
+
+def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Report:
+    plane = ["garbage-collector", "replicaset"]
+    return sp.simulation.check(scenario, lambda: [controller], control_plane=plane, budget=budget, **options)
+
+
+def test_it_survives_some_bad_days() -> None:
+    simulated(sp.simulation.Budget(runs=12), workers=1, off={"hash-seed": "costs a process; see below"})
+
+
+@pytest.mark.long
+def test_it_survives_every_single_fault() -> None:
+    simulated(sp.simulation.Budget(seconds=60))
