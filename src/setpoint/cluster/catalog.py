@@ -18,6 +18,7 @@ from setpoint.cluster.ephemeral_volumes import EphemeralVolumes
 from setpoint.cluster.finished_jobs import FinishedJobs
 from setpoint.cluster.job_pods import JobOrphans
 from setpoint.cluster.jobs import Jobs
+from setpoint.cluster.load_balancers import LoadBalancers
 from setpoint.cluster.namespaces import DefaultServiceAccounts, NamespaceLifecycle, RootCertificates
 from setpoint.cluster.nodes import NodeLifecycle, TaintEvictions
 from setpoint.cluster.persistent_volumes import PersistentVolumes
@@ -82,6 +83,8 @@ class Entry:
     make: Callable[[Parts], list[Controller[Any]]]
     wakes: tuple[type[Object], ...] = ()
     aliases: tuple[str, ...] = ()
+    is_default: bool = True
+    """Whether ``*`` means it, too; others run where they are named."""
 
     def answers_to(self, name: str) -> bool:
         """Whether it is meant by ``name``: its own with or without ``-controller``, or an alias."""
@@ -155,6 +158,7 @@ ENTRIES: Final = (
         lambda parts: [RootCertificates(ca=parts.ca).controller],
         aliases=("root-ca-cert-publisher",),
     ),
+    Entry("service-lb-controller", lambda _: [LoadBalancers().controller], (Service,), ("service",), is_default=False),
     Entry("serviceaccount-controller", lambda _: [DefaultServiceAccounts().controller]),
     Entry("statefulset-controller", lambda _: [StatefulSets().controller], (StatefulSet,)),
     Entry("taint-eviction-controller", lambda _: [TaintEvictions().controller], (Node,)),
@@ -170,7 +174,7 @@ ENTRIES: Final = (
 def chosen(names: Iterable[str]) -> list[Entry]:
     """The entries that ``names`` mean, by the rules of kube-controller-manager's ``--controllers``.
 
-    ``*`` is all of them, ``-NAME`` none of that name, whatever the order.
+    ``*`` is all of them that run by default, ``-NAME`` none of that name, whatever the order.
 
     Raises:
         UnknownControllerError: no controller has one of the names.
@@ -187,7 +191,7 @@ def chosen(names: Iterable[str]) -> list[Entry]:
     return [
         entry
         for entry in ENTRIES
-        if entry.name in wanted or (everything and entry.name not in unwanted)
+        if entry.name in wanted or (everything and entry.is_default and entry.name not in unwanted)
     ]  # fmt: skip
 
 

@@ -364,3 +364,13 @@ async def test_nothing_is_written_of_pods_that_have_settled() -> None:
         before = {found.name: found.metadata.resource_version for found in await world.list(Pod)}
         await advance(3600)
         assert {found.name: found.metadata.resource_version for found in await world.list(Pod)} == before
+
+
+@virtual_time
+async def test_the_pods_of_helm_hooks_end_as_those_of_jobs_do() -> None:
+    async with cluster() as world:
+        made = pod("a", restart_policy="Never")
+        made.metadata.annotations = {"helm.sh/hook": "test"}
+        await world.create(made)
+        await advance(2)
+        assert await look(world) == ("Succeeded", ["Completed 0"])

@@ -18,7 +18,9 @@ NODE: Final = f"{PREFIX}/node"
 """Annotation of a Node; ``dead`` is a node whose kubelet does nothing any more."""
 DEAD: Final = "dead"
 JOB_SECONDS: Final = 1.0
-"""The seconds for which containers of Jobs run by default."""
+"""The run time of containers of Jobs and of Helm's hooks that say nothing else."""
+HOOK: Final = "helm.sh/hook"
+"""Annotation of objects whose end Helm waits for, such as the pods of `helm test`."""
 NEVER: Final = inf
 _CODES: Final = range(256)
 
@@ -38,8 +40,8 @@ class ContainerBehaviour:
     pulls: float | None = None
     """Seconds until its image is there; ``NEVER`` for an image that can't be pulled. By default at once."""
     runs: float | None = None
-    """Seconds until it ends by itself. By default containers of Jobs run for a second, init containers for no time, all
-    others for ever; with ``exit_codes``, for no time."""
+    """Seconds until it ends by itself. By default containers of Jobs and of Helm's hooks run for a second, init
+    containers for no time, all others for ever; with ``exit_codes``, for no time."""
     exit_codes: tuple[int, ...] = ()
     """The exit codes of its first run, its second and so on; all later runs have the last one. By default 0."""
     started: float | None = None
@@ -111,8 +113,8 @@ class Habits:
         if any(each is container or each.name == container.name for each in self._pod.spec.init_containers):
             return NEVER if container.restart_policy == "Always" else 0.0
         controller = self._pod.metadata.controller
-        is_job = controller is not None and controller.kind == "Job"
-        return JOB_SECONDS if is_job else NEVER
+        ends = HOOK in self._pod.annotations or (controller is not None and controller.kind == "Job")
+        return JOB_SECONDS if ends else NEVER
 
 
 def annotated(pod: Pod, container: str) -> ContainerBehaviour:
