@@ -49,8 +49,8 @@ test-lowest: $(VENV)/.made ## a part of it with the oldest dependencies that are
 test-newest: $(VENV)/.made ## the same part on the newest Python here, if there is a newer one
 	$(BIN)/python tools/other_environments.py newest
 
-test-peers: $(VENV)/.dev ## programs in other languages: torture of controllers, envtest; needs Go, and registries
-	$(BIN)/python -m pytest -q -m peers tests/torture tests/envtest
+test-peers: $(VENV)/.dev ## programs of other people: torture of controllers, envtest, clients in five languages; needs registries
+	$(BIN)/python -m pytest -q -m peers tests/torture tests/envtest tests/clients
 
 test-generated: $(VENV)/.dev ## projects of setpoint init in environments of their own, charts with helm: needs Go, and registries
 	$(BIN)/python -m pytest -q -m generated tests/scaffold tests/deploy tests/docs
