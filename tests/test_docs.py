@@ -231,9 +231,32 @@ def test_the_files_that_the_architecture_names_are_there() -> None:
     others = set(re.findall(r"`([a-z_/]+(?:/|\.py))`", elsewhere)) - {"metrics.py"}
     assert len(others) > 40
     assert not [name for name in sorted(others) if not (ROOT / "src/setpoint" / name).exists()]
-    drawn = set(re.findall(r'\["([a-z_]+(?:/|\.py))<', section))
-    folders = {f"{each.parent.name}/" for each in (ROOT / "src/setpoint/apiserver").glob("*/__init__.py")}
-    assert folders <= drawn
+    walks = page.split("## Four walks\n")[1].split("\n## ")[0]
+    met = set(re.findall(r"`([a-z_/]+(?:/|\.py))`", walks)) - {"work_loop.py"}
+    assert len(met) > 40
+    places = (ROOT / "src/setpoint", ROOT / "src/setpoint/apiserver")
+    assert not [name for name in sorted(met) if not any((place / name).exists() for place in places)]
+
+
+def test_the_picture_of_the_embedded_server_has_its_folders_and_all_that_they_import() -> None:
+    section = (ROOT / "docs/architecture.md").read_text().split("## The embedded server\n")[1].split("\n## ")[0]
+    below: dict[str, set[str]] = {}
+    for above, targets in re.findall(r'^    (\w+)(?:\["[^"]*"\])?(?: --> ([\w& ]+))?', section, re.M):
+        below.setdefault(above, set()).update(filter(None, targets.split(" & ")))
+    below.pop("flowchart", None)
+
+    def reached(name: str) -> set[str]:
+        return {name}.union(*map(reached, below[name]))
+
+    root = ROOT / "src/setpoint/apiserver"
+    everywhere = {"__init__", "errors", "http_types", "nesting", "replay"}
+    for file in root.rglob("*.py"):
+        name = file.relative_to(root).parts[0].removesuffix(".py")
+        if name in everywhere:
+            continue
+        assert name in below, f"{name} is not in the picture"
+        imported = set(re.findall(r"^ *from setpoint\.apiserver\.(\w+)", file.read_text(), re.M)) - everywhere
+        assert imported <= reached(name), f"{file.name} imports what the picture has no arrow to"
 
 
 async def test_the_page_about_what_is_served_says_what_the_code_says() -> None:
