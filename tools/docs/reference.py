@@ -43,8 +43,8 @@ LABELS = {
     "sharding.setpoint.io/group": "label of the Leases of the processes that share a controller's objects",
     "sharding.setpoint.io/members": "annotation of such a Lease: the members that this process reckons with",
     "fleet.setpoint.io/cluster": "label of a Secret with a kubeconfig: the name of a fleet's cluster",
-    "webhook.setpoint.io/in-force": "annotation of the object that `setpoint webhook` writes to see whether API "
-    "servers call it",
+    "webhook.setpoint.io/in-force": "annotation of the dry run by which `setpoint webhook` sees whether API servers "
+    "call it",
     "rehearsal.setpoint.io/configmap": "finalizer that rehearsals in the simulation use",
 }
 EVENTS = {
