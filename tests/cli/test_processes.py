@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
 from tests.programs import Program
 from tests.programs import program as program_of
 
@@ -132,3 +133,54 @@ async def test_processes_share_the_keys_a_killed_one_is_replaced_and_all_end_tog
             assert any("process=1" in line for line in running.err), "log records name their process"
             left = await cluster.client.get(Lease, "beat.example.com", namespace="default")
             assert not left.spec.holder_identity, "the lease is released at the end"
+
+
+STUBBORN = """
+import asyncio, os, time
+import setpoint as sp
+from setpoint.models.core_v1 import ConfigMap
+
+async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+    os.write(1, f"begin {os.getpid()} {ctx.key}\\n".encode())
+    if obj.name == "blocks":
+        time.sleep(3600)
+    while True:
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            pass
+
+sp.main(sp.Controller(ConfigMap, reconcile, name="beat"), name="beat.example.com")
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_a_second_signal_ends_all_processes_at_once_whatever_their_reconciles_do(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    (tmp_path / "beat.py").write_text(STUBBORN)
+    async with EmbeddedCluster(control_plane=False) as cluster:
+        cluster.write_kubeconfig(tmp_path / "config")
+        await cluster.client.create(Namespace.named("work"))
+        for name in ("blocks", *(f"k{each}" for each in range(8))):
+            await cluster.client.create(ConfigMap.named(name, "work"))
+        words = ("run", "--kubeconfig", tmp_path / "config", "--namespace", "work", "--processes", "2")
+        async with program_of(tmp_path / "beat.py", *words, home=tmp_path) as running:
+
+            def begun() -> dict[str, set[str]]:
+                found: dict[str, set[str]] = {}
+                for line in running.out:
+                    _, pid, key = line.split()
+                    found.setdefault(pid, set()).add(key)
+                return found
+
+            await running.until(
+                lambda p: len(begun()) == 2 and any("work/blocks" in keys for keys in begun().values()),
+                "a blocked process and one that works",
+            )
+            running.process.send_signal(number)
+            await running.until(lambda p: any("again" in line for line in p.err), "word of what is waited for")
+            # The readers end when no process has the pipes any more.
+            assert await running.signalled(number) == 1, running.printed()
+            for pid in begun():
+                assert gone(pid) or Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"

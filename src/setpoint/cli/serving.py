@@ -1,0 +1,73 @@
+"""The server that a program talks to, the embedded one if it has none, and the webhooks that it serves."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from setpoint.client import Client
+from setpoint.cluster.embedded import EmbeddedCluster
+from setpoint.controller import Controller
+from setpoint.deploy.definitions import definitions
+from setpoint.manager import Manager
+from setpoint.webhook import (
+    Admission,
+    CertificateFiles,
+    Converter,
+    SecretCertificates,
+    WebhookMetrics,
+    Webhooks,
+    WebhookServer,
+    service_names,
+    trusting,
+)
+
+DRAIN_DELAY = 5.0
+"""Seconds for which webhooks are still served after a signal, until endpoints are updated."""
+
+
+def serve_webhooks(
+    manager: Manager, served: Sequence[Admission[Any] | Converter], place: Path | str, port: int, configuration: str
+) -> None:
+    """Serves webhooks with the certificates of a folder, or, behind the Service of that name, with own ones."""
+    metrics = WebhookMetrics(manager.metrics.registry if manager.metrics is not None else None)
+    webhooks = Webhooks(*served, factory=manager.factory, metrics=metrics)
+    certificates: CertificateFiles | SecretCertificates
+    if isinstance(place, Path):
+        certificates = CertificateFiles(place, metrics=metrics)
+    else:
+        space = manager.client.namespace
+        certificates = SecretCertificates(
+            manager.client, f"{place}-tls", space, names=service_names(place, space),
+            trusting=trusting(served, configuration), random=manager.runtime.random, metrics=metrics,
+        )  # fmt: skip
+    server = WebhookServer(webhooks, certificates, port=port, drain_delay=DRAIN_DELAY)
+    manager.readyz.add("webhooks", server.problem)
+    manager.add(server)
+
+
+@asynccontextmanager
+async def server(
+    controllers: Sequence[Controller[Any]],
+    field_manager: str,
+    kubeconfig: Path | None,
+    context: str | None,
+    embedded: bool,
+    port: int,
+    write_kubeconfig: Path | None,
+) -> AsyncIterator[tuple[Client, EmbeddedCluster | None]]:
+    if not embedded:
+        async with Client.from_environment(kubeconfig, context=context, field_manager=field_manager) as client:
+            yield client, None
+        return
+    async with EmbeddedCluster(port=port) as cluster:
+        for definition in definitions(controllers):
+            await cluster.install(definition)
+        print(f"API server: {cluster.url}", file=sys.stderr)  # noqa: T201 - this is the user's terminal
+        if write_kubeconfig is not None:
+            cluster.write_kubeconfig(write_kubeconfig)
+            print(f"try: kubectl --kubeconfig {write_kubeconfig} get all -A", file=sys.stderr)  # noqa: T201
+        yield cluster.client, cluster

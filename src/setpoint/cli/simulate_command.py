@@ -1,0 +1,66 @@
+"""The command ``simulate`` of a program; what it does is imported when it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from setpoint.cli.options import bound
+from setpoint.cli.parts import Parts
+
+
+def simulate_command(parts: Parts) -> Callable[..., None]:
+    """The command for a program of these parts."""
+    controllers, admissions, lifespan, options = parts.controllers, parts.admissions, parts.lifespan, parts.options
+
+    def simulate(
+        *,
+        scenario: str | None = None,
+        budget: str = "60s",
+        faults: str | None = None,
+        replay: str | None = None,
+        debug: Annotated[bool, Parameter(negative="")] = False,
+        recording: Annotated[Path | None, Parameter(name="--from")] = None,
+        mine: Annotated[list[str] | None, Parameter(negative_iterable="")] = None,
+        seed: int = 0,
+        every: Annotated[bool, Parameter(name="--all", negative="")] = False,
+        directory: Path = Path("counterexamples"),
+    ) -> None:
+        """Run the controllers in virtual time under every fault that a cluster may show; exit status 1 on a finding.
+
+        Parameters
+        ----------
+        scenario
+            The users' actions, FILE:FUNCTION; default: made from the schema of the first custom resource.
+        budget
+            The limit of the search: 60s, 5m, 500runs.
+        faults
+            Only these, separated by commas (docs/simulation.md lists them); default: all.
+        replay
+            A token or a counter-example's file: only replay that.
+        recording
+            Instead of a scenario: a file of setpoint record; others' recorded actions are replayed at their times.
+        mine
+            With --from: a field manager whose writes are those of these controllers. May be repeated.
+        debug
+            With --replay: stop in a debugger where a fault strikes, and where a promise is broken.
+        seed
+            The seed of all random choices.
+        every
+            Continue after the first finding.
+        directory
+            The folder for a file per finding.
+        """
+        from setpoint.cli.simulate import simulate as run_simulation  # imports the server
+
+        status = run_simulation(
+            controllers, admissions, scenario=scenario, budget=budget, faults=faults, replay=replay, debug=debug,
+            recording=recording, mine=mine or [],
+            seed=seed, every=every, directory=directory, lifespan=bound(lifespan, options, None),
+        )  # fmt: skip
+        raise SystemExit(status)
+
+    return simulate
