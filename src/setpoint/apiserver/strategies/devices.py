@@ -12,7 +12,7 @@ from typing import Any, Final
 from setpoint.apiserver.strategies.device_capacities import request_policy_errors
 from setpoint.apiserver.strategies.go_dump import dump
 from setpoint.apiserver.strategies.label_selectors import labels_errors
-from setpoint.apiserver.strategies.pod_placing import node_selector_errors
+from setpoint.apiserver.strategies.node_selectors import node_selector_errors
 from setpoint.apiserver.strategies.pod_volumes import caseless, driver_name_errors
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.cel import Environment

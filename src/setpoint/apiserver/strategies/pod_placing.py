@@ -7,6 +7,7 @@ from ipaddress import ip_address
 from typing import Any, Final
 
 from setpoint.apiserver.strategies.label_selectors import label_selector_errors
+from setpoint.apiserver.strategies.node_selectors import node_selector_errors, node_term_errors
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, label_value, qualified_name
 from setpoint.schema import FieldError
@@ -16,7 +17,6 @@ __all__ = [
     "address_errors",
     "affinity_errors",
     "naming_errors",
-    "node_selector_errors",
     "resolving_errors",
     "spreading_errors",
     "toleration_errors",
@@ -25,7 +25,6 @@ __all__ = [
 Errors = list[FieldError]
 _IP: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-_OPERATORS: Final = "not a valid selector operator"
 _WEIGHT: Final = "must be in the range 1-100"
 _LABEL: Final = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SEARCH: Final = re.compile(rf"{_LABEL}(\.{_LABEL})*")
@@ -60,7 +59,7 @@ def affinity_errors(affinity: JsonObject | None, path: str) -> Errors:
     for index, term in enumerate(nodes.get("preferredDuringSchedulingIgnoredDuringExecution") or ()):
         at = f"{where}.preferredDuringSchedulingIgnoredDuringExecution[{index}]"
         errors += _weight_errors(term, at)
-        errors += _node_term_errors(term.get("preference") or {}, f"{at}.preference", values=False)
+        errors += node_term_errors(term.get("preference") or {}, f"{at}.preference", values=False)
     for kind in ("podAffinity", "podAntiAffinity"):
         pods, where = affinity.get(kind) or {}, f"{path}.{kind}"
         for index, term in enumerate(pods.get("requiredDuringSchedulingIgnoredDuringExecution") or ()):
@@ -75,63 +74,6 @@ def affinity_errors(affinity: JsonObject | None, path: str) -> Errors:
 def _weight_errors(term: JsonObject, path: str) -> Errors:
     weight = term.get("weight", 0)
     return [] if 1 <= weight <= 100 else [invalid(f"{path}.weight", weight, _WEIGHT)]
-
-
-def node_selector_errors(selector: JsonObject, path: str) -> Errors:
-    """The errors in a node selector."""
-    terms, path = selector.get("nodeSelectorTerms") or [], f"{path}.nodeSelectorTerms"
-    if not terms:
-        return [required(path, "must have at least one node selector term")]
-    return [error for index, term in enumerate(terms) for error in _node_term_errors(term, f"{path}[{index}]")]
-
-
-def _node_term_errors(term: JsonObject, path: str, *, values: bool = True) -> Errors:
-    """The errors in a term of a node selector. ``values``: whether values must be valid values of labels."""
-    errors: Errors = []
-    for index, requirement in enumerate(term.get("matchExpressions") or ()):
-        errors += _node_requirement_errors(requirement, f"{path}.matchExpressions[{index}]", values=values)
-    for index, requirement in enumerate(term.get("matchFields") or ()):
-        errors += node_field_errors(requirement, f"{path}.matchFields[{index}]")
-    return errors
-
-
-def _node_requirement_errors(requirement: JsonObject, path: str, *, values: bool) -> Errors:
-    operator, given = requirement.get("operator", ""), requirement.get("values") or []
-    errors: Errors = []
-    if operator in ("In", "NotIn"):
-        if not given:
-            errors.append(required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
-    elif operator in ("Exists", "DoesNotExist"):
-        if given:
-            text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-            errors.append(forbidden(f"{path}.values", text))
-    elif operator in ("Gt", "Lt"):
-        if len(given) != 1:
-            text = "must be specified single value when `operator` is 'Lt' or 'Gt'"
-            errors.append(required(f"{path}.values", text))
-    else:
-        errors.append(invalid(f"{path}.operator", operator, _OPERATORS))
-    key = requirement.get("key", "")
-    errors += [invalid(f"{path}.key", key, text) for text in qualified_name(key)]
-    for index, value in enumerate(given if values else ()):
-        errors += [invalid(f"{path}.values[{index}]", value, text) for text in label_value(value)]
-    return errors
-
-
-def node_field_errors(requirement: JsonObject, path: str) -> Errors:
-    """The errors in a requirement of a node's own fields."""
-    operator, given, key = requirement.get("operator", ""), requirement.get("values") or [], requirement.get("key", "")
-    errors: Errors = []
-    if operator not in ("In", "NotIn"):
-        errors.append(invalid(f"{path}.operator", operator, _OPERATORS))
-    elif len(given) != 1:
-        text = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
-        errors.append(required(f"{path}.values", text))
-    if key != "metadata.name":
-        return [*errors, invalid(f"{path}.key", key, "not a valid field selector key")]
-    for index, value in enumerate(given):
-        errors += [invalid(f"{path}.values[{index}]", value, text) for text in dns1123_subdomain(value)]
-    return errors
 
 
 def _pod_term_errors(term: JsonObject, path: str) -> Errors:

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from setpoint.apiserver.storage import Record
+from setpoint.apiserver.strategies.admission_configuration import AdmissionConfiguration
 from setpoint.apiserver.strategies.conditions import condition_errors, expression_errors
 from setpoint.apiserver.strategies.label_selectors import label_selector_errors
-from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
+from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.apiserver.strategies.webhooks import rule_errors
 from setpoint.cel.admission import admission_environment
 from setpoint.cel.lexer import RESERVED
@@ -18,9 +18,6 @@ from setpoint.cel.types import ANY, BOOL, DYN, NULL, STRING, Type, list_of, stru
 from setpoint.meta.names import dns1035_label, dns1123_subdomain, path_segment, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required
-
-if TYPE_CHECKING:
-    from setpoint.apiserver.resources.behaviour import WriteContext
 
 __all__ = ["AdmissionPolicies", "PolicyBindings"]
 
@@ -32,29 +29,8 @@ _MOST_ANNOTATIONS: Final = 20
 _MOST_TEXT: Final = 5 * 1024
 
 
-class _Configuration(Strategy):
-    """A configuration that is in force from the next request on."""
-
-    says_required = True
-    generation = True
-
-    def __init__(self, *, mutating: bool) -> None:
-        self._mutating = mutating
-
-    def after_create(self, call: WriteContext, record: Record) -> Record:
-        call.configurations.refresh(record)
-        return record
-
-    def after_update(self, call: WriteContext, record: Record, old: JsonObject) -> Record:
-        call.configurations.refresh(record)
-        return record
-
-    def after_delete(self, call: WriteContext, record: Record) -> None:
-        call.configurations.refresh()
-
-
-class AdmissionPolicies(_Configuration):
-    """Mutating or validating ones."""
+class AdmissionPolicies(AdmissionConfiguration):
+    """Mutating or validating policies."""
 
     def default(self, obj: JsonObject) -> None:
         spec = obj.get("spec")
@@ -102,7 +78,7 @@ class AdmissionPolicies(_Configuration):
         return errors + _validation_errors(obj, spec, params, types)
 
 
-class PolicyBindings(_Configuration):
+class PolicyBindings(AdmissionConfiguration):
     """The bindings of mutating or validating policies."""
 
     def default(self, obj: JsonObject) -> None:

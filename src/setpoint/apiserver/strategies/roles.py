@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Final
 
 from setpoint.apiserver.access.escalation import check_binding, check_role
@@ -17,12 +18,11 @@ __all__ = ["Bindings", "Roles"]
 _GROUP: Final = "rbac.authorization.k8s.io"
 
 
-class Roles(Strategy):
-    """Roles, or cluster roles; ``namespaced``: whether they belong to a namespace, and so have no non-resource URLs."""
+class _Guarded(Strategy):
+    """A kind whose writers may give no more than they have; `_check` raises ApiStatusError (403) if they would."""
 
     name_rule = staticmethod(path_segment)
     create_on_update = True
-    says_required = True
 
     def __init__(self, *, namespaced: bool) -> None:
         self._namespaced = namespaced
@@ -32,6 +32,15 @@ class Roles(Strategy):
 
     def prepare_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> None:
         self._check(call, new, old)
+
+    @abstractmethod
+    def _check(self, call: WriteContext, new: JsonObject, old: JsonObject | None) -> None: ...
+
+
+class Roles(_Guarded):
+    """Roles, or cluster roles; ``namespaced``: whether they belong to a namespace, and so have no non-resource URLs."""
+
+    says_required = True
 
     def _check(self, call: WriteContext, new: JsonObject, old: JsonObject | None) -> None:
         if call.authorizer is not None:
@@ -65,14 +74,8 @@ class Roles(Strategy):
         return errors + verbs
 
 
-class Bindings(Strategy):
+class Bindings(_Guarded):
     """Bindings of roles; ``namespaced``: whether they belong to a namespace."""
-
-    name_rule = staticmethod(path_segment)
-    create_on_update = True
-
-    def __init__(self, *, namespaced: bool) -> None:
-        self._namespaced = namespaced
 
     def default(self, obj: JsonObject) -> None:
         reference = obj.setdefault("roleRef", {})
@@ -81,12 +84,6 @@ class Bindings(Strategy):
         for subject in obj.get("subjects") or ():
             if subject.get("kind") in ("User", "Group"):
                 subject.setdefault("apiGroup", _GROUP)
-
-    def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
-        self._check(call, obj, None)
-
-    def prepare_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> None:
-        self._check(call, new, old)
 
     def _check(self, call: WriteContext, new: JsonObject, old: JsonObject | None) -> None:
         if call.authorizer is not None:

@@ -7,20 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
-from setpoint.apiserver.storage import Record
+from setpoint.apiserver.strategies.admission_configuration import AdmissionConfiguration
 from setpoint.apiserver.strategies.conditions import condition_errors
 from setpoint.apiserver.strategies.label_selectors import label_selector_errors
-from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
+from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.apiserver.webhooks.responses import REVIEW_VERSIONS
 from setpoint.meta.names import dns1035_label, dns1123_subdomain
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, invalid, not_supported, quote, required
-
-if TYPE_CHECKING:
-    from setpoint.apiserver.resources.behaviour import WriteContext
 
 __all__ = [
     "WebhookConfigurations",
@@ -37,15 +34,8 @@ _NOT_OF_HOSTS: Final = frozenset(" \\^`{|}")
 _OPERATIONS: Final = ("CONNECT", "CREATE", "DELETE", "UPDATE")
 
 
-class WebhookConfigurations(Strategy):
-    """Mutating or validating ones."""
-
-    says_required = True
-
-    generation = True
-
-    def __init__(self, *, mutating: bool) -> None:
-        self._mutating = mutating
+class WebhookConfigurations(AdmissionConfiguration):
+    """Mutating or validating webhook configurations."""
 
     def default(self, obj: JsonObject) -> None:
         for webhook in obj.get("webhooks") or ():
@@ -71,17 +61,6 @@ class WebhookConfigurations(Strategy):
                 errors.append(duplicate(f"{path}.name", name))
             seen.add(name)
         return errors
-
-    def after_create(self, call: WriteContext, record: Record) -> Record:
-        call.configurations.refresh(record)
-        return record
-
-    def after_update(self, call: WriteContext, record: Record, old: JsonObject) -> Record:
-        call.configurations.refresh(record)
-        return record
-
-    def after_delete(self, call: WriteContext, record: Record) -> None:
-        call.configurations.refresh()
 
 
 def default_client_config(config: Any) -> None:

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from setpoint.apiserver.strategies.claims import access_mode_errors, claim_errors
 from setpoint.apiserver.strategies.go_dump import dump
+from setpoint.apiserver.strategies.node_selectors import node_selector_errors
 from setpoint.apiserver.strategies.pod_fields import no_backsteps
-from setpoint.apiserver.strategies.pod_placing import node_field_errors
 from setpoint.apiserver.strategies.pod_volumes import caseless, iscsi_errors, kind_errors
 from setpoint.apiserver.strategies.rules.row import (
     IMMUTABLE,
@@ -29,7 +29,7 @@ from setpoint.apiserver.strategies.rules.row import (
     unless_missing,
 )
 from setpoint.meta import Quantity
-from setpoint.meta.names import dns1123_label, dns1123_subdomain, label_value, qualified_name
+from setpoint.meta.names import dns1123_label, dns1123_subdomain, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required, too_long
 
@@ -190,38 +190,7 @@ def _affinity(place: Place) -> list[FieldError]:
         return []
     if place.value.get("required") is None:
         return [required(f"{place.path}.required", "must specify required node constraints")]
-    terms = place.value["required"].get("nodeSelectorTerms")
-    where = f"{place.path}.required.nodeSelectorTerms"
-    errors = [] if terms else [required(where, "must have at least one node selector term")]
-    for index, term in enumerate(terms or ()):
-        for number, item in enumerate(term.get("matchExpressions") or ()):
-            errors += node_requirement_errors(item, f"{where}[{index}].matchExpressions[{number}]")
-        for number, item in enumerate(term.get("matchFields") or ()):
-            errors += node_field_errors(item, f"{where}[{index}].matchFields[{number}]")
-    return errors
-
-
-def node_requirement_errors(item: dict[str, Any], path: str) -> list[FieldError]:
-    """An expression of a node selector."""
-    operator, values, key = item.get("operator", ""), item.get("values") or [], item.get("key", "")
-    errors: list[FieldError] = []
-    if operator in ("In", "NotIn"):
-        if not values:
-            errors.append(required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
-    elif operator in ("Exists", "DoesNotExist"):
-        if values:
-            text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-            errors.append(forbidden(f"{path}.values", text))
-    elif operator in ("Gt", "Lt"):
-        if len(values) != 1:
-            text = "must be specified single value when `operator` is 'Lt' or 'Gt'"
-            errors.append(required(f"{path}.values", text))
-    else:
-        errors.append(invalid(f"{path}.operator", operator, "not a valid selector operator"))
-    errors += [invalid(f"{path}.key", key, text) for text in qualified_name(key)]
-    for index, value in enumerate(values):
-        errors += [invalid(f"{path}.values[{index}]", value, text) for text in label_value(value)]
-    return errors
+    return node_selector_errors(place.value["required"], f"{place.path}.required")
 
 
 # -- claims -----------------------------------------------------------------------------------------------------------

@@ -1,0 +1,34 @@
+"""The base of the strategies of webhook configurations and admission policies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from setpoint.apiserver.storage import Record
+from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
+
+if TYPE_CHECKING:
+    from setpoint.apiserver.resources.behaviour import WriteContext
+
+__all__ = ["AdmissionConfiguration"]
+
+
+class AdmissionConfiguration(Strategy):
+    """A configuration of admission, mutating or validating; it is in force from the next request on."""
+
+    says_required = True
+    generation = True
+
+    def __init__(self, *, mutating: bool) -> None:
+        self._mutating = mutating
+
+    def after_create(self, call: WriteContext, record: Record) -> Record:
+        call.configurations.refresh(record)
+        return record
+
+    def after_update(self, call: WriteContext, record: Record, old: JsonObject) -> Record:
+        call.configurations.refresh(record)
+        return record
+
+    def after_delete(self, call: WriteContext, record: Record) -> None:
+        call.configurations.refresh()

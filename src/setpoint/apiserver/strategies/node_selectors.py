@@ -1,0 +1,72 @@
+"""Validation of node selectors: in affinities of pods and volumes, and in slices of devices."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from setpoint.apiserver.strategies.strategy import JsonObject
+from setpoint.meta.names import dns1123_subdomain, label_value, qualified_name
+from setpoint.schema import FieldError
+from setpoint.schema.errors import forbidden, invalid, required
+
+__all__ = ["node_selector_errors", "node_term_errors"]
+
+Errors = list[FieldError]
+_OPERATORS: Final = "not a valid selector operator"
+
+
+def node_selector_errors(selector: JsonObject, path: str) -> Errors:
+    """The errors in a node selector."""
+    terms, path = selector.get("nodeSelectorTerms") or [], f"{path}.nodeSelectorTerms"
+    if not terms:
+        return [required(path, "must have at least one node selector term")]
+    return [error for index, term in enumerate(terms) for error in node_term_errors(term, f"{path}[{index}]")]
+
+
+def node_term_errors(term: JsonObject, path: str, *, values: bool = True) -> Errors:
+    """The errors in a term of a node selector. ``values``: whether values must be valid values of labels."""
+    errors: Errors = []
+    for index, requirement in enumerate(term.get("matchExpressions") or ()):
+        errors += _node_requirement_errors(requirement, f"{path}.matchExpressions[{index}]", values=values)
+    for index, requirement in enumerate(term.get("matchFields") or ()):
+        errors += node_field_errors(requirement, f"{path}.matchFields[{index}]")
+    return errors
+
+
+def _node_requirement_errors(requirement: JsonObject, path: str, *, values: bool) -> Errors:
+    operator, given = requirement.get("operator", ""), requirement.get("values") or []
+    errors: Errors = []
+    if operator in ("In", "NotIn"):
+        if not given:
+            errors.append(required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
+    elif operator in ("Exists", "DoesNotExist"):
+        if given:
+            text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            errors.append(forbidden(f"{path}.values", text))
+    elif operator in ("Gt", "Lt"):
+        if len(given) != 1:
+            text = "must be specified single value when `operator` is 'Lt' or 'Gt'"
+            errors.append(required(f"{path}.values", text))
+    else:
+        errors.append(invalid(f"{path}.operator", operator, _OPERATORS))
+    key = requirement.get("key", "")
+    errors += [invalid(f"{path}.key", key, text) for text in qualified_name(key)]
+    for index, value in enumerate(given if values else ()):
+        errors += [invalid(f"{path}.values[{index}]", value, text) for text in label_value(value)]
+    return errors
+
+
+def node_field_errors(requirement: JsonObject, path: str) -> Errors:
+    """The errors in a requirement of a node's own fields."""
+    operator, given, key = requirement.get("operator", ""), requirement.get("values") or [], requirement.get("key", "")
+    errors: Errors = []
+    if operator not in ("In", "NotIn"):
+        errors.append(invalid(f"{path}.operator", operator, _OPERATORS))
+    elif len(given) != 1:
+        text = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
+        errors.append(required(f"{path}.values", text))
+    if key != "metadata.name":
+        return [*errors, invalid(f"{path}.key", key, "not a valid field selector key")]
+    for index, value in enumerate(given):
+        errors += [invalid(f"{path}.values[{index}]", value, text) for text in dns1123_subdomain(value)]
+    return errors
