@@ -93,6 +93,9 @@ def prometheus_rule(operator: Operator) -> Document:
                 "{{ $labels.pod }} can't read its serving certificate; when it expires, writes of users are refused.",
             ),
         ]
+    for rule in rules:
+        # Expressions that aggregate lose the labels by which Alertmanager routes, and a person sees whose alert it is.
+        rule["labels"] |= {"namespace": operator.namespace, "operator": operator.program}
     return {
         "apiVersion": _API,
         "kind": "PrometheusRule",
