@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from setpoint.client.deleting import Deleting
 from setpoint.client.subresources import Subresources
 from setpoint.client.taking_over import TakingOver
 from setpoint.client.waiting import Waiting
@@ -9,5 +10,5 @@ from setpoint.client.waiting import Waiting
 __all__ = ["Verbs"]
 
 
-class Verbs(Waiting, TakingOver, Subresources):
+class Verbs(Waiting, TakingOver, Deleting, Subresources):
     """The verbs on objects of any kind; a part of `setpoint.client.Client`."""

@@ -1,46 +1,24 @@
-"""The verbs that write: create, update, replace, patch, apply, delete."""
+"""The verbs that write: create, update, replace, patch, apply."""
 
 from __future__ import annotations
 
 from typing import Any, TypeVar, overload
 
-import msgspec
-
-from setpoint.client.base import ClientBase, accept_of, readable
+from setpoint.client.base import ClientBase
 from setpoint.client.configuration import configuration_of
 from setpoint.client.dynamic import DynamicObject
 from setpoint.client.options import (
-    AnyFieldSelector,
-    AnySelector,
     FieldValidation,
     PatchBody,
     PatchType,
-    Propagation,
-    delete_options,
-    list_query,
     write_query,
 )
 from setpoint.client.patches import changes
-from setpoint.client.write_record import WriteRecord
-from setpoint.meta import Object, ObjectKey, Status, json_of, raw_of, resource_of, to_wire
+from setpoint.meta import Object, ObjectKey, json_of, raw_of, resource_of, to_wire
 
 __all__ = ["Writing"]
 
 K = TypeVar("K", bound=Object)
-
-
-class _Kind(msgspec.Struct):
-    kind: str = ""
-
-
-_kinds = msgspec.json.Decoder(_Kind)
-
-
-def _says_status(body: bytes) -> bool:
-    try:
-        return _kinds.decode(body).kind == "Status"
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return False  # of any type
 
 
 def _check(obj: Any, verb: str) -> None:
@@ -280,128 +258,4 @@ class Writing(ClientBase):
             subresource=subresource,
             before=before,
             observed=not dry_run,
-        )
-
-    @overload
-    async def delete(
-        self,
-        obj_or_kind: K,
-        name: None = None,
-        *,
-        namespace: str | None = None,
-        uid: str | None = None,
-        resource_version: str | None = None,
-        propagation: Propagation | None = None,
-        grace_period_seconds: int | None = None,
-        dry_run: bool = False,
-    ) -> K | Status: ...
-
-    @overload
-    async def delete(
-        self,
-        obj_or_kind: type[K],
-        name: str,
-        *,
-        namespace: str | None = None,
-        uid: str | None = None,
-        resource_version: str | None = None,
-        propagation: Propagation | None = None,
-        grace_period_seconds: int | None = None,
-        dry_run: bool = False,
-    ) -> K | Status: ...
-
-    @overload
-    async def delete(
-        self,
-        obj_or_kind: str,
-        name: str,
-        *,
-        namespace: str | None = None,
-        uid: str | None = None,
-        resource_version: str | None = None,
-        propagation: Propagation | None = None,
-        grace_period_seconds: int | None = None,
-        dry_run: bool = False,
-    ) -> DynamicObject | Status: ...
-
-    async def delete(
-        self,
-        obj_or_kind: K | type[K] | str,
-        name: str | None = None,
-        *,
-        namespace: str | None = None,
-        uid: str | None = None,
-        resource_version: str | None = None,
-        propagation: Propagation | None = None,
-        grace_period_seconds: int | None = None,
-        dry_run: bool = False,
-    ) -> K | DynamicObject | Status:
-        """Requests the deletion of an object, or of a kind's object by name.
-
-        The uid of a given object is a precondition: a newer object of the same name is not deleted. Returns the object
-        It returns the object if it still exists, with a deletion timestamp (finalizers, grace period); if it is gone,
-        its last state or a `Status`.
-
-        Raises:
-            NotFound: the object does not exist.
-            Conflict: a precondition (``uid``, ``resource_version``) does not hold.
-        """
-        if isinstance(obj_or_kind, Object):
-            kind: type[Any] = type(obj_or_kind)
-            name, namespace = obj_or_kind.name, namespace or obj_or_kind.namespace
-            uid = obj_or_kind.uid if uid is None else uid
-        else:
-            kind = await self._kind(obj_or_kind)
-            if name is None:
-                raise TypeError(f"delete({kind.__name__}, ...) needs a name; delete_all deletes many")
-        resource = resource_of(kind)
-        key = self._key(resource, namespace, name)
-        options = delete_options(uid, resource_version, propagation, grace_period_seconds, dry_run)
-        body = await self._requester.request(
-            "DELETE",
-            resource.path(namespace=key.namespace, name=key.name),
-            body=options,
-            accept=accept_of(kind),
-            verb="delete",
-            resource=resource,
-            key=key,
-        )
-        if _says_status(body):
-            status = readable(Status, body, "delete", resource, key)
-            if not dry_run:
-                gone_uid = uid or (status.details.uid if status.details else "")
-                self._observe(WriteRecord(resource, key, gone_uid, "", "delete"))
-            return status
-        gone: K = readable(kind, body, "delete", resource, key)
-        if not dry_run:
-            self._observe(WriteRecord(resource, key, gone.uid, gone.metadata.resource_version, "delete", gone.labels))
-        return gone
-
-    async def delete_all(
-        self,
-        kind: type[Object] | str,
-        *,
-        namespace: str | None = None,
-        selector: AnySelector = None,
-        field_selector: AnyFieldSelector = None,
-        propagation: Propagation | None = None,
-        grace_period_seconds: int | None = None,
-        dry_run: bool = False,
-        timeout: float = 60.0,
-    ) -> None:
-        """Requests the deletion of all matching objects of a kind, in one namespace (default: the client's).
-
-        Objects with finalizers still exist afterwards. It is not atomic: some objects may be deleted before an error.
-        """
-        resource = resource_of(await self._kind(kind))
-        place = self._namespace_of(resource, namespace)
-        await self._requester.request(
-            "DELETE",
-            resource.path(namespace=place),
-            query=tuple(list_query(selector, field_selector)),
-            body=delete_options(None, None, propagation, grace_period_seconds, dry_run),
-            timeout=timeout,
-            verb="deletecollection",
-            resource=resource,
-            key=f"{place}/" if place else "",
         )
