@@ -185,6 +185,15 @@ class HttpFront:
                 await answer.prepare(http)
                 await answer.write_eof()
             return answer
+        if response.status == HTTPStatus.OK:
+            from setpoint.apiserver.http.frames import is_asked_for, streamed
+
+            if is_asked_for(http):
+                try:
+                    return await streamed(http, headers, body)
+                except HungUp:
+                    _break(http)
+                    raise
         return await _stream(http, response.status, headers, body, self._body_timeout)
 
     async def _answer(self, http: web.BaseRequest) -> Response:

@@ -1,0 +1,93 @@
+"""Streams over WebSockets: watches, an event in each message, and logs, for clients that ask for an upgrade."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from aiohttp import ClientConnectionResetError, WSMsgType, web
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["is_asked_for", "streamed"]
+
+
+def is_asked_for(http: web.BaseRequest) -> bool:
+    """Whether the client wants to have a stream over a WebSocket."""
+    words = http.headers.get("Connection", "").lower()
+    return "upgrade" in words and http.headers.get("Upgrade", "").lower() == "websocket"
+
+
+async def streamed(http: web.BaseRequest, headers: Mapping[str, str], body: AsyncIterator[bytes]) -> web.StreamResponse:
+    """The answer, after the stream or the client has ended it. JSON goes as text, all else as binary messages."""
+    answer = web.WebSocketResponse(compress=False)
+    answer.headers["server"] = "setpoint"
+    kind = headers.get("content-type", "")
+    split = _lines if kind.startswith("application/json") else _lengths if "stream=watch" in kind else _whole
+    await answer.prepare(http)
+    listening = asyncio.create_task(_hung_up(answer))
+    sending = asyncio.create_task(_send(answer, body, split, text=split is _lines))
+    try:
+        await asyncio.wait((listening, sending), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in (listening, sending):
+            task.cancel()
+        await asyncio.wait((listening, sending))
+        close = getattr(body, "aclose", None)
+        if close is not None:
+            await close()
+        await answer.close()
+    for task in (listening, sending):
+        if not task.cancelled():
+            task.result()
+    return answer
+
+
+async def _hung_up(answer: web.WebSocketResponse) -> None:
+    """Until the client has gone; its messages mean nothing."""
+    while (await answer.receive()).type in (WSMsgType.TEXT, WSMsgType.BINARY):
+        pass
+
+
+async def _send(
+    answer: web.WebSocketResponse,
+    body: AsyncIterator[bytes],
+    split: Callable[[bytearray], list[bytes]],
+    *,
+    text: bool,
+) -> None:
+    rest = bytearray()
+    with suppress(ClientConnectionResetError, ConnectionError):
+        async for chunk in body:
+            rest += chunk
+            for message in split(rest):
+                if text:
+                    await answer.send_str(message.decode())
+                else:
+                    await answer.send_bytes(message)
+
+
+def _lines(rest: bytearray) -> list[bytes]:
+    """Takes the lines that are complete out of ``rest``."""
+    end = rest.rfind(b"\n") + 1
+    lines = bytes(rest[:end]).splitlines(keepends=True)
+    del rest[:end]
+    return lines
+
+
+def _lengths(rest: bytearray) -> list[bytes]:
+    """Takes the complete messages out of ``rest``; each has its length before it, in four bytes."""
+    found = []
+    while len(rest) >= 4 and len(rest) - 4 >= (size := int.from_bytes(rest[:4], "big")):
+        found.append(bytes(rest[4 : 4 + size]))
+        del rest[: 4 + size]
+    return found
+
+
+def _whole(rest: bytearray) -> list[bytes]:
+    taken = [bytes(rest)] if rest else []
+    rest.clear()
+    return taken
