@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-peers test-generated test-browser corpus test-lowest test-newest test-strange test-days fuzz mutation docs lint types mypy basedpyright models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-processes bench-simulation dist check clean
+.PHONY: help demo test test-peers test-generated test-browser corpus test-lowest test-newest test-strange test-days fuzz mutation docs lint types mypy basedpyright models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-apiserver bench-processes bench-simulation dist check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -119,6 +119,9 @@ bench-informer: $(VENV)/.dev ## informers beside client-go's, controller-runtime
 
 bench-controller: $(VENV)/.dev ## controllers beside controller-runtime's and kopf's
 	$(BIN)/python benchmarks/controller.py $(ARGS)
+
+bench-apiserver: $(VENV)/.dev ## the embedded server beside a kube-apiserver (ARGS='--real DIR')
+	$(BIN)/python benchmarks/apiserver.py $(ARGS)
 
 bench-webhook: $(VENV)/.dev ## webhook servers beside controller-runtime's and kopf's
 	$(BIN)/python benchmarks/webhook.py $(ARGS)

@@ -1,0 +1,261 @@
+"""The embedded server as a server: requests for each second of its CPU time, beside a kube-apiserver with etcd.
+
+    python benchmarks/apiserver.py
+    python benchmarks/apiserver.py --real DIR
+
+``DIR`` has the programs ``kube-apiserver`` and ``etcd``. Both servers run as processes of their own, without
+controllers, and speak TLS with one client: bare aiohttp, 16 requests at a time, which reads the answers and decodes
+none. CPU time is that of the server's processes (etcd counts for kube-apiserver), so that client and other programs on
+the machine matter little. Objects are ConfigMaps of 1 KB; lists have 1,000 of them; *watch* is the number of events
+that arrive at 100 watches while objects are patched.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import aiohttp
+from report import output_options, write
+
+TOKEN = "benchmark"
+MAPS = "/api/v1/namespaces/default/configmaps"
+AT_ONCE = 16
+LISTED = 1000
+WATCHES = 100
+STEPS = ("create", "get", "list", "patch", "watch")
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Server:
+    """A running server: its address, and its processes."""
+
+    def __init__(self, url: str, processes: list[subprocess.Popen[bytes]]) -> None:
+        self.url = url
+        self._processes = processes
+
+    def cpu(self) -> float:
+        """Seconds of CPU time until now, of all its processes."""
+        total = 0
+        for process in self._processes:
+            fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+            total += int(fields[11]) + int(fields[12])
+        return total / TICKS
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+        return port
+
+
+@contextmanager
+def started(words: list[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    output = subprocess.DEVNULL
+    with subprocess.Popen(words, cwd=folder, stdout=output, stderr=output) as made:
+        try:
+            yield made
+        finally:
+            made.terminate()
+
+
+@contextmanager
+def embedded(folder: Path) -> Iterator[Server]:
+    port = free_port()
+    (folder / "tokens.csv").write_text(f'{TOKEN},admin,1,"system:masters"\n')
+    words = [sys.executable, "-m", "setpoint", "server", f"--port={port}", "--no-control-plane", "--auth"]
+    words += ["--token-auth-file=tokens.csv", "--data-dir=data"]
+    with started(words, folder) as process:
+        yield Server(f"https://127.0.0.1:{port}", [process])
+
+
+@contextmanager
+def real(folder: Path, programs: Path) -> Iterator[Server]:
+    port, client, peer = free_port(), free_port(), free_port()
+    (folder / "tokens.csv").write_text(f'{TOKEN},admin,1,"system:masters"\n')
+    subprocess.run(["openssl", "genrsa", "-out", "sa.key", "2048"], cwd=folder, check=True, capture_output=True)
+    etcd = [str(programs / "etcd"), "--data-dir=etcd", "--log-level=error"]
+    etcd += [f"--{kind}-client-urls=http://127.0.0.1:{client}" for kind in ("listen", "advertise")]
+    etcd += [f"--listen-peer-urls=http://127.0.0.1:{peer}", f"--initial-advertise-peer-urls=http://127.0.0.1:{peer}"]
+    etcd += [f"--initial-cluster=default=http://127.0.0.1:{peer}"]
+    words = [str(programs / "kube-apiserver"), f"--etcd-servers=http://127.0.0.1:{client}", f"--secure-port={port}"]
+    words += ["--bind-address=127.0.0.1", "--cert-dir=certs", "--service-cluster-ip-range=10.0.0.0/24"]
+    words += ["--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=sa.key"]
+    words += ["--service-account-signing-key-file=sa.key", "--authorization-mode=RBAC", "--token-auth-file=tokens.csv"]
+    with started(etcd, folder) as one, started(words, folder) as other:
+        yield Server(f"https://127.0.0.1:{port}", [one, other])
+
+
+class Measurement:
+    """One server, measured step by step."""
+
+    def __init__(self, server: Server, session: aiohttp.ClientSession, seconds: float) -> None:
+        self._server = server
+        self._session = session
+        self._seconds = seconds
+        self._number = 0
+
+    async def ready(self) -> None:
+        for _ in range(600):
+            try:
+                async with self._session.get(f"{self._server.url}/readyz") as answer:
+                    if answer.status == 200:
+                        return
+            except aiohttp.ClientError:
+                pass
+            await asyncio.sleep(0.2)
+        raise SystemExit(f"{self._server.url} does not become ready")
+
+    async def request(self, method: str, path: str, body: Any = None, *, kind: str = "application/json") -> bytes:
+        data = None if body is None else json.dumps(body).encode()
+        headers = {} if data is None else {"content-type": kind}
+        async with self._session.request(method, self._server.url + path, data=data, headers=headers) as answer:
+            read = await answer.read()
+            if answer.status >= 400:
+                raise SystemExit(f"{method} {path}: {answer.status} {read[:300]!r}")
+            return read
+
+    def body(self) -> dict[str, Any]:
+        self._number += 1
+        return {"metadata": {"name": f"m{self._number}", "labels": {"app": "x"}}, "data": {"text": "x" * 800}}
+
+    async def rate(self, step: Callable[[], Awaitable[Any]]) -> dict[str, float]:
+        """``step`` by 16 clients at once, for some seconds: how often for each second, and for each of CPU time."""
+        done = 0
+        until = time.perf_counter() + self._seconds
+
+        async def client() -> None:
+            nonlocal done
+            while time.perf_counter() < until:
+                await step()
+                done += 1
+
+        before, began = self._server.cpu(), time.perf_counter()
+        async with asyncio.TaskGroup() as group:
+            for _ in range(AT_ONCE):
+                group.create_task(client())
+        return self._figures(done, time.perf_counter() - began, self._server.cpu() - before)
+
+    def _figures(self, done: int, seconds: float, cpu: float) -> dict[str, float]:
+        return {"per_second": round(done / seconds, 1), "per_cpu_second": round(done / max(cpu, 1 / TICKS), 1)}
+
+    async def all(self) -> dict[str, dict[str, float]]:
+        async def create() -> None:
+            await self.request("POST", MAPS, self.body())
+
+        async def get() -> None:
+            await self.request("GET", f"{MAPS}/m1")
+
+        async def listed() -> None:
+            await self.request("GET", f"{MAPS}?limit={LISTED}")
+
+        async def patch() -> None:
+            self._number += 1
+            change = {"data": {"n": str(self._number)}}
+            path = f"{MAPS}/m{self._number % LISTED + 1}"
+            await self.request("PATCH", path, change, kind="application/merge-patch+json")
+
+        found = {"create": await self.rate(create)}
+        while self._number < LISTED:
+            await create()
+        found["get"] = await self.rate(get)
+        found["list"] = await self.rate(listed)
+        found["patch"] = await self.rate(patch)
+        found["watch"] = await self.fan_out(patch)
+        return found
+
+    async def fan_out(self, patch: Callable[[], Awaitable[Any]]) -> dict[str, float]:
+        """Events that reach the watches while one client patches."""
+        since = json.loads(await self.request("GET", f"{MAPS}?limit=1"))["metadata"]["resourceVersion"]
+        events, ready = 0, asyncio.Semaphore(0)
+
+        async def watch() -> None:
+            nonlocal events
+            url = f"{self._server.url}{MAPS}?watch=true&resourceVersion={since}"
+            async with self._session.get(url, timeout=aiohttp.ClientTimeout(total=None)) as answer:
+                ready.release()
+                async for line in answer.content:
+                    events += line.startswith(b"{")
+
+        watches = [asyncio.create_task(watch()) for _ in range(WATCHES)]
+        for _ in watches:
+            await ready.acquire()
+        before, began = self._server.cpu(), time.perf_counter()
+        patches = 0
+        while time.perf_counter() < began + self._seconds:
+            await patch()
+            patches += 1
+        while events < patches * WATCHES:  # noqa: ASYNC110 - the loop of a measurement, not of a program
+            await asyncio.sleep(0.01)
+        figures = self._figures(events, time.perf_counter() - began, self._server.cpu() - before)
+        for task in watches:
+            task.cancel()
+        await asyncio.wait(watches)
+        return figures
+
+
+async def measure(server: Server, seconds: float) -> dict[str, dict[str, float]]:
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    connector = aiohttp.TCPConnector(ssl=context, limit=0)
+    headers = {"authorization": f"Bearer {TOKEN}"}
+    async with aiohttp.ClientSession(connector=connector, headers=headers, read_bufsize=2**20) as session:
+        measurement = Measurement(server, session, seconds)
+        await measurement.ready()
+        return await measurement.all()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--real", type=Path, metavar="DIR", help="the folder of kube-apiserver and etcd")
+    parser.add_argument("--seconds", type=float, default=3.0, help="of each step")
+    parser.add_argument("--rounds", type=int, default=3)
+    output_options(parser, "apiserver")
+    options = parser.parse_args()
+    programs = options.real.absolute() if options.real else None
+    rounds: dict[str, list[dict[str, dict[str, float]]]] = {}
+    for _ in range(options.rounds):
+        for name in ("setpoint", *(["kube-apiserver"] if programs else [])):
+            with ExitStack() as stack:
+                folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+                server = stack.enter_context(
+                    embedded(folder) if name == "setpoint" else real(folder, programs or folder)
+                )
+                rounds.setdefault(name, []).append(asyncio.run(measure(server, options.seconds)))
+    systems = {
+        name: {
+            step: {unit: median(each[step][unit] for each in found) for unit in ("per_second", "per_cpu_second")}
+            for step in STEPS
+        }
+        for name, found in rounds.items()
+    }
+    print("per CPU second of the server (per second)", *STEPS, sep=" | ")
+    for name, steps in systems.items():
+        cells = [f"{steps[step]['per_cpu_second']:,.0f} ({steps[step]['per_second']:,.0f})" for step in STEPS]
+        print(name, *cells, sep=" | ")
+    machine = {"cores": os.cpu_count(), "python": platform.python_version(), "load": os.getloadavg()[0]}
+    write(options, "apiserver", {"machine": machine, "rounds": options.rounds, "systems": systems}, parts)
+
+
+def parts(report: Any) -> set[str]:
+    return set(report["systems"])
+
+
+if __name__ == "__main__":
+    main()
