@@ -107,6 +107,7 @@ class Shell:
                 "HOME": str(directory),
                 "PATH": path,
                 "PYTHONUNBUFFERED": "1",
+                "PIP_DISABLE_PIP_VERSION_CHECK": "1",
                 "COLUMNS": "80",
                 "LANG": "C.UTF-8",
                 **({} if fresh else {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}),  # a reader has no plugins
